@@ -24,7 +24,7 @@ from spoor.formats.sources import CHUNK, MAX_BODY, FileSource, Job, moment
 from spoor.formats.warc_records import DamagedError, records_at
 from spoor.isolate import parse_reply
 from spoor.types import Failed, Fetched, Page, Recording, Redirected, Reply
-from spoor.web.content_encoding import inflaters_of
+from spoor.web.content_encoding import Layers
 from spoor.web.urls import Joiner, canonical
 
 RECORD_TYPES = WarcRecordType.response | WarcRecordType.resource | WarcRecordType.revisit
@@ -155,8 +155,7 @@ def head_at(file: Path, offset: int, length: int) -> Archived | None:
             member = zlib.decompressobj(31).decompress(stream.read(min(length, 1 << 13)), 1 << 14)
         http, _, body = member.partition(b"\r\n\r\n")[2].partition(b"\r\n\r\n")
         headers = _named(http)
-        for inflater in inflaters_of(headers.get("content-encoding", "")):
-            body = inflater.feed(body, 1 << 14)
+        body = Layers(headers.get("content-encoding", "")).feed(body, 1 << 14)
     except (OSError, ValueError, zlib.error):
         return None
     return Archived(headers.get("content-type", ""), body)
@@ -249,10 +248,7 @@ def _http(block: bytes) -> tuple[int, dict[str, str], bytes]:
 
 def _decoded(body: bytes, encoding: str) -> bytes:
     """As much of a body as is read, without its content encoding; as it is where that fails."""
-    whole = body
     try:
-        for inflater in inflaters_of(encoding):
-            body = inflater.feed(body, MAX_BODY)
+        return Layers(encoding).feed(body, MAX_BODY)
     except ValueError:
-        return whole
-    return body
+        return body

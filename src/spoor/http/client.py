@@ -21,7 +21,7 @@ from spoor.http.proxies import Proxies
 from spoor.http.signatures import RequestSigner
 from spoor.setting import MIB
 from spoor.settings import Settings
-from spoor.web.content_encoding import Inflater, inflaters_of
+from spoor.web.content_encoding import Layers
 from spoor.web.exchange import Exchange
 from spoor.web.urls import plain
 
@@ -235,8 +235,9 @@ class Client:
         ticket: int | None,
     ) -> tuple[bytes, bytes, str]:
         raw, body = bytearray(), bytearray()
+        turn = 0
         try:
-            inflaters = inflaters_of(reply.headers.get("Content-Encoding", ""))
+            layers = Layers(reply.headers.get("Content-Encoding", ""))
         except ValueError:
             return b"", b"", "encoding"
         try:
@@ -245,16 +246,16 @@ class Client:
                 raw += chunk
                 progress(len(chunk))
                 grown = len(chunk)
-                for at in range(0, len(chunk) if inflaters else 0, _STEP):
+                for at in range(0, len(chunk) if layers else 0, _STEP):
                     some = chunk[at : at + _STEP]
                     fed = before + at + len(some)
                     most = min(limit, max(MIB, int(self._settings.ratio_limit * fed)))
-                    for inflater in inflaters:
-                        some = inflater.feed(some, most + 1)
-                        if len(some) > most:
-                            break
+                    some = layers.feed(some, most + 1)
                     body += some
                     grown += len(some)
+                    if len(body) + layers.between > turn + _CHUNK:  # others have theirs
+                        turn = len(body) + layers.between
+                        await asyncio.sleep(0)
                     if grown > _CHUNK and ticket is not None:
                         if self.room.grow(ticket, grown):
                             await self.room.wait(ticket, self._settings.timeout)
@@ -264,22 +265,21 @@ class Client:
                         return bytes(raw), _first(body, limit), cut
                 if ticket is not None and self.room.grow(ticket, grown):
                     await self.room.wait(ticket, self._settings.timeout)
-                limit = taken.limit(body if inflaters else raw, limit)
+                limit = taken.limit(body if layers else raw, limit)
                 if taken.refused:
                     return b"", b"", ""
                 # What is received counts too: a stream may go on for ever and stand for nothing.
                 if len(raw) > limit:
-                    return _both(raw, body, inflaters, limit, "length")
+                    return _both(raw, body, layers, limit, "length")
         except ValueError:
-            return _both(raw, body, inflaters, limit, "encoding")
+            return _both(raw, body, layers, limit, "encoding")
         except TimeoutError:
-            return _both(raw, body, inflaters, limit, "time")
+            return _both(raw, body, layers, limit, "time")
         except TooManyBytesError:
-            return _both(raw, body, inflaters, limit, "length")
+            return _both(raw, body, layers, limit, "length")
         except aiohttp.ClientError:
-            return _both(raw, body, inflaters, limit, "disconnect")
-        complete = all(inflater.complete for inflater in inflaters)
-        return _both(raw, body, inflaters, limit, "" if complete else "encoding")
+            return _both(raw, body, layers, limit, "disconnect")
+        return _both(raw, body, layers, limit, "" if layers.complete else "encoding")
 
 
 def _first(data: bytearray, limit: int) -> bytes:
@@ -287,11 +287,11 @@ def _first(data: bytearray, limit: int) -> bytes:
 
 
 def _both(
-    raw: bytearray, body: bytearray, inflaters: list[Inflater], limit: int, why: str
+    raw: bytearray, body: bytearray, layers: Layers, limit: int, why: str
 ) -> tuple[bytes, bytes, str]:
     """What was received, what it stands for (the same bytes where it was not compressed), and why
     it was cut."""
-    if inflaters:
+    if layers:
         return bytes(raw), _first(body, limit), why
     same = _first(raw, limit)
     return same, same, why

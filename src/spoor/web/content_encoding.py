@@ -25,6 +25,13 @@ _BINARY = bytes({*range(0x20)} - {*b"\t\n\f\r\x1b"})
 
 _MOST_ENCODINGS = 4
 
+_STEP = 1 << 10
+_MOST_BETWEEN = 1 << 16
+_MOST_BETWEEN_RATIO = 4
+"""What one of several encodings may make of a step, and of each byte of all: what is compressed
+already hardly becomes shorter once more. Without it a layer could make megabytes of a step of which
+the next makes nothing."""
+
 
 class Inflater(Protocol):
     def feed(self, data: bytes, room: int) -> bytes:
@@ -174,22 +181,62 @@ def _inflater(encoding: str) -> Inflater:
     return _Unknown(encoding)
 
 
+class Layers:
+    """The encodings of one body, undone piece by piece. `encoding`: a Content-Encoding. Raises
+    ValueError where it names too many."""
+
+    def __init__(self, encoding: str) -> None:
+        names = [part.strip().lower() for part in encoding.split(",") if part.strip()]
+        if len(names) > _MOST_ENCODINGS:
+            raise ValueError("too many encodings")
+        self._inflaters = [_inflater(name) for name in reversed(names)]
+        packed = [not isinstance(one, _Plain | _Unknown) for one in self._inflaters]
+        self._bounded = [any(packed[number + 1 :]) for number in range(len(packed))]
+        """Of each, whether what it makes is uncompressed once more."""
+        self._fed = 0
+        self.between = 0
+        """Bytes that were made so far for another layer."""
+
+    def __bool__(self) -> bool:
+        return bool(self._inflaters)
+
+    @property
+    def complete(self) -> bool:
+        """False where a layer breaks off in the middle."""
+        return all(inflater.complete for inflater in self._inflaters)
+
+    def feed(self, data: bytes, room: int) -> bytes:
+        """At most `room` bytes more of the body. Raises ValueError for broken data, and for layers
+        of which one makes far more than the one around it had."""
+        if not any(self._bounded):
+            for inflater in self._inflaters:
+                data = inflater.feed(data, room)
+            return data
+        out = bytearray()
+        for start in range(0, len(data), _STEP):
+            out += self._step(data[start : start + _STEP], room - len(out))
+            if len(out) >= room:
+                break
+        return bytes(out)
+
+    def _step(self, data: bytes, room: int) -> bytes:
+        self._fed += len(data)
+        for inflater, bounded in zip(self._inflaters, self._bounded, strict=True):
+            data = inflater.feed(data, _MOST_BETWEEN + 1 if bounded else room)
+            if bounded:
+                self.between += len(data)
+                most = _MOST_BETWEEN + _MOST_BETWEEN_RATIO * self._fed
+                if len(data) > _MOST_BETWEEN or self.between > most:
+                    raise ValueError("one of its layers grows as nothing does that is compressed")
+        return data
+
+
 def decoded(raw: bytes, encoding: str, size: int) -> bytes:
     """The complete body of `size` bytes, decoded by this Content-Encoding.
 
     Raises ValueError where the decoded body is incomplete or has another size.
     """
-    body = raw
-    for inflater in inflaters_of(encoding):
-        body = inflater.feed(body, size + 1)
+    body = Layers(encoding).feed(raw, size + 1)
     if len(body) != size:
         raise ValueError(f"{len(body)} bytes, not {size}")
     return body
-
-
-def inflaters_of(encoding: str) -> list[Inflater]:
-    """Of a Content-Encoding, in the order in which they undo it."""
-    names = [part.strip().lower() for part in encoding.split(",") if part.strip()]
-    if len(names) > _MOST_ENCODINGS:
-        raise ValueError("too many encodings")
-    return [_inflater(name) for name in reversed(names)]

@@ -17,7 +17,7 @@ from itertools import chain, islice
 from xml.parsers import expat
 
 from spoor.types import Anchor, Link
-from spoor.web.content_encoding import inflaters_of
+from spoor.web.content_encoding import Layers
 from spoor.web.encoding import encoding_of_xml
 from spoor.web.urls import MAX_LENGTH, Joiner
 
@@ -157,7 +157,7 @@ def _plain(body: bytes, max_bytes: int) -> Iterator[bytes]:
 
 
 def _unzipped(pieces: Iterator[bytes], room: int) -> Iterator[bytes]:
-    (gzip,) = inflaters_of("gzip")
+    gzip = Layers("gzip")
     with contextlib.suppress(ValueError):
         for piece in pieces:
             for start in range(0, len(piece), _STEP):

@@ -1,0 +1,69 @@
+"""A body under several encodings, of which one makes megabytes and the next makes nothing of them."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spoor.web.content_encoding import Layers, decoded
+
+ROOM = 10 << 20
+
+
+class Bits:
+    """Bits of a deflate stream, the lowest first."""
+
+    def __init__(self) -> None:
+        self.held = self.count = 0
+        self.out = bytearray()
+
+    def put(self, value: int, bits: int) -> None:
+        self.held |= value << self.count
+        self.count += bits
+        while self.count >= 8:
+            self.out.append(self.held & 255)
+            self.held >>= 8
+            self.count -= 8
+
+
+def blocks_of_nothing() -> bytes:
+    """Deflate blocks that each have tables of their own, and no symbol but their end
+    (RFC 1951, 3.2.7)."""
+    bits = Bits()
+    for _ in range(8):
+        for value, size in ((0, 1), (2, 2), (0, 5), (0, 5), (14, 4)):
+            bits.put(value, size)
+        for order in (16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1):
+            bits.put(order in (18, 1), 3)
+        for value, size in ((1, 1), (127, 7), (1, 1), (107, 7), (0, 1), (0, 1), (0, 1)):
+            bits.put(value, size)
+    return bytes(bits.out)
+
+
+def test_a_layer_that_makes_megabytes_for_the_next_is_given_up_early() -> None:
+    inner = b"\x1f\x8b\x08\0\0\0\0\0\0\xff" + blocks_of_nothing() * 60_000
+    assert Layers("gzip").feed(inner[:1_000], ROOM) == b"", "valid, and nothing"
+    wire = gzip.compress(inner)
+    layers = Layers("gzip, gzip")
+    with pytest.raises(ValueError, match="grows"):
+        layers.feed(wire, ROOM)
+    assert len(inner) > 5_000_000
+    assert layers.between <= (1 << 16) + 4 * len(wire) + (1 << 16)
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=2_000)
+
+
+@given(TEXTS, st.integers(1, 60), st.sampled_from([1, 700, 1 << 16]))
+def test_an_honest_body_comes_through_several_layers(text: str, times: int, size: int) -> None:
+    body = text.encode() * times
+    wire = zlib.compress(gzip.compress(body))
+    layers = Layers("utf-8, gzip, deflate")
+    out = b"".join(layers.feed(wire[at : at + size], ROOM) for at in range(0, len(wire), size))
+    assert out == body
+    assert layers.complete
+    assert decoded(wire, "identity, gzip, deflate", len(body)) == body
