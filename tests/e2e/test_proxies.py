@@ -20,6 +20,7 @@ from spoor.errors import InputError
 from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
 from spoor.http.failures import failure
+from spoor.http.post import post
 from spoor.http.proxies import Proxies
 from spoor.settings import Settings
 
@@ -117,6 +118,7 @@ def test_an_http_proxy_with_a_password(
         monkeypatch.setenv("http_proxy", f"http://anna:sesame@{ADDRESS}:{port}")
         monkeypatch.setenv("no_proxy", "intranet.example")
         assert get(urls[0], allow_private=private) == 200
+        post(urls[0], b"{}", {}, seconds=20)
         for name in ("localhost.localdomain", "far.example"):
             assert "not a public address" in str(get(f"http://{name}/")) or "no address" in str(
                 get(f"http://{name}/")
@@ -125,6 +127,22 @@ def test_an_http_proxy_with_a_password(
         assert server.heads
         assert not any("proxy-auth" in head.lower() or "sesame" in head for head in server.heads)
     assert not any("authorization" in head.lower() for head in plain.heads)
+
+
+def test_what_is_posted_has_no_password_that_nobody_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known = tmp_path / "netrc"
+    known.write_text("default login anna password sesame\n")
+    known.chmod(0o600)
+    monkeypatch.setenv("NETRC", str(known))
+    server = Loopback(answer)
+    with beside(server.serving):
+        url = f"http://{ADDRESS}:{server.port}/"
+        post(url, b"{}", {}, seconds=20)
+        post(url, b"{}", {"Authorization": "Bearer key"}, seconds=20)
+    told = [line for head in server.heads for line in head.splitlines() if "Author" in line]
+    assert told == ["Authorization: Bearer key"]
 
 
 def test_a_proxy_that_is_not_there() -> None:

@@ -166,19 +166,17 @@ class Client:
         started = self._loop.time()
         target = URL(plain(url), encoded=True)
         self._address_guard.check(target.host or "", target.port or 0)
-        proxy = self._proxies.of(target)
-        by_name = proxy if proxy is not None and proxy.scheme != "socks5" else None
-        if by_name is not None:
+        through = self._proxies.by_name(target)
+        if through is not None:
             await self._address_guard.check_name(target.raw_host or "")
-        # A proxy reads a request for http itself; for https it is told how to reach the host.
-        in_the_open = () if by_name is None or target.scheme == "https" else by_name.headers
+        in_the_open = () if through is None else through.headers
         try:
             reply = await self._session.get(
                 target,
                 headers=(*headers, *self._who_asks(target, as_user), *in_the_open),
                 allow_redirects=False,
-                proxy=None if by_name is None else by_name.url,
-                proxy_headers=None if by_name is None else CIMultiDict(by_name.headers),
+                proxy=None if through is None else through.proxy,
+                proxy_headers=None if through is None else through.proxy_headers,
             )
         except aiohttp.ClientConnectorError as error:
             blocked = error.os_error

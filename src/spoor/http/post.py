@@ -9,7 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 import aiohttp
 from yarl import URL
 
+from spoor.errors import InputError
 from spoor.http.connections import BoundedConnector, tls
+from spoor.http.proxies import Proxies
+from spoor.settings import Settings
 
 _HEAD = 256 << 10
 """Bytes before the body of an answer, interim answers included."""
@@ -32,7 +35,8 @@ def post(
     url: str, body: bytes, headers: Mapping[str, str], *, seconds: float, most: int = 0
 ) -> bytes:
     """Send a body once, follow no redirect: the first `most` bytes of the answer. All of it takes
-    at most so many seconds. Proxies are those that the environment names.
+    at most so many seconds. Proxies are those that the environment names; passwords are those of
+    the URL alone.
 
     Raises TimeoutError, and ValueError for an address that is none, a server that cannot be
     reached or speaks another language, and any status but 2xx; their texts have nothing of the URL
@@ -52,18 +56,27 @@ async def _post(
 ) -> bytes:
     try:
         async with asyncio.timeout(seconds):
+            proxies = Proxies(Settings(), lambda host, port: ("", ""))
+            through = proxies.by_name(url)
+            in_the_open = {} if through is None else dict(through.headers)
             connector = BoundedConnector(
-                head_limit=_HEAD, body_limit=most + _HEAD, ssl=tls(verify=True)
+                head_limit=_HEAD, body_limit=most + _HEAD, proxies=proxies, ssl=tls(verify=True)
             )
             session = aiohttp.ClientSession(
                 connector=connector,
                 timeout=aiohttp.ClientTimeout(total=None),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=True,
             )
             async with (
                 session,
-                session.post(url, data=body, headers=headers, allow_redirects=False) as reply,
+                session.post(
+                    url,
+                    data=body,
+                    headers={**headers, **in_the_open},
+                    allow_redirects=False,
+                    proxy=None if through is None else through.proxy,
+                    proxy_headers=None if through is None else through.proxy_headers,
+                ) as reply,
             ):
                 if not 200 <= reply.status < 300:
                     raise ValueError(f"it answered {reply.status}")
@@ -73,6 +86,8 @@ async def _post(
                 return bytes(found)
     except TimeoutError as error:
         raise TimeoutError(f"no whole answer within {seconds:g} s") from error
+    except InputError as error:
+        raise ValueError(str(error)) from None
     except aiohttp.ClientConnectorError as error:
         reason = error.os_error.strerror or type(error.os_error).__name__
         raise ValueError(f"it cannot be reached: {reason}") from error

@@ -11,9 +11,11 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 from urllib.parse import unquote
 from urllib.request import getproxies_environment, proxy_bypass_environment  # type: ignore[attr-defined]
 
+from multidict import CIMultiDict
 from yarl import URL
 
 from spoor.errors import InputError
@@ -59,6 +61,17 @@ class Proxy:
             raise OSError(str(error)) from error
 
 
+class ByName(NamedTuple):
+    """How a request is sent through an HTTP proxy, which is given the name of its host."""
+
+    proxy: URL
+    """Without user and password."""
+    proxy_headers: CIMultiDict[str]
+    """Of a request for a tunnel."""
+    headers: Headers
+    """Of the request itself, where the proxy reads it."""
+
+
 class Proxies:
     """The proxy of each URL. `password`: (user, password) for a host and port, empty where there
     are none. Raises InputError for a variable of the environment that names no proxy."""
@@ -88,6 +101,15 @@ class Proxies:
         if here or proxy_bypass_environment(f"{host}:{url.port}", self._bypassed):
             return None
         return self._environment.get(url.scheme)
+
+    def by_name(self, url: URL) -> ByName | None:
+        """How a request of a URL is sent through an HTTP proxy; None where it is asked without, or
+        through one that is given an address."""
+        proxy = self.of(url)
+        if proxy is None or proxy.scheme == "socks5":
+            return None
+        headers = () if url.scheme == "https" else proxy.headers
+        return ByName(proxy.url, CIMultiDict(proxy.headers), headers)
 
 
 _HERE = ("127.0.0.1", "::1")
