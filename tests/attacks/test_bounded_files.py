@@ -8,10 +8,12 @@ import subprocess
 import sys
 import threading
 import zipfile
+from http.cookies import SimpleCookie
 from pathlib import Path
 
 import numpy as np
 import pytest
+from yarl import URL
 
 from spoor.documents.document import Document
 from spoor.documents.extract import extract
@@ -19,7 +21,8 @@ from spoor.errors import InputError
 from spoor.files import toml_of
 from spoor.formats.exporters import parquet, wacz
 from spoor.formats.mirror import Mirror
-from spoor.http.cookies import Cookies
+from spoor.http.cookies import MOST_BYTES as MOST_OF_COOKIES
+from spoor.http.cookies import Cookies, _Jar
 from spoor.judges.classifier import MOST_BYTES, TextModel
 from spoor.judges.topic import read_topic
 
@@ -167,3 +170,44 @@ def test_short_links_below_a_long_address_make_no_long_text() -> None:
     assert isinstance(read, Document)
     assert "kiln 2999" in read.markdown
     assert len(read.markdown) < (1 << 18) + 6 * len(body)
+
+
+def cookies_of(host: str, number: int, value: str) -> tuple[SimpleCookie, URL]:
+    cookies = SimpleCookie()
+    for one in range(60):
+        cookies[f"c{number}-{one}"] = value
+        cookies[f"c{number}-{one}"].set(f"c{number}-{one}", value, value)
+    return cookies, URL(f"https://{host}/")
+
+
+def test_cookies_of_one_site_leave_those_of_others_and_their_file_can_be_read(
+    tmp_path: Path,
+) -> None:
+    jar, kept = _Jar(), tmp_path / "cookies.json"
+    jar.receive(*cookies_of("good.example", 0, "session"))
+    for number in range(70):  # 53 MB, of which no resume reads more than 4
+        jar.receive(*cookies_of(f"h{number}.evil.example", number, "\\" * 4_080))
+    assert len(jar.filter_cookies(URL("https://good.example/"))) == 60
+    assert jar.filter_cookies(URL("https://h69.evil.example/")), "the newest stay"
+    jar.save(kept)
+    assert kept.stat().st_size < 300_000
+    again = Cookies(kept=kept)
+    assert "c0-7=session" in again.header(URL("https://good.example/"))
+
+
+def test_cookies_of_all_sites_have_a_bound_and_those_of_the_latest_stay(tmp_path: Path) -> None:
+    jar, kept = _Jar(), tmp_path / "cookies.json"
+    for number in range(60):
+        jar.receive(*cookies_of(f"site-{number}.example", number, "\\" * 300))
+    jar.save(kept)
+    assert kept.stat().st_size < MOST_OF_COOKIES
+    assert not jar.filter_cookies(URL("https://site-0.example/"))
+    assert sum(one["domain"] == "site-59.example" for one in jar) == 60
+
+
+def test_a_cookie_with_a_long_attribute_is_not_taken() -> None:
+    jar, cookies = _Jar(), SimpleCookie()
+    cookies["a"] = "1"
+    cookies["a"]["path"] = "/" + "x" * 2_000
+    assert not jar.receive(cookies, URL("https://site.example/"))
+    assert not len(jar)

@@ -1,8 +1,8 @@
 """Cookies: those of the user's file, and those that sites set, by RFC 6265 with public suffixes.
 
-The jar is aiohttp's, which bounds how many there are: 180 a domain, 3,300 in all. What is added
-here: no site sets a cookie for a public suffix (`co.uk`); what came over https is never sent over
-http; and the user's file is read as curl and yt-dlp read it.
+The jar is aiohttp's. What is added here: no site sets a cookie for a public suffix (`co.uk`); what
+came over https is never sent over http; there is a bound on what the cookies of one site, with all
+its hosts, take, and those of all; and the user's file is read as curl and yt-dlp read it.
 """
 
 from __future__ import annotations
@@ -22,15 +22,24 @@ from yarl import URL
 from spoor.errors import InputError
 from spoor.files import read_plain
 from spoor.setting import normal_host
-from spoor.web.urls import is_public_suffix
+from spoor.web.urls import is_public_suffix, registrable_domain
 
 MOST_BYTES = 4 << 20
-"""Of a file of cookies; more than the jar can hold."""
+"""Of a file of cookies; more than is kept of all sites."""
+MOST_HELD = 2 << 20
+MOST_OF_SITE = 1 << 17
+"""Bytes that the cookies of all sites, and those of one, may take in the file; beyond, the oldest
+leave."""
 MOST_SENT = 7_000
 """Bytes of all cookies of a request: many servers refuse a line of more than 8 KiB, and another
 host of the same domain could have them refuse every request."""
 _LONGEST = 4096
 """Bytes of one cookie (RFC 6265, section 6.1)."""
+_LONGEST_ATTRIBUTE = 1024
+"""Bytes (RFC 6265bis, section 5.6)."""
+_FRAME = 800
+"""Bytes that a cookie counts beside its own, more than the names of its fields take in the file: so
+all sites have fewer than the 3,000 from which on aiohttp's jar sorts all for each that comes."""
 _SAVE_EVERY = 1.0
 """Seconds between two times that changed cookies are saved."""
 
@@ -41,6 +50,8 @@ class _Jar(aiohttp.CookieJar):
     def __init__(self) -> None:
         no_loop: Any = object()  # a jar keeps its loop, and does nothing with it
         super().__init__(unsafe=True, quote_cookie=False, loop=no_loop)
+        self._sizes: dict[str, int] = {}
+        """Site → bytes of its cookies, the one that set any last at the end."""
 
     def receive(self, cookies: Mapping[str, Morsel[str]], url: URL) -> bool:
         """Take what a reply sets; whether it was anything."""
@@ -48,6 +59,8 @@ class _Jar(aiohttp.CookieJar):
         taken = []
         for name, morsel in cookies.items():
             if len(name) + len(morsel.value) > _LONGEST:
+                continue
+            if any(len(str(value)) > _LONGEST_ATTRIBUTE for value in morsel.values()):
                 continue
             domain = morsel["domain"].strip(".").lower()
             if domain and domain != host and is_public_suffix(domain):
@@ -60,7 +73,36 @@ class _Jar(aiohttp.CookieJar):
                 continue  # RFC 6265bis, section 5.7: only a secure origin sets one
             taken.append((name, morsel))
         self.update_cookies(taken, url)
+        if taken:
+            self._bound(registrable_domain(host))
         return bool(taken)
+
+    def _bound(self, site: str) -> None:
+        """Let the oldest cookies of a site leave, and those of the oldest sites, where there are
+        too many."""
+        its = [one for one in self if registrable_domain(one["domain"]) == site]
+        sizes = [_size(one) for one in its]
+        leave, of_site = set[int](), sum(sizes)
+        for one, size in zip(its, sizes, strict=True):
+            if of_site <= MOST_OF_SITE:
+                break
+            leave.add(id(one))
+            of_site -= size
+        self._sizes.pop(site, None)
+        self._sizes[site] = of_site
+        sites = set[str]()
+        while sum(self._sizes.values()) > MOST_HELD:
+            sites.add(oldest := next(iter(self._sizes)))
+            del self._sizes[oldest]
+        if leave or sites:
+            self.clear(lambda one: id(one) in leave or registrable_domain(one["domain"]) in sites)
+
+    def load(self, file_path: Any) -> None:
+        super().load(file_path)
+        self._sizes.clear()
+        for one in self:
+            site = registrable_domain(one["domain"])
+            self._sizes[site] = self._sizes.get(site, 0) + _size(one)
 
 
 class Cookies:
@@ -121,6 +163,12 @@ class Cookies:
         self._set.save(part)
         os.replace(part, self._kept)
         self._changed, self._saved = False, time.monotonic()
+
+
+def _size(cookie: Morsel[str]) -> int:
+    """Bytes of a cookie in the file."""
+    values = (cookie.key, cookie.value, cookie.coded_value, *map(str, cookie.values()))
+    return len(json.dumps(values)) + _FRAME
 
 
 def _first(pairs: Mapping[str, str], rank: Callable[[str], Any]) -> dict[str, str]:
