@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import json
 import re
+import socket
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from loopback import ADDRESS, Asked, Loopback, beside, free_ports, page, reply
+from loopback import ADDRESS, Asked, Loopback, beside, page, reply
 from spoor.cli.main import run as run_spoor
 from spoor.errors import InputError
 from spoor.integrations.mcp.crawls import AgentCrawls, AgentLimits
@@ -172,14 +173,13 @@ def test_over_http(site: Loopback, tmp_path: Path) -> None:
 
 @asynccontextmanager
 async def serving(known: AgentCrawls) -> AsyncIterator[str]:
-    import uvicorn
-
+    from spoor.integrations.mcp.http_server import http_server
     from spoor.integrations.mcp.server import make_server
 
-    (port,) = free_ports()
-    config = uvicorn.Config(make_server(known).streamable_http_app(), port=port, log_level="error")
-    server = uvicorn.Server(config)
-    task = asyncio.create_task(server.serve())
+    server = http_server(make_server(known), ADDRESS)
+    listener = socket.create_server((ADDRESS, 0))
+    port = listener.getsockname()[1]
+    task = asyncio.create_task(server.serve([listener]))
     try:
         while not server.started and not task.done():
             await asyncio.sleep(0.01)

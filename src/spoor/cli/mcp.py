@@ -71,6 +71,8 @@ def mcp(
         if place is None:
             server.run("stdio")
         else:
-            server.run("streamable-http", host=place[0], port=place[1])
+            from spoor.integrations.mcp.http_server import serve
+
+            serve(server, *place)
     finally:
         crawls.close()

@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import html
-import logging
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from aiohttp import web
-from aiohttp.http_exceptions import HttpProcessingError
 
 from spoor.errors import InputError
+from spoor.http.listening import listening
 from spoor.protocols import World
 from spoor.types import NO_PARENT, Choice, Failed, Fetch, Page, Redirected, Reply
 
@@ -203,16 +202,6 @@ class Handler(Protocol):
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse: ...
 
 
-_LOGGER = logging.getLogger("spoor.serving")
-# Any program on this machine can send what is no HTTP; the terminal is not the place to tell it.
-_LOGGER.addFilter(
-    lambda record: not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
-)
-
-STOP_SECONDS = 1.0
-"""Seconds that requests have to end once the server stops."""
-
-
 @asynccontextmanager
 async def serving(
     server: Handler, *, address: str = "127.0.0.1", port: int = 0
@@ -220,17 +209,6 @@ async def serving(
     """The server at work; yields its port. Only loopback addresses may be bound."""
     if address not in ("127.0.0.1", "::1", "localhost"):
         raise InputError(f"{address} is not a loopback address; pages are served on 127.0.0.1 only")
-    # Whoever is not done by then, a request that drips for example, is cut off.
-    served = web.Server(server.handle, logger=_LOGGER)
-    runner = web.ServerRunner(served, shutdown_timeout=STOP_SECONDS)
-    await runner.setup()
-    try:
-        site = web.TCPSite(runner, address, port)
-        try:
-            await site.start()
-        except OSError as error:
-            raise InputError(f"cannot listen on {address}:{port}: {error.strerror}") from error
-        server.port = runner.addresses[0][1]
-        yield server.port
-    finally:
-        await runner.cleanup()
+    async with listening(server.handle, address, port) as bound:
+        server.port = bound
+        yield bound

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import Iterator
+from concurrent.futures import Future
 
-from prometheus_client import (
-    CollectorRegistry,
-    Counter,
-    Histogram,
-    ProcessCollector,
-    start_http_server,
-)
+from aiohttp import web
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
 from spoor.errors import InputError
+from spoor.http.listening import listening
 from spoor.live.metrics import SECONDS, Download, Read
+
+MOST_CONNECTIONS = 16
+"""Of those who ask, as Prometheus does, once in a while."""
 
 
 class Prometheus:
@@ -37,11 +40,37 @@ class Prometheus:
         self._seconds = Histogram(
             "spoor_download_seconds", "Time of one download", buckets=SECONDS, registry=registry
         )
+        self._registry = registry
+        self._loop = asyncio.new_event_loop()
+        self._over = asyncio.Event()
+        begun = Future[None]()
+        self._thread = threading.Thread(
+            target=self._run, args=(address, port, begun), name="metrics", daemon=True
+        )
+        self._thread.start()
         try:
-            self._server, self._thread = start_http_server(port, address, registry)
-        except (OSError, OverflowError) as error:
-            why = getattr(error, "strerror", None) or str(error)
-            raise InputError(f"--metrics: cannot listen on {address}:{port}: {why}") from error
+            begun.result()
+        except InputError as error:
+            self._thread.join()
+            raise InputError(f"--metrics: {error}") from None
+
+    def _run(self, address: str, port: int, begun: Future[None]) -> None:
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve(address, port, begun))
+
+    async def _serve(self, address: str, port: int, begun: Future[None]) -> None:
+        try:
+            async with listening(self._answer, address, port, most=MOST_CONNECTIONS):
+                begun.set_result(None)
+                await self._over.wait()
+        except InputError as error:
+            begun.set_exception(error)
+
+    async def _answer(self, request: web.BaseRequest) -> web.Response:
+        if request.path != "/metrics":
+            return web.Response(status=404, text="metrics are at /metrics\n")
+        text = generate_latest(self._registry)
+        return web.Response(body=text, headers={"Content-Type": CONTENT_TYPE_LATEST})
 
     def add(self, download: Download) -> None:
         if download.kind:
@@ -51,8 +80,7 @@ class Prometheus:
             self._seconds.observe(download.seconds)
 
     def close(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._loop.call_soon_threadsafe(self._over.set)
         self._thread.join()
 
 

@@ -35,7 +35,7 @@ CRAWLS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_worl
 def make_server(crawls: AgentCrawls) -> MCPServer[Any]:
     """A server with tools over these crawls."""
     server: MCPServer[Any] = MCPServer(
-        "spoor", instructions=INSTRUCTIONS, version=VERSION, log_level="WARNING"
+        "spoor", instructions=INSTRUCTIONS, version=VERSION, log_level="CRITICAL"
     )
 
     async def asked(call: Callable[[], T]) -> T:

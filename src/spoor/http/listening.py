@@ -1,0 +1,99 @@
+"""A server of ours at a port of this machine, within limits on those who connect."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.web_protocol import RequestHandler
+
+from spoor.errors import InputError
+
+Handle = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+
+MOST_CONNECTIONS = 128
+"""At a time; beyond, one is closed at once. Each takes a file descriptor of this process."""
+
+HEAD_SECONDS = 10.0
+"""Seconds in which the head of a first request has to be there."""
+
+STOP_SECONDS = 1.0
+"""Seconds that requests have to end once the server stops."""
+
+_LOGGER = logging.getLogger("spoor.serving")
+# Any program on this machine can send what is no HTTP; the terminal is not the place to tell it.
+_LOGGER.addFilter(
+    lambda record: not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+)
+
+
+class _Refused(asyncio.Protocol):
+    """Of a connection for which there is no room."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport.close()
+
+
+class _Bounded(web.Server):
+    def __init__(self, handle: Handle, *, most: int, seconds: float) -> None:
+        super().__init__(self._begun, logger=_LOGGER)
+        self._handle = handle
+        self._most = most
+        self._seconds = seconds
+        self._asked = set[Any]()
+        """Connections by which a request came."""
+
+    def __call__(self) -> Any:
+        return _Refused() if len(self.connections) >= self._most else super().__call__()
+
+    def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
+        super().connection_made(handler, transport)
+        asyncio.get_running_loop().call_later(self._seconds, self._end_mute, handler, transport)
+
+    def connection_lost(self, handler: RequestHandler, exc: BaseException | None = None) -> None:
+        super().connection_lost(handler, exc)
+        self._asked.discard(handler)
+
+    def _end_mute(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
+        if handler not in self._asked:
+            transport.abort()
+
+    async def _begun(self, request: web.BaseRequest) -> web.StreamResponse:
+        self._asked.add(request.protocol)
+        return await self._handle(request)
+
+
+@asynccontextmanager
+async def listening(
+    handle: Handle,
+    address: str,
+    port: int,
+    *,
+    most: int = MOST_CONNECTIONS,
+    seconds: float = HEAD_SECONDS,
+) -> AsyncIterator[int]:
+    """A server at work; yields its port. Of at most `most` connections at a time each has so many
+    seconds for its first head; requests that are not done `STOP_SECONDS` after its end, as one that
+    drips, are cut off. Raises InputError where it cannot listen there."""
+    runner = web.ServerRunner(
+        _Bounded(handle, most=most, seconds=seconds), shutdown_timeout=STOP_SECONDS
+    )
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, address, port)
+        try:
+            await site.start()
+        except OSError as error:
+            why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+            raise InputError(f"cannot listen on {address}:{port}: {why}") from error
+        except OverflowError as error:
+            raise InputError(f"cannot listen on {address}:{port}: {error}") from error
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()

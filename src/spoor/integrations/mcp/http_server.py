@@ -1,0 +1,72 @@
+"""The MCP server at a port of this machine, within limits on those who connect."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from typing import Any
+
+import uvicorn
+from mcp.server.mcpserver import MCPServer
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from spoor.errors import InputError
+from spoor.http.listening import HEAD_SECONDS, MOST_CONNECTIONS
+
+STOP_SECONDS = 3
+"""Seconds that requests have to end once the server stops."""
+
+
+class _Bounded(H11Protocol):
+    """Of at most MOST_CONNECTIONS connections; one by which nothing new came in HEAD_SECONDS is
+    closed while the rest of a request is due."""
+
+    _looked_at: Any = False
+    """The request that was not whole, or whole and answered, when this was looked at last; None
+    before the first, False otherwise."""
+    _watch: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        if len(self.connections) > MOST_CONNECTIONS:
+            transport.abort()
+            return
+        self._looked_at = None
+        self._watch = self.loop.call_later(HEAD_SECONDS, self._look)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._watch is not None:
+            self._watch.cancel()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        request: Any = self.cycle
+        due = request is None or request.more_body or request.response_complete
+        if due and request is self._looked_at:
+            self.transport.abort()
+            return
+        self._looked_at = request if due else False
+        self._watch = self.loop.call_later(HEAD_SECONDS, self._look)
+
+
+def http_server(server: MCPServer[Any], address: str) -> uvicorn.Server:
+    """What serves it over HTTP, for clients that know it by this address."""
+    config = uvicorn.Config(
+        server.streamable_http_app(host=address),
+        http=_Bounded,
+        ws="none",
+        log_level="critical",  # what a client does wrong is not for the terminal
+        timeout_graceful_shutdown=STOP_SECONDS,
+    )
+    return uvicorn.Server(config)
+
+
+def serve(server: MCPServer[Any], address: str, port: int) -> None:
+    """Serve until a signal ends it. Raises InputError where it cannot listen there."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        listener = socket.create_server((address, port), family=family)
+    except OSError as error:
+        raise InputError(f"cannot listen on {address}:{port}: {error.strerror}") from None
+    with listener:
+        asyncio.run(http_server(server, address).serve([listener]))
