@@ -88,17 +88,15 @@ POST = b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 900\r\n\r\nhal
 
 @pytest.mark.parametrize("sent", [b"", b"G", POST, b"GET /no HTTP/1.1\r\nHost: a\r\n\r\nG"])
 def test_mcp_ends_connections_that_owe_the_rest_of_a_request(
-    sent: bytes, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    sent: bytes, capfd: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("mcp.server.mcpserver", reason="the extra mcp is not installed")
     from mcp.server.mcpserver import MCPServer
 
-    from spoor.integrations.mcp import http_server
-
-    monkeypatch.setattr(http_server, "HEAD_SECONDS", 0.2)
+    from spoor.integrations.mcp.http_server import http_server
 
     async def main() -> None:
-        served = http_server.http_server(MCPServer("test", log_level="CRITICAL"), "127.0.0.1")
+        served = http_server(MCPServer("test"), "127.0.0.1", most=3, seconds=0.2)
         with socket.create_server(("127.0.0.1", 0)) as listener:
             work = asyncio.ensure_future(served.serve([listener]))
             reader, writer = await asyncio.open_connection(*listener.getsockname())
@@ -120,7 +118,7 @@ def test_mcp_stops_beside_half_a_request(capfd: pytest.CaptureFixture[str]) -> N
     from spoor.integrations.mcp.http_server import http_server
 
     async def main() -> None:
-        served = http_server(MCPServer("test", log_level="CRITICAL"), "127.0.0.1")
+        served = http_server(MCPServer("test"), "127.0.0.1", most=3, seconds=60.0)
         with socket.create_server(("127.0.0.1", 0)) as listener:
             work = asyncio.ensure_future(served.serve([listener]))
             _, writer = await asyncio.open_connection(*listener.getsockname())

@@ -176,7 +176,7 @@ async def serving(known: AgentCrawls) -> AsyncIterator[str]:
     from spoor.integrations.mcp.http_server import http_server
     from spoor.integrations.mcp.server import make_server
 
-    server = http_server(make_server(known), ADDRESS)
+    server = http_server(make_server(known), ADDRESS, most=9, seconds=60.0)
     listener = socket.create_server((ADDRESS, 0))
     port = listener.getsockname()[1]
     task = asyncio.create_task(server.serve([listener]))

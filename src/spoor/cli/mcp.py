@@ -71,8 +71,9 @@ def mcp(
         if place is None:
             server.run("stdio")
         else:
+            from spoor.http.listening import HEAD_SECONDS, MOST_CONNECTIONS
             from spoor.integrations.mcp.http_server import serve
 
-            serve(server, *place)
+            serve(server, *place, most=MOST_CONNECTIONS, seconds=HEAD_SECONDS)
     finally:
         crawls.close()

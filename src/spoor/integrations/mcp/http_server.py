@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -11,15 +12,19 @@ from mcp.server.mcpserver import MCPServer
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from spoor.errors import InputError
-from spoor.http.listening import HEAD_SECONDS, MOST_CONNECTIONS
 
 STOP_SECONDS = 3
 """Seconds that requests have to end once the server stops."""
 
 
 class _Bounded(H11Protocol):
-    """Of at most MOST_CONNECTIONS connections; one by which nothing new came in HEAD_SECONDS is
-    closed while the rest of a request is due."""
+    """Of at most `most` connections; one by which no new request came in `seconds` is closed while
+    the rest of a request is due."""
+
+    def __init__(self, *arguments: Any, most: int, seconds: float, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._most = most
+        self._seconds = seconds
 
     _looked_at: Any = False
     """The request that was not whole, or whole and answered, when this was looked at last; None
@@ -28,11 +33,11 @@ class _Bounded(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > MOST_CONNECTIONS:
+        if len(self.connections) > self._most:
             transport.abort()
             return
         self._looked_at = None
-        self._watch = self.loop.call_later(HEAD_SECONDS, self._look)
+        self._watch = self.loop.call_later(self._seconds, self._look)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._watch is not None:
@@ -46,14 +51,18 @@ class _Bounded(H11Protocol):
             self.transport.abort()
             return
         self._looked_at = request if due else False
-        self._watch = self.loop.call_later(HEAD_SECONDS, self._look)
+        self._watch = self.loop.call_later(self._seconds, self._look)
 
 
-def http_server(server: MCPServer[Any], address: str) -> uvicorn.Server:
-    """What serves it over HTTP, for clients that know it by this address."""
+def http_server(
+    server: MCPServer[Any], address: str, *, most: int, seconds: float
+) -> uvicorn.Server:
+    """What serves it over HTTP, for clients that know it by this address: at most so many
+    connections, and each of them owes the rest of a request for so many seconds, twice that at
+    most."""
     config = uvicorn.Config(
         server.streamable_http_app(host=address),
-        http=_Bounded,
+        http=partial(_Bounded, most=most, seconds=seconds),  # type: ignore[arg-type]
         ws="none",
         log_level="critical",  # what a client does wrong is not for the terminal
         timeout_graceful_shutdown=STOP_SECONDS,
@@ -61,12 +70,12 @@ def http_server(server: MCPServer[Any], address: str) -> uvicorn.Server:
     return uvicorn.Server(config)
 
 
-def serve(server: MCPServer[Any], address: str, port: int) -> None:
-    """Serve until a signal ends it. Raises InputError where it cannot listen there."""
+def serve(server: MCPServer[Any], address: str, port: int, *, most: int, seconds: float) -> None:
+    """As `http_server`, until a signal ends it. Raises InputError where it cannot listen there."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         listener = socket.create_server((address, port), family=family)
     except OSError as error:
         raise InputError(f"cannot listen on {address}:{port}: {error.strerror}") from None
     with listener:
-        asyncio.run(http_server(server, address).serve([listener]))
+        asyncio.run(http_server(server, address, most=most, seconds=seconds).serve([listener]))
