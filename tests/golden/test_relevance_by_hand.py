@@ -449,6 +449,7 @@ def test_half_of_the_pages_that_say_it_keep_their_verdict() -> None:
     assert lowered(1.0, np.array([0.2, 0.9, 0.8])) == 0.8
     assert lowered(1.0, np.array([0.2, 0.3, 0.9])) == 0.75
     assert lowered(1.0, np.array([1.2, 1.3, 0.1])) == 1.0
+    assert lowered(1.0, np.array([1.2, 0.8, 0.2, 0.9])) == pytest.approx(0.85)
     assert lowered(1.0, np.array([0.1, 0.1])) == 1.0  # two say nothing
 
 

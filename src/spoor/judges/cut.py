@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -72,4 +73,7 @@ def lowered(cut: float, plain: Floats) -> float:
     nothing."""
     if len(plain) < 3:
         return cut
-    return min(cut, max(float(np.median(plain)), LEAST_CUT * cut))
+    ordered, half = np.sort(plain), len(plain) / 2
+    # `np.median` imports all of `numpy.ma`.
+    median = float(ordered[math.ceil(half) - 1] + ordered[math.floor(half)]) / 2
+    return min(cut, max(median, LEAST_CUT * cut))

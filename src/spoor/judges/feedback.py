@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.hashing import hash64
+from spoor.hashing import hash64, url_hash64
 from spoor.types import State
 
 Floats = NDArray[np.float64]
@@ -99,6 +99,11 @@ def number_of_url(url: str) -> int:
     """The number of a link, and of the page that it leads to, in [0, 2^63): by it pages speak for
     one another, so that no stranger may find a URL with the number of another."""
     return hash64(url) >> 1
+
+
+def numbers_of_links(urls: Sequence[str]) -> list[int]:
+    """`number_of_url` of each link of a page."""
+    return [number >> 1 for number in map(url_hash64, urls)]
 
 
 def as_id(number: int) -> int:

@@ -23,12 +23,12 @@ from spoor.judges.feedback import (
     KeptPage,
     as_id,
     number_of_url,
+    numbers_of_links,
 )
 from spoor.judges.linked import site_of
 from spoor.judges.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS, Matcher
 from spoor.judges.page_language import probability, stemmer_of
 from spoor.judges.wish import Wish
-from spoor.learn.bounded_dict import Cache
 from spoor.types import Page, State, urls_of
 from spoor.web.text import UNSPACED, terms, words_of
 from spoor.web.urls import words as url_words
@@ -38,8 +38,6 @@ ANCHORS = 20_000
 """Links whose anchors have words of the wish, remembered at most."""
 SLOTS = 1 << 15
 """Links that are known to have been seen, at most."""
-CACHED = 1 << 14
-"""URLs whose numbers are remembered."""
 _LONG = 64
 """Letters of a word that is no word."""
 FOLDERS = 8
@@ -72,8 +70,6 @@ class Reader:
         """Pages on which what each conjunction names stands together in a title, URL or anchor."""
         self._memos: dict[str, _Memo] = {}
         self._seen_links = [0] * SLOTS
-        self._numbers = Cache[str, int](number_of_url, CACHED)
-        """Of URLs: those of navigation come with each page."""
         self._anchors: dict[int, dict[int, tuple[float, float]]] = {}
 
     def read(self, page: Page) -> tuple[KeptPage, list[tuple[str, float]], Floats]:
@@ -186,7 +182,7 @@ class Reader:
         """The numbers of a page's links; the anchors of those not seen before are read, if they
         lead to pages of the same site: anybody may write anything about the pages of others."""
         urls = urls_of(page.links)[:500]
-        numbers = list(map(self._numbers.__getitem__, urls))
+        numbers = numbers_of_links(urls)
         seen = self._seen_links
         slots = [number % SLOTS for number in numbers]
         if self._matcher.leaves and [*map(seen.__getitem__, slots)] != numbers:

@@ -161,6 +161,10 @@ class CrawlFilter:
                 if known[1] and index not in sitemaps:
                     self._note(known[1], url)
             plain, why = known
+            if not why:
+                allowed.append(index)
+                urls.append(plain)
+                continue
             if why.startswith(_DOES) and trials is not None:
                 link = links[index]._replace(url=plain)
                 its = listed and _name(plain) == _name(page.url)  # a sitemap speaks for its host
@@ -169,10 +173,9 @@ class CrawlFilter:
                     allowed.append(index)
                     urls.append(plain)
                 continue
-            if why and not (index in sitemaps and self.takes_sitemap(url)):
-                continue
-            allowed.append(index)
-            urls.append(plain)
+            if index in sitemaps and self.takes_sitemap(url):
+                allowed.append(index)
+                urls.append(plain)
         return those(links, allowed, urls)
 
     def _verdict(self, url: str) -> tuple[str, str]:

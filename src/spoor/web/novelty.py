@@ -23,7 +23,7 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.hashing import hash64
+from spoor.hashing import hash64, hashes64, url_hash64
 from spoor.types import State
 
 _BITS = 22
@@ -60,6 +60,7 @@ _MARKS = ".,:;()[]'\"!?“”‘’«»"
 
 Hashes = NDArray[np.uint64]
 _PLACE = np.uint64((1 << _BITS) - 1)
+_FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _BIT = np.left_shift(np.uint8(1), np.arange(8, dtype=np.uint8))
 
 
@@ -85,31 +86,43 @@ def without_numbers(text: str) -> str:
 
 
 def _masked(word: str) -> str:
+    if word.isalpha():
+        return "#" if word in _MONTHS else word
     if _DIGIT.search(word):  # a fifth of the time of the other
         word = _NUMBER.sub("#", word)
     return "#" if word.strip(_MARKS) in _MONTHS or "/" in word else word
 
 
 class _Words(dict[str, int]):
-    """Word → its row in `hashes`: the hash of the word, and that of the masked word."""
+    """Word → its column in `hashes`: the hash of the word, and that of the masked word."""
 
     def __init__(self) -> None:
         self.hashes: NDArray[np.uint64] = np.zeros((2, _MEMO), np.uint64)
+        self._new: list[str] = []
+        """Words that have a column, and no hashes yet."""
 
     def __missing__(self, word: str) -> int:
-        plain = word.lower().strip(_MARKS)
-        bare = _masked(plain).strip(_MARKS)
-        number = hash64(plain)
-        row = self[word] = len(self)
-        self.hashes[:, row] = number, number if bare == plain else hash64(bare)
-        return row
+        self._new.append(word)
+        column = self[word] = len(self)
+        return column
 
     def of(self, words: Sequence[str]) -> NDArray[np.uint64]:
         """Shape (2, words): hashes of the words, and of the masked words."""
         if len(self) + len(words) > _MEMO:
             self.clear()
-        rows = np.fromiter(map(self.__getitem__, words), np.int64, len(words))
-        return self.hashes.take(rows, axis=1)
+        columns = np.fromiter(map(self.__getitem__, words), np.int64, len(words))
+        if self._new:
+            self._hash_new()
+        return self.hashes.take(columns, axis=1)
+
+    def _hash_new(self) -> None:
+        plain = [word.lower().strip(_MARKS) for word in self._new]
+        bare = [_masked(word).strip(_MARKS) for word in plain]
+        new = self.hashes[:, len(self) - len(plain) : len(self)]
+        new[:] = hashes64(plain)
+        other = [at for at, word in enumerate(bare) if word != plain[at]]
+        new[1, other] = hashes64([bare[at] for at in other])
+        self._new.clear()
 
 
 class Novelty:
@@ -132,15 +145,16 @@ class Novelty:
         """Take in the words of a page; what is new in them among the pages of a domain, and whether
         it is a copy. Only one whose URL has a query is: it may be a view of other pages. With
         `keep` off the words are looked at and not taken in."""
-        plain, bare = self._words.of(words[:_CHARACTERS].split())
-        for own in self._own(url):
-            bare[bare == own] = 1
+        hashes = self._words.of(words[:_CHARACTERS].split())
+        bare = hashes[1]
+        bare[(bare == self._own(url)[:, None]).any(axis=0)] = 1
+        triples = _triples(hashes, hashes64((domain, f"{domain} masked")))
+        places, bits = _places(triples)
         see = self._add if keep else self._unseen
-        unseen = see(_triples(plain, hash64(domain)))
+        unseen = see(places[0], bits[0])
         numbers = _three_in_a_row(unseen)
-        masked = _triples(bare, hash64(f"{domain} masked"))
-        fresh = see(masked)
-        copy = keep and self._is_copy(domain, masked, fresh)
+        fresh = see(places[1], bits[1])
+        copy = keep and self._is_copy(domain, triples[1], fresh)
         is_view = "?" in url
         if is_view:
             # Known words are not new because this view of them, whose URL has one, masks it.
@@ -169,21 +183,22 @@ class Novelty:
         most = int(own.sum())
         return most >= _OWN and int((own & ~fresh).sum()) >= _COPIED * most
 
-    def add(self, kind: str, texts: Sequence[str]) -> None:
-        """Take in texts, apart from those of other kinds."""
-        self._add(_hashed(kind, texts))
+    def add(self, kind: str, urls: Sequence[str]) -> None:
+        """Take in URLs, apart from those of other kinds."""
+        self._add(*_places(_hashed(kind, urls)))
 
-    def knows(self, kind: str, texts: Sequence[str]) -> bool:
+    def knows(self, kind: str, urls: Sequence[str]) -> bool:
         """Whether `add` took in all of these; wrongly so for 1 in 20 at most."""
-        return not self._unseen(_hashed(kind, texts)).any()
+        return not self._unseen(*_places(_hashed(kind, urls))).any()
 
-    def _own(self, url: str) -> set[int]:
+    def _own(self, url: str) -> Hashes:
         """Hashes of the words of a URL, however a page spells them."""
         path = unquote(url.partition("://")[2].partition("/")[2]).lower()[:512]
         parts = {part for part in re.split(r"[/?&=]", path) if part}
         parts |= {word for part in parts for word in re.split(r"[\W_]+", part) if word}
         # `#` is the mask of numbers.
-        return set(self._words.of(sorted(parts))[1].tolist())
+        masked: Hashes = self._words.of(sorted(parts))[1]
+        return masked
 
     def _known(
         self, places: NDArray[np.int64], bits: NDArray[np.uint8]
@@ -195,28 +210,19 @@ class Novelty:
         before: NDArray[np.bool_] = np.logical_and.reduce(self._before.take(places) & bits)
         return now, before
 
-    @staticmethod
-    def _places(hashes: Hashes) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """Of each hash its two places, (2, n): bytes of an array, and the bit in each."""
-        at = np.empty((2, len(hashes)), np.int64)
-        np.bitwise_and(hashes, _PLACE, out=at[0], casting="unsafe")
-        np.bitwise_and(hashes >> np.uint64(_BITS), _PLACE, out=at[1], casting="unsafe")
-        return at >> 3, _BIT.take(at & 7)
-
-    def _unseen(self, hashes: Hashes) -> NDArray[np.bool_]:
+    def _unseen(self, places: NDArray[np.int64], bits: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Which are new."""
-        now, before = self._known(*self._places(hashes))
+        now, before = self._known(places, bits)
         return ~(now | before)
 
-    def _add(self, hashes: Hashes) -> NDArray[np.bool_]:
+    def _add(self, places: NDArray[np.int64], bits: NDArray[np.uint8]) -> NDArray[np.bool_]:
         """Take in; which were new."""
-        places, bits = self._places(hashes)
         now, before = self._known(places, bits)
         fresh = np.flatnonzero(~now)
         if len(fresh):
             if self._set > _FULL * (1 << _BITS):
                 self._before, self._now, self._set = self._now, np.zeros_like(self._now), 0
-                self._older, fresh = True, np.arange(len(hashes))
+                self._older, fresh = True, np.arange(places.shape[1])
             where, which = places.take(fresh, axis=1), bits.take(fresh, axis=1)
             np.bitwise_or.at(self._now, where.ravel(), which.ravel())
             self._set += 2 * len(fresh)
@@ -240,22 +246,41 @@ class Novelty:
             self._pages = dict(map(tuple, state["pages"]))
 
 
-def _hashed(kind: str, texts: Sequence[str]) -> Hashes:
-    hashes = np.fromiter(map(hash64, texts), np.uint64, len(texts))
+def _hashed(kind: str, urls: Sequence[str]) -> Hashes:
+    hashes = np.fromiter(map(url_hash64, urls), np.uint64, len(urls))
     return _mixed(hashes + np.uint64(hash64(kind)))
 
 
-def _triples(words: Hashes, salt: int) -> Hashes:
-    """Of words with two marks before the first and behind the last, so that one word has three."""
-    ends = np.array([2, 3], np.uint64)
-    every = np.concatenate([ends, words, ends + np.uint64(2)])
-    a, b, c = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F), np.uint64(salt)
-    return _mixed((every[:-2] * a + every[1:-1]) * b + every[2:] * a + c)
+def _triples(words: Hashes, salts: Hashes) -> Hashes:
+    """Of each row of words, with two marks before the first and behind the last, so that one word
+    has three."""
+    rows, count = words.shape
+    every = np.empty((rows, count + 4), np.uint64)
+    every[:, :2], every[:, 2:-2], every[:, -2:] = (2, 3), words, (4, 5)
+    times = every * _FIRST_FACTOR
+    triples = times[:, :-2] + every[:, 1:-1]
+    triples *= _SECOND_FACTOR
+    triples += times[:, 2:]
+    triples += salts[:, None]
+    return _mixed(triples)
 
 
 def _mixed(hashes: Hashes) -> Hashes:
-    hashes = (hashes ^ (hashes >> np.uint64(31))) * np.uint64(0xD6E8FEB86659FD93)
-    return hashes ^ (hashes >> np.uint64(32))
+    """The same array, mixed in its place."""
+    hashes ^= hashes >> np.uint64(31)
+    hashes *= np.uint64(0xD6E8FEB86659FD93)
+    hashes ^= hashes >> np.uint64(32)
+    return hashes
+
+
+def _places(hashes: Hashes) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    """Of hashes (…, n) their two places (…, 2, n): bytes of an array, and the bit in each."""
+    at = np.empty((*hashes.shape[:-1], 2, hashes.shape[-1]), np.uint64)
+    at[..., 0, :] = hashes
+    np.right_shift(hashes, np.uint64(_BITS), out=at[..., 1, :])
+    at &= _PLACE
+    signed = at.view(np.int64)
+    return signed >> 3, _BIT.take(signed & 7)
 
 
 def _three_in_a_row(new: NDArray[np.bool_]) -> bool:
