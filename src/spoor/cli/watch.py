@@ -168,18 +168,27 @@ def show(summary: dict[str, Any], as_json: bool) -> None:
     lines = [f"{summary['stopped_because']}"]
     if not summary["fetched"]:
         lines.append(f"  nothing came: {summary.get('last_failure', '')}")
+    urls = summary.get("found_urls", summary.get("known_urls", 0))
     lines.append(
         f"  fetched  {summary['fetched']:,} documents, {summary['failed']:,} failed; "
-        f"{summary.get('found_urls', summary.get('known_urls', 0)):,} URLs known"
+        f"{urls:,} URLs known"
     )
+    if now := summary.get("this_time"):
+        lines.append(
+            f"  now      {now['fetched']:,} of these documents, by {now['requests']:,} requests"
+        )
     if rendered := summary.get("rendered"):
         lines += [f"  rendered {line}" for line in rendered["lines"]]
-    lines.append(f"  found    {summary['found']:,} new of {summary['sent']:,} sent")
+    if now:
+        first = "" if summary["resumed"] else "; what stands there at the first look is not told"
+        lines.append(f"  told     {summary['lines']:,}, of these {now['lines']:,} now{first}")
+    else:
+        lines.append(f"  found    {summary['found']:,} new of {summary['sent']:,} sent")
     if "share_found" in summary:
         for name in ("share_found", "delay_hours", "freshness", "age_hours"):
             value = summary[name]
             shown = "–" if value is None else f"{value:.3f}"
             lines.append(f"  {name.replace('_', ' '):<12} {shown}")
     if "out" in summary:
-        lines.append(f"  results  {summary['out']}/{files.NEWS}, {files.FEED}")
+        lines.append(f"  read     {summary['out']}/{files.DIGEST_HTML}, {files.FEED}, {files.NEWS}")
     typer.echo("\n".join(lines), file=sys.stdout)

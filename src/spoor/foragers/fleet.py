@@ -317,9 +317,11 @@ class Fleet:
             known.promises.asked(url, known.hosts[url], reply.fresh_for, now, changed=False)
             pages, reply = [url], reply.as_failed()
         else:
-            self.counts.failed += 1
+            absent = reply.kind == "absent"
+            # Every site is asked for a sitemap.
+            self.counts.failed += not (absent and url in known.sitemaps)
             known.tried(url, now)
-            if reply.kind == "absent":
+            if absent:
                 known.absent(url, now)
             if reply.retry_after is not None and reply.kind != "robots":
                 known.promises.rest(url, now + reply.retry_after)

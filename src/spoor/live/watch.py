@@ -113,6 +113,7 @@ class Watch:
         self._deliveries = Deliveries(
             folder.path, self._receivers, lambda line: self.on_fault(line)
         )
+        self._before = self._so_far()
         if state is None:
             if judge is not None and isinstance(judge, KeepsSample):
                 judge.key_sample(secrets.token_bytes(KEY_SIZE))
@@ -314,11 +315,19 @@ class Watch:
             "found": agent.relevant,
             "lines": self.lines,
             "foragers": len(getattr(self.fleet.crew, "foragers", [None])),
+            "this_time": {
+                name: count - self._before[name] for name, count in self._so_far().items()
+            },
             "silent": self._tracked.tracker.sources.silences(),
             "rendered": None if self._renders is None else self._renders.as_json(),
             "last_failure": self.last_failure,
             "seconds": round(time.monotonic() - self._began, 2),
         }
+
+    def _so_far(self) -> dict[str, int]:
+        """Since the watch began, by all its processes."""
+        counts = self.fleet.counts
+        return {"requests": counts.requests, "fetched": counts.pages, "lines": self.lines}
 
 
 def configure_hosts(hosts: Hosts, settings: Settings) -> None:
