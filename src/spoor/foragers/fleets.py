@@ -18,6 +18,9 @@ from spoor.foragers.settings import FleetSettings
 from spoor.foragers.states import Describe, NoStates
 from spoor.foragers.watching import Watching
 
+_PAPER = FleetSettings()
+_NEW_HOURS = _PAPER.new_for / 3600.0
+
 
 @dataclass(frozen=True, slots=True)
 class FleetTask:
@@ -53,14 +56,14 @@ def _foragers(doc: str, *, weblog: bool = True, learns: bool = True) -> Callable
     def make(
         task: FleetTask,
         *,
-        identity: str = "url",
-        new_hours: float = 24.0,
-        slice_seconds: float = 180.0,
-        min_foragers: int = 2,
-        max_foragers: int = 16,
-        max_step: int = 100,
-        recheck: float = 0.0,
-        start: str = "random",
+        identity: str = _PAPER.identity,
+        new_hours: float = _NEW_HOURS,
+        slice_seconds: float = _PAPER.slice_seconds,
+        min_foragers: int = _PAPER.min_foragers,
+        max_foragers: int = _PAPER.max_foragers,
+        max_step: int = _PAPER.max_step,
+        recheck: float = _PAPER.recheck,
+        start: str = _PAPER.start,
     ) -> Fleet:
         known, seeds = _begin(task)
         settings = FleetSettings(
@@ -94,14 +97,14 @@ wlrl = _foragers("Both: weblog update and learned weights.")
 def mixed(
     task: FleetTask,
     *,
-    identity: str = "url",
-    new_hours: float = 24.0,
-    slice_seconds: float = 180.0,
+    identity: str = _PAPER.identity,
+    new_hours: float = _NEW_HOURS,
+    slice_seconds: float = _PAPER.slice_seconds,
     each: int = 8,
     first: str = "WLRL",
-    max_step: int = 100,
-    recheck: float = 0.0,
-    start: str = "random",
+    max_step: int = _PAPER.max_step,
+    recheck: float = _PAPER.recheck,
+    start: str = _PAPER.start,
 ) -> Fleet:
     """As in the paper's Web experiment: `each` WLRL foragers and as many WL ones, in turns of all
     of one kind and then all of the other, none multiplied and none deleted."""
@@ -125,7 +128,11 @@ def mixed(
 
 
 def round_robin(
-    task: FleetTask, *, identity: str = "url", new_hours: float = 24.0, abreast: int = 1
+    task: FleetTask,
+    *,
+    identity: str = _PAPER.identity,
+    new_hours: float = _NEW_HOURS,
+    abreast: int = 1,
 ) -> Fleet:
     """No foragers: every known page in turn."""
     known, _ = _begin(task, states=False)
@@ -136,8 +143,8 @@ def round_robin(
 def change_rate(
     task: FleetTask,
     *,
-    identity: str = "url",
-    new_hours: float = 24.0,
+    identity: str = _PAPER.identity,
+    new_hours: float = _NEW_HOURS,
     batch: int = 100,
     abreast: int = 1,
 ) -> Fleet:
