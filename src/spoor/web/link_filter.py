@@ -25,12 +25,13 @@ from spoor.types import (
 from spoor.web.action_trials import ActionTrials
 from spoor.web.actions import action
 from spoor.web.depths import Depths
+from spoor.web.domain_shares import DomainShares, domain_of
 from spoor.web.page_links import PageLinks, at_hand, not_to_follow, those
 from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
 from spoor.web.traps import Traps
 from spoor.web.url_groups import oddity
-from spoor.web.urls import canonical, host, registrable_domain
+from spoor.web.urls import canonical, host
 
 _COUNTED = 50_000
 """URLs of each rule that are told apart; more are not counted."""
@@ -48,7 +49,9 @@ class CrawlFilter:
 
     At most `per_host` pages of a host and `per_domain` of a registrable domain are fetched, and a
     host is left once `found_per_host` of its pages were relevant (None: no limit). Pages in flight
-    count too: a URL over the limit is skipped for good, even if one of them fails later.
+    count too: a URL over the limit is skipped for good, even if one of them fails later. Where the
+    scope is `anywhere` and `per_domain` is None, domains keep to shares that grow with what they
+    give (`spoor.web.domain_shares`).
     """
 
     def __init__(
@@ -67,7 +70,9 @@ class CrawlFilter:
         self._traps = traps
         self._actions = None if actions else ActionTrials()
         self._depths = None if scope.max_depth is None else Depths(scope.max_depth)
-        self._shares = ((host, per_host, "host"), (_domain, per_domain, "domain"))
+        self._shares = ((host, per_host, "host"), (domain_of, per_domain, "domain"))
+        anywhere = scope.scope == "anywhere" and per_domain is None
+        self._domains = DomainShares() if anywhere else None
         self._found_per_host = found_per_host
         self._pages: Counter[str] = Counter()
         """Of a host or a domain, in flight or fetched; of a host also those found."""
@@ -85,6 +90,8 @@ class CrawlFilter:
         self.scope.seed(urls)
         if self._depths is not None:
             self._depths.seed(urls)
+        if self._domains is not None:
+            self._domains.seed(urls)
         self._memo.clear()
 
     def admit(
@@ -114,6 +121,13 @@ class CrawlFilter:
                 whose = {host(page.url), host(found_on() or page.url)}
                 self.revisits.read(one for one in page.dated if host(one[0]) in whose)
             links = [link for link in links if self.revisits.is_news(link, listed=listed)]
+        domains = self._domains
+        if domains is not None and domains.may_hold():
+            held = [index for index, url in enumerate(urls_of(links)) if domains.holds(url)]
+            for index in held:
+                domains.hold(HeldLink(links[index], parent, score, depth, False))
+            known = frozenset(held)
+            links = those(links, [index for index in range(len(links)) if index not in known])
         traps = self._traps
         if traps is None:
             return links
@@ -248,15 +262,22 @@ class CrawlFilter:
         name = "" if self._traps is None else self._traps.passes(url)
         if name:
             return f"held back: {name}"
+        if self._domains is not None and not self._domains.passes(url):
+            return f"held back: {domain_of(url)} has had its share so far"
         self._flying[link] = url
         self._count(url, 1)
         return ""
 
     def dropped(self, url: str, seen: InLink | None) -> None:
-        if self._traps is not None and seen is not None and (name := self._traps.holder(url)):
-            link = Link(url, seen.anchor, seen.kind)
-            held = HeldLink(link, seen.parent, seen.parent_score, seen.depth, True)
+        if seen is None:
+            return
+        held = HeldLink(
+            Link(url, seen.anchor, seen.kind), seen.parent, seen.parent_score, seen.depth, True
+        )
+        if self._traps is not None and (name := self._traps.holder(url)):
             self._traps.hold(name, held)
+        elif self._domains is not None and self._domains.has_had(domain_of(url)):
+            self._domains.hold(held)
 
     def release(self, *, over: bool) -> Sequence[HeldLink]:
         if over and self.revisits is not None and (rest := self.revisits.rest()):
@@ -268,7 +289,9 @@ class CrawlFilter:
         nearer = [] if self._depths is None else self._depths.release(over=over)
         for held in nearer:
             self._left_out[f"--max-depth {self.scope.max_depth}"].discard(hash64(held.link.url))
-        return [*tried, *nearer, *(() if self._traps is None else self._traps.release(over=over))]
+        domains = () if self._domains is None else self._domains.release(over=over)
+        found = [*tried, *nearer, *domains]
+        return [*found, *(() if self._traps is None else self._traps.release(over=over))]
 
     def ended(self, outcome: Outcome, found_on: Callable[[], str]) -> None:
         url = self._flying.pop(outcome.choice.link, None)
@@ -288,6 +311,8 @@ class CrawlFilter:
         relevant = judgement is not None and judgement.relevant
         if relevant and self._found_per_host:
             self._pages[f"found {host(page.url)}"] += 1
+        if relevant and self._domains is not None:
+            self._domains.judged(page.url, 1)
         traps = self._traps
         news = True if traps is None else traps.ended(page, found_on, relevant=relevant)
         trials, success = self._actions, relevant and news
@@ -297,15 +322,22 @@ class CrawlFilter:
     def judged_anew(self, url: str, *, relevant: bool) -> None:
         if self._found_per_host:
             self._pages[f"found {host(url)}"] += 1 if relevant else -1
+        if self._domains is not None:
+            self._domains.judged(url, 1 if relevant else -1)
 
     def left_out(self) -> LeftOut:
         groups = [] if self._traps is None else self._traps.held_groups()
         return LeftOut(
             {rule: len(urls) for rule, urls in self._left_out.items()},
-            [(group.name, group.links, group.why) for group in groups],
+            [
+                *((group.name, group.links, group.why) for group in groups),
+                *(() if self._domains is None else self._domains.held_groups()),
+            ],
         )
 
     def _count(self, url: str, by: int) -> None:
+        if self._domains is not None:
+            self._domains.count(url, by)
         for part, most, unit in self._shares:
             if most is not None:
                 self._pages[f"{unit} {part(url)}"] += by
@@ -316,6 +348,7 @@ class CrawlFilter:
             **({} if self.revisits is None else {"revisits": self.revisits.save()}),
             **({} if self._actions is None else {"actions": self._actions.save()}),
             **({} if self._depths is None else {"depths": self._depths.save()}),
+            **({} if self._domains is None else {"domains": self._domains.save()}),
             "seeds": list(self.scope.seeds),
             "sitemaps": sorted(self._sitemaps),
             "pages": dict(self._pages),
@@ -336,6 +369,8 @@ class CrawlFilter:
             self._actions.load(state["actions"])
         if self._depths is not None and "depths" in state:
             self._depths.load(state["depths"])
+        if self._domains is not None and "domains" in state:
+            self._domains.load(state["domains"])
         self.scope.forget_seeds()
         self.seed(state["seeds"])
         self._sitemaps = set(state["sitemaps"])
@@ -356,7 +391,3 @@ def _name(url: str) -> str:
 def _sitemaps(links: Sequence[Link]) -> Sequence[int]:
     """Which links lead to one."""
     return [index for index, link in enumerate(links) if link.kind == "sitemap"]
-
-
-def _domain(url: str) -> str:
-    return registrable_domain(host(url))

@@ -1,0 +1,158 @@
+"""What each domain may take of a crawl that goes anywhere, until it has given something.
+
+Whoever has a domain has names and pages without end. So a domain of which no seed is may have
+`LEAST` pages, or a tenth of all, and `FOR_EACH` more for each relevant one. Its other links wait
+until its share has grown, or the crawl has nothing else to do: then nothing is lost.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from spoor.types import HeldLink, State
+from spoor.web.urls import host, registrable_domain
+
+LEAST = 50
+"""Pages of a domain that has given nothing."""
+OF_ALL = 0.1
+"""The same as a share of all pages."""
+FOR_EACH = 10
+"""Pages more for each relevant one."""
+_EACH = 20
+"""Links that enter at a time where there are no others, by turns of their domains."""
+_WAITING = 5_000
+"""Links that wait; of others only the number is kept."""
+_LOOK = 50
+"""Pages after which the shares of all that wait are looked at."""
+
+
+def domain_of(url: str) -> str:
+    """The registrable domain of a URL."""
+    return registrable_domain(host(url))
+
+
+class DomainShares:
+    """Pages in flight count, too."""
+
+    def __init__(self) -> None:
+        self._named: set[str] = set()
+        """Domains of seeds, which have no share to keep to."""
+        self._pages: Counter[str] = Counter()
+        self._relevant: Counter[str] = Counter()
+        self._total = 0
+        self._held: dict[str, OrderedDict[str, HeldLink]] = {}
+        """Domain that has had its share → its links that wait."""
+        self._left: Counter[str] = Counter()
+        """Domain → links that were too many to wait."""
+        self._waiting = 0
+        self._entered: set[str] = set()
+        """URLs that enter whatever the share of their domain is."""
+        self._look = False
+        """Whether a share may have grown beyond what was had of it."""
+
+    def seed(self, urls: Iterable[str]) -> None:
+        """Canonical URLs are seeds."""
+        self._named.update(map(domain_of, urls))
+
+    def may_hold(self) -> bool:
+        """Whether there is anything that could hold a URL back. O(1)."""
+        return bool(self._held)
+
+    def has_had(self, domain: str) -> bool:
+        """Whether a domain has had its share."""
+        most = max(LEAST, OF_ALL * self._total) + FOR_EACH * self._relevant[domain]
+        return self._pages[domain] >= most and domain not in self._named
+
+    def holds(self, url: str) -> bool:
+        """Whether a URL waits, since others of its domain do."""
+        return bool(self._held) and url not in self._entered and domain_of(url) in self._held
+
+    def passes(self, url: str) -> bool:
+        """Whether a URL that is about to be asked for may be; one that entered passes once."""
+        if url in self._entered:
+            self._entered.discard(url)
+            return True
+        return not self.has_had(domain_of(url))
+
+    def hold(self, held: HeldLink) -> None:
+        """Let a link wait."""
+        domain = domain_of(held.link.url)
+        waiting = self._held.setdefault(domain, OrderedDict())
+        if held.link.url in waiting or self._waiting >= _WAITING:
+            self._left[domain] += held.link.url not in waiting
+            return
+        waiting[held.link.url] = held
+        self._waiting += 1
+
+    def count(self, url: str, by: int) -> None:
+        """A page begins, or one that began is none."""
+        self._pages[domain_of(url)] += by
+        self._total += by
+        self._look |= by < 0 or not self._total % _LOOK
+
+    def judged(self, url: str, by: int) -> None:
+        """A page is relevant, or no longer."""
+        self._relevant[domain_of(url)] += by
+        self._look |= by > 0
+
+    def release(self, *, over: bool) -> Sequence[HeldLink]:
+        """Links that may enter. `over`: there are no others."""
+        if not self._held or not (self._look or over):
+            return ()
+        self._look, ready = False, list[HeldLink]()
+        for domain in [domain for domain in self._held if not self.has_had(domain)]:
+            ready += self._held.pop(domain).values()
+            del self._left[domain]
+        while over and len(ready) < _EACH and self._held:
+            for domain, waiting in list(self._held.items()):
+                if not waiting:
+                    del self._held[domain], self._left[domain]
+                    continue
+                url, held = waiting.popitem(last=False)
+                self._entered.add(url)
+                ready.append(held)
+        self._waiting = sum(map(len, self._held.values()))
+        return ready
+
+    def held_groups(self) -> list[tuple[str, int, str]]:
+        """(domain, links that wait, why) of what is held back."""
+        return [
+            (domain, len(waiting) + self._left[domain], self._why(domain))
+            for domain, waiting in self._held.items()
+            if waiting
+        ]
+
+    def _why(self, domain: str) -> str:
+        pages, relevant = self._pages[domain], self._relevant[domain]
+        return f"its {pages:,} pages, {relevant:,} of them relevant, are its share so far"
+
+    def save(self) -> State:
+        """Go on with `load`."""
+        return {
+            "named": sorted(self._named),
+            "pages": dict(self._pages),
+            "relevant": dict(self._relevant),
+            "total": self._total,
+            "held": [
+                [domain, [held.row() for held in waiting.values()]]
+                for domain, waiting in self._held.items()
+            ],
+            "left": dict(self._left),
+            "entered": sorted(self._entered),
+            "look": self._look,
+        }
+
+    def load(self, state: State) -> None:
+        """Go on from `save`."""
+        self._named = set(state["named"])
+        self._pages, self._relevant = Counter(state["pages"]), Counter(state["relevant"])
+        self._total, self._left = int(state["total"]), Counter(state["left"])
+        held: list[Any] = state["held"]
+        self._held = {
+            domain: OrderedDict((one.link.url, one) for one in map(HeldLink.of, rows))
+            for domain, rows in held
+        }
+        self._waiting = sum(map(len, self._held.values()))
+        self._entered, self._look = set(state["entered"]), bool(state["look"])
