@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import os
 import subprocess
 import sys
 import threading
 import zipfile
+import zlib
 from http.cookies import SimpleCookie
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 
+import brotli
 import numpy as np
 import pytest
+import zstandard
 from yarl import URL
 
 from spoor.documents.document import Document
@@ -25,6 +31,7 @@ from spoor.http.cookies import MOST_BYTES as MOST_OF_COOKIES
 from spoor.http.cookies import Cookies, _Jar
 from spoor.judges.classifier import MOST_BYTES, TextModel
 from spoor.judges.topic import read_topic
+from spoor.web.content_encoding import Layers, decoded
 
 
 @pytest.mark.parametrize(
@@ -211,3 +218,35 @@ def test_a_cookie_with_a_long_attribute_is_not_taken() -> None:
     cookies["a"]["path"] = "/" + "x" * 2_000
     assert not jar.receive(cookies, URL("https://site.example/"))
     assert not len(jar)
+
+
+ENCODED = {
+    "gzip": gzip.compress,
+    "deflate": zlib.compress,
+    "br": lambda data: brotli.compress(data, quality=1),
+    "zstd": zstandard.compress,
+}
+
+
+@pytest.mark.parametrize("encoding", ENCODED)
+def test_what_is_left_to_the_archive_comes_out_of_it_as_it_came(encoding: str) -> None:
+    """However it is cut into pieces, and whatever stands behind it: else a run that crashed could
+    not go on."""
+    random, kept = Random(0), 0
+    for turn in range(400):
+        text = random.randbytes(random.choice([3, 700, 3_000]))
+        ends = [b"", b"", b"\n", b"\x1f\x8b", b"\0\0", b"\x1f\x8b\x08\0", random.randbytes(3)]
+        raw = ENCODED[encoding](text) + random.choice(ends) + random.choice([b"", b"\n"])
+        if turn % 7 == 0:
+            raw = raw[1:] if turn % 2 else random.randbytes(40)
+        cuts = sorted(random.randrange(len(raw) + 1) for _ in range(random.randrange(4)))
+        layers, body = Layers(encoding), b""
+        try:
+            for begin, end in pairwise([0, *cuts, len(raw)]):
+                body += layers.feed(raw[begin:end], 1 << 20)
+        except ValueError:
+            continue
+        if layers.complete and layers.plain and body:
+            kept += 1
+            assert decoded(raw, encoding, len(body)) == body
+    assert kept >= 40

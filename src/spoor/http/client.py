@@ -48,6 +48,8 @@ class _Taken:
 
     def __init__(self, url: str, content_type: str, types: Types | None) -> None:
         self.refused = False
+        self.plain = True
+        """As of an exchange."""
         self._url, self._content_type, self._types = url, content_type, types
 
     def limit(self, data: bytes | bytearray, limit: int, *, ended: bool = False) -> int:
@@ -219,6 +221,7 @@ class Client:
                 self._loop.time() - started,
                 truncated,
                 taken.refused,
+                plain=taken.plain,
             )
         finally:
             # A body read to its end has given the connection back; any other is closed.
@@ -277,6 +280,7 @@ class Client:
             return _both(raw, body, layers, limit, "length")
         except aiohttp.ClientError:
             return _both(raw, body, layers, limit, "disconnect")
+        taken.plain = layers.plain
         return _both(raw, body, layers, limit, "" if layers.complete else "encoding")
 
 

@@ -145,7 +145,7 @@ class Journal:
                 row = Source.values(exchange, reply.page.modified)
                 document = exchange.document
                 row[_BODY] = len(document)
-                if place is None or exchange.truncated or not document:
+                if place is None or exchange.truncated or not (document and exchange.plain):
                     self._bodies.append(document)
                 else:
                     # It stands in the archive, which is on the disk before this is.

@@ -43,9 +43,15 @@ class Inflater(Protocol):
         """False where the data breaks off in the middle."""
         ...
 
+    @property
+    def plain(self) -> bool:
+        """Whether complete data gives the same however it is cut into pieces: nothing of it was
+        forgiven."""
+        ...
+
 
 class _Plain:
-    complete = True
+    complete = plain = True
 
     def feed(self, data: bytes, room: int) -> bytes:
         return data[:room]
@@ -55,7 +61,7 @@ class _Unknown:
     """A body under a name that is no encoding (`utf-8`, `none`, `text/html`): read as it is, as
     browsers do, where it begins like text; ValueError where it does not."""
 
-    complete = True
+    complete = plain = True
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -91,10 +97,16 @@ class _Members:
         self._parts = 0
         self._over = False
         self._head = b""
+        self._plain = True
 
     @property
     def complete(self) -> bool:
         return self._decoder is None and (self._parts > 0 or not self._began)
+
+    @property
+    def plain(self) -> bool:
+        """Whether it is one part, and nothing else."""
+        return self._plain and self._parts == 1 and self._decoder is None
 
     def feed(self, data: bytes, room: int) -> bytes:
         # Small pieces: one may grow a thousandfold and more before it can be counted, and what a
@@ -102,11 +114,14 @@ class _Members:
         out = bytearray()
         for start in range(0, len(data), self._size):
             piece = data[start : start + self._size]
+            self._plain = self._plain and not self._parts
             while piece and not self._over:
                 out += self._some(piece)
                 piece = b""
                 if self._decoder is not None and self._decoder.eof:
-                    piece = self._decoder.unused_data.lstrip(b"\0")
+                    piece = self._decoder.unused_data
+                    self._plain = self._plain and not piece
+                    piece = piece.lstrip(b"\0")
                     self._decoder = None
                     self._parts += 1
                     if self._parts > _MOST_PARTS:
@@ -134,6 +149,7 @@ class _Members:
                 return b""
             if len(self._make) == 1:
                 raise ValueError(str(error)) from error
+            self._plain = False
             del self._make[0]
             return self._some(head + piece)
 
@@ -142,6 +158,7 @@ class _Brotli:
     def __init__(self) -> None:
         self._decoder = brotli.Decompressor()
         self._began = False
+        self.plain = True
 
     @property
     def complete(self) -> bool:
@@ -150,6 +167,7 @@ class _Brotli:
     def feed(self, data: bytes, room: int) -> bytes:
         out = bytearray()
         self._began = self._began or bool(data)
+        self.plain = self.plain and not (data and self._decoder.is_finished())
         try:
             while len(out) < room and not self._decoder.is_finished():
                 some = self._decoder.process(data, output_buffer_limit=room - len(out))
@@ -204,6 +222,11 @@ class Layers:
     def complete(self) -> bool:
         """False where a layer breaks off in the middle."""
         return all(inflater.complete for inflater in self._inflaters)
+
+    @property
+    def plain(self) -> bool:
+        """As of an inflater; of several layers nobody knows."""
+        return len(self._inflaters) < 2 and all(one.plain for one in self._inflaters)
 
     def feed(self, data: bytes, room: int) -> bytes:
         """At most `room` bytes more of the body. Raises ValueError for broken data, and for layers

@@ -66,6 +66,8 @@ class Exchange:
     """A watch asked: the main text is read too, and the dates of entries."""
     rendered: Rendered | None = None
     """None where no browser was asked."""
+    plain: bool = True
+    """Whether `raw` gives `body` whoever undoes its encoding, and in whatever pieces."""
 
     @property
     def document(self) -> bytes:
