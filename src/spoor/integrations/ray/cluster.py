@@ -32,6 +32,10 @@ LOCAL = {
 }
 """Environment of a local Ray."""
 
+UNUSED = ("start_monitor", "start_api_server", "start_log_monitor")
+"""What starts processes that a local Ray needs not, half of the time of its start: one that adds
+machines, one that answers its command line, one that sends lines of logs."""
+
 
 class HeadDiedError(PausedError):
     """The head of a local Ray died."""
@@ -79,6 +83,11 @@ def _private(ray: Any) -> Iterator[str]:
             constants = ray._private.ray_constants
             undo.callback(setattr, constants, "ENABLE_RAY_CLUSTER", constants.ENABLE_RAY_CLUSTER)
             constants.ENABLE_RAY_CLUSTER = False
+        with suppress(AttributeError):
+            node = ray._private.node.Node
+            for name in UNUSED:
+                undo.callback(setattr, node, name, getattr(node, name))
+                setattr(node, name, lambda node, **told: None)
         with suppress(AttributeError):
             tokens = ray._raylet.AuthenticationTokenLoader.instance()
             undo.callback(tokens.reset_cache)
