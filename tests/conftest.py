@@ -23,18 +23,23 @@ settings.register_profile(
 settings.register_profile("spoor", settings.get_profile("spoor-random"), derandomize=True)
 settings.load_profile("spoor")
 
-LONG = ("test_docs.py", "test_shards.py", "test_policies.py")
+LONG = ("test_docs.py", "test_policies.py", "test_shards.py", "test_kill.py")
+"""Where each of four processes begins."""
+
+SOON = ("test_watch_for_months.py", "test_durable.py", "test_ui.py")
+"""Long enough to be what all others wait for at the end."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that wait for servers and commands stand among those that compute, one after two."""
+    """Files that wait for servers and commands stand among those that compute, one after two. Each
+    process takes two files at first, so a short one follows each that is long."""
     paths = list(dict.fromkeys(item.path for item in items))
-    long = [path for path in paths if path.name in LONG]
-    waiting = [path for path in paths if "e2e" in path.parts and path not in long]
-    computing = [path for path in paths if path not in {*long, *waiting}]
-    place = dict.fromkeys(long, -1.0)
-    place |= {path: 2.0 * at for at, path in enumerate(waiting)}
+    waiting = [path for path in paths if "e2e" in path.parts and path.name not in LONG + SOON]
+    computing = [path for path in paths if "e2e" not in path.parts and path.name not in LONG + SOON]
+    place = {path: 2.0 * at for at, path in enumerate(waiting)}
     place |= {path: at + 0.5 for at, path in enumerate(computing)}
+    place |= {path: -1.0 for path in paths if path.name in LONG}
+    place |= {path: 4.2 for path in paths if path.name in SOON}
     items.sort(key=lambda item: place[item.path])
 
 
