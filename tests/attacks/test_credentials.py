@@ -15,6 +15,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from http.cookies import SimpleCookie
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import zstandard
@@ -384,3 +386,39 @@ def test_cookies_of_another_host_do_not_crowd_out_those_of_the_user(tmp_path: Pa
     assert len(header) <= MOST_SENT
     names = [pair.partition("=")[0] for pair in header.split("; ")]
     assert names[:2] == ["user", "sid"]
+
+
+def test_plain_http_sets_no_cookie_that_https_has_set_or_its_user_named(tmp_path: Path) -> None:
+    file = tmp_path / "cookies.txt"
+    file.write_text("site.com\tTRUE\t/\tTRUE\t0\tsession\tmine\n")
+    jar, answer = Cookies(str(file)), SimpleNamespace(headers={"Set-Cookie": ""})
+    jar.receive(said(answer, "id=1"), URL("https://site.com/"))
+    jar.receive(said(answer, "session=theirs", "id=2", "new=3"), URL("http://www.site.com/"))
+    assert jar.header(URL("https://site.com/")) == "session=mine; id=1"
+    jar.receive(said(answer, "session=fresh"), URL("https://site.com/"))
+    assert jar.header(URL("https://site.com/")) == "session=fresh; id=1"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "__Host-a=1; Path=/",
+        "__Host-a=1; Secure",
+        "__host-a=1; Secure; Path=/; Domain=site.com",
+        "__Secure-a=1",
+    ],
+)
+def test_a_cookie_is_what_its_name_promises(line: str) -> None:
+    jar, answer = Cookies(), SimpleNamespace(headers={"Set-Cookie": ""})
+    jar.receive(said(answer, line), URL("https://site.com/"))
+    assert jar.header(URL("https://site.com/")) == ""
+    jar.receive(said(answer, "__Host-a=1; Secure; Path=/"), URL("https://site.com/"))
+    assert jar.header(URL("https://site.com/")) == "__Host-a=1"
+
+
+def said(answer: SimpleNamespace, *lines: str) -> Any:
+    """A reply that sets these cookies."""
+    answer.cookies = SimpleCookie()
+    for line in lines:
+        answer.cookies.load(line)
+    return answer

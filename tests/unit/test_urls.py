@@ -436,3 +436,17 @@ def test_fragments_that_name_a_page_for_scripts(href: str, kept: str) -> None:
     assert canonical(href, base) == plain(kept)
     tracked = canonical(f"http://a.test/app?utm_source=x{href}", strip_tracking=True, routes=True)
     assert tracked == kept or not href.startswith("#")
+
+
+@pytest.mark.parametrize("rest", ["", "/", "/a?b", "/%41"])
+def test_no_host_is_longer_than_a_name_can_be(rest: str) -> None:
+    """Longer ones stayed in memory as names of sites, 8 kB each."""
+    name = ".".join(["a" * 49] * 5) + ".abc"
+    assert len(name) == 253
+    joiner = Joiner()
+    for known, ends in ((name, True), (f"{name}:65000", True), (f"{'b' * 30}.{name}", False)):
+        for scheme in ("http", "https"):
+            found = joiner.join(f"{scheme}://{known}{rest}", "http://site.example/")
+            assert (found is not None) == ends, known
+    with pytest.raises(ValueError, match="253"):
+        resolve(f"http://{'b' * 300}{rest}")

@@ -12,6 +12,7 @@ from typing import Any
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.connector import Connection
+from aiohttp.streams import StreamReader
 
 from spoor.http.proxies import Proxies
 
@@ -35,9 +36,19 @@ class TooManyBytesError(aiohttp.ClientError):
     """More bytes than one reply may have, with all that frames its body."""
 
 
+_PIECE = 1 << 14
+"""Bytes that are read at once: chunks of a byte each cost .1 s in a piece of 256 KiB."""
+
+_MOST_FRAMING = 1 << 17
+_MOST_FRAMING_RATIO = 0.5
+"""Bytes that frame a body, beside as many for each of its own. A chunk costs as much as a kilobyte,
+however short it is."""
+
+
 class _BoundedHandler(ResponseHandler):
     """Counts what arrives, before anything is made of it: interim responses, headers, chunk
-    extensions, trailers."""
+    extensions, trailers. A body that only the end of a TLS connection ends is whole where its
+    server said that it ends, since else anyone on the way can cut it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, head_limit: int, total_limit: int) -> None:
         super().__init__(loop)
@@ -46,6 +57,11 @@ class _BoundedHandler(ResponseHandler):
         self._received = 0
         self._has_head = False
         self._used = False
+        self._cut_short = False
+        """Whether a connection of TLS ended, and its server did not say so."""
+        self._body: Any = None
+        self._began = 0
+        """What had been received when the body began."""
 
     def begin(self) -> bool:
         """The next request begins. False where the connection was used before and is not quiet:
@@ -53,6 +69,7 @@ class _BoundedHandler(ResponseHandler):
         if self._used and (self.should_close or self._readable()):
             return False
         self._used, self._has_head, self._received = True, False, 0
+        self._body = None
         return True
 
     def _readable(self) -> bool:
@@ -63,20 +80,54 @@ class _BoundedHandler(ResponseHandler):
         return bool(poll.poll(0))
 
     def data_received(self, data: bytes) -> None:
-        self._received += len(data)
-        super().data_received(data)
-        limit = self._total_limit if self._has_head else self._head_limit
-        if self._received > limit and self.transport is not None:
+        for start in range(0, len(data), _PIECE):
+            piece = data[start : start + _PIECE]
+            self._received += len(piece)
+            super().data_received(piece)
+            limit = self._total_limit if self._has_head else self._head_limit
+            if self._received > limit:
+                self._cut(f"over {limit} bytes received")
+                return
+            if self._body is not None:
+                body = self._body.total_bytes
+                framing = self._received - self._began - body
+                if framing > _MOST_FRAMING + _MOST_FRAMING_RATIO * body:
+                    self._cut(f"{framing} bytes frame a body of {body}")
+                    return
+
+    def _cut(self, why: str) -> None:
+        if self.transport is not None:
             payload, self._payload = self._payload, None
-            error = TooManyBytesError(f"over {limit} bytes received")
+            error = TooManyBytesError(why)
             self.set_exception(error)
             if payload is not None and not payload.is_eof():
                 payload.set_exception(error)
             self.transport.abort()
 
     def feed_data(self, data: Any, size: int = 0) -> None:
-        self._has_head = self._has_head or data[0].code not in _INTERIM
+        head, payload = data
+        if head.code not in _INTERIM:
+            self._has_head, self._began = True, self._received
+            self._body = payload if isinstance(payload, StreamReader) else None
         super().feed_data(data, size)
+
+    def eof_received(self) -> None:
+        secured = self.transport and self.transport.get_extra_info("ssl_object")
+        if secured:
+            try:
+                secured.read(1)
+            except ssl.SSLWantReadError:  # it waits for more: the connection was cut
+                self._cut_short = True
+            except ssl.SSLError:
+                pass
+        super().eof_received()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        payload = self._payload
+        if self._cut_short and payload is not None and not payload.is_eof():
+            self._payload = None
+            payload.set_exception(aiohttp.ClientPayloadError("TLS ended without a word"))
+        super().connection_lost(exc)
 
 
 class BoundedConnector(aiohttp.TCPConnector):

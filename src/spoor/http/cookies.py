@@ -11,7 +11,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from http.cookies import Morsel
 from pathlib import Path
 from typing import Any
@@ -53,11 +53,24 @@ class _Jar(aiohttp.CookieJar):
         self._sizes: dict[str, int] = {}
         """Site → bytes of its cookies, the one that set any last at the end."""
 
-    def receive(self, cookies: Mapping[str, Morsel[str]], url: URL) -> bool:
-        """Take what a reply sets; whether it was anything."""
+    def secure_names(self, site: str) -> set[str]:
+        """Names of a site's cookies that go over https only."""
+        return {
+            one.key for one in self if one["secure"] and registrable_domain(one["domain"]) == site
+        }
+
+    def receive(
+        self, cookies: Mapping[str, Morsel[str]], url: URL, secure: Collection[str] = ()
+    ) -> bool:
+        """Take what a reply sets; whether it was anything. `secure`: names that only https may
+        set."""
         host = url.raw_host or ""
         taken = []
         for name, morsel in cookies.items():
+            if name.startswith("__") and not _keeps_prefix(name, morsel, url):
+                continue
+            if url.scheme != "https" and name in secure:
+                continue  # RFC 6265bis, section 5.7: whoever is on the way would be the user
             if len(name) + len(morsel.value) > _LONGEST:
                 continue
             if any(len(str(value)) > _LONGEST_ATTRIBUTE for value in morsel.values()):
@@ -148,7 +161,11 @@ class Cookies:
     def receive(self, reply: aiohttp.ClientResponse, url: URL) -> None:
         """Take what a reply sets."""
         if self._set is not None and "Set-Cookie" in reply.headers:
-            self._changed |= self._set.receive(reply.cookies, url)
+            secure = set[str]()
+            if url.scheme != "https":
+                site = registrable_domain(url.raw_host or "")
+                secure = self._given.secure_names(site) | self._set.secure_names(site)
+            self._changed |= self._set.receive(reply.cookies, url, secure)
             self.save(least=_SAVE_EVERY)
 
     def save(self, *, least: float = 0.0) -> None:
@@ -163,6 +180,15 @@ class Cookies:
         self._set.save(part)
         os.replace(part, self._kept)
         self._changed, self._saved = False, time.monotonic()
+
+
+def _keeps_prefix(name: str, morsel: Morsel[str], url: URL) -> bool:
+    """Whether a cookie is as its name promises (RFC 6265bis, section 4.1.3)."""
+    folded = name.lower()
+    secured = url.scheme == "https" and bool(morsel["secure"])
+    if folded.startswith("__host-"):
+        return secured and morsel["path"] == "/" and not morsel["domain"]
+    return secured or not folded.startswith("__secure-")
 
 
 def _size(cookie: Morsel[str]) -> int:

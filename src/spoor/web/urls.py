@@ -30,6 +30,9 @@ SESSION_PARAMETERS = frozenset(
 MAX_LENGTH = 8_192
 """Longer URLs are not fetched."""
 
+_LONGEST_ORIGIN = len("https://") + 253 + len(":65535")
+"""A host has at most 253 characters (RFC 1035, section 2.3.4)."""
+
 _SESSION_IN_PATH = re.compile(r";(?:jsessionid|phpsessid|sid|sessionid)=[^/?;]*", re.IGNORECASE)
 _ROUTE = re.compile(r"#(?:/|!/?)[^/!]")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
@@ -67,6 +70,8 @@ def resolve(url: str, base: str | None = None, *, routes: bool = False) -> str:
         parsed.username = ""
         parsed.password = ""
         href = parsed.href
+    if href.find("/", 8) > _LONGEST_ORIGIN:
+        raise ValueError("a host has at most 253 characters")
     if "^" in href:  # can-ada's edition of the standard escapes it in paths not yet
         href = _BEFORE_QUERY.sub(lambda match: match[0].replace("^", "%5E"), href, count=1)
     if "#" not in href:
@@ -218,7 +223,7 @@ _PLAIN_REST = r"(\?[A-Za-z0-9._~!$&()*+,;=@/:?-]*)?(?:#[!-~]*)?"
 _PLAIN_REFERENCE = re.compile(rf"(/|(?:\.\./)*)({_PLAIN_PATH}){_PLAIN_REST}")
 """A reference that has no scheme, host, escape, or dots but leading ones: what it is joined to is
 put before it as it stands. Steps up or `/`; path; query."""
-_PLAIN_URL = re.compile(rf"(https?://[a-z0-9.-]+(?::[0-9]+)?)(/{_PLAIN_PATH}){_PLAIN_REST}")
+_PLAIN_URL = re.compile(rf"(https?://[a-z0-9.-]{{1,253}}(?::[0-9]+)?)(/{_PLAIN_PATH}){_PLAIN_REST}")
 """A URL whose path is such a reference: origin, path, query."""
 
 

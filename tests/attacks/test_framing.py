@@ -1,0 +1,72 @@
+"""What frames a body: chunks of a byte, and the end of a connection."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from attacks.test_credentials import certificate
+from spoor.http.connections import BoundedConnector, TooManyBytesError
+
+pytestmark = pytest.mark.server
+HEAD = b"HTTP/1.1 200 OK\r\nConnection: close\r\n"
+
+
+def read(
+    answer: bytes,
+    end: Callable[[asyncio.StreamWriter], object] = asyncio.StreamWriter.close,
+    tls: ssl.SSLContext | None = None,
+) -> bytes:
+    """The body of an answer to one request."""
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        end(writer)
+
+    async def main() -> bytes:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
+        port = server.sockets[0].getsockname()[1]
+        connector = BoundedConnector(head_limit=1 << 18, body_limit=10 << 20, ssl=False)
+        async with server, aiohttp.ClientSession(connector=connector) as session:
+            url = f"http{'s' * (tls is not None)}://127.0.0.1:{port}/"
+            async with session.get(url) as reply:
+                return await reply.read()
+
+    return asyncio.run(main())
+
+
+def chunked(size: int, body: bytes) -> bytes:
+    pieces = (body[at : at + size] for at in range(0, len(body), size))
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces)
+    return HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + chunks + b"0\r\n\r\n"
+
+
+def test_chunks_of_a_byte_are_given_up_and_honest_ones_are_read() -> None:
+    """3.4 MB of them took 4 s of the loop."""
+    body = bytes(range(256)) * 800
+    for size in (20, 1_000, 60_000):
+        assert read(chunked(size, body)) == body
+    assert read(chunked(1, body[:10_000])) == body[:10_000]
+    with pytest.raises((TooManyBytesError, aiohttp.ClientPayloadError)):
+        read(chunked(1, body))
+
+
+def cut(writer: asyncio.StreamWriter) -> None:
+    """TCP ends, and TLS says nothing of it."""
+    secured: Any = writer.transport
+    secured._ssl_protocol._transport.write_eof()
+
+
+def test_tls_that_is_cut_gives_no_whole_body(tmp_path: Path) -> None:
+    answer, tls = HEAD + b"\r\n<p>half", certificate(tmp_path)
+    assert read(answer) == b"<p>half", "without TLS nobody can tell"
+    assert read(answer, tls=tls) == b"<p>half"
+    with pytest.raises(aiohttp.ClientPayloadError):
+        read(answer, cut, tls)
