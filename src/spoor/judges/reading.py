@@ -34,6 +34,9 @@ from spoor.web.text import UNSPACED, terms, words_of
 from spoor.web.urls import words as url_words
 
 TEXT_WORDS = 20_000
+TEXT_LETTERS = 160_000
+"""Words of a text that are read, and letters of all of them: of a script without spaces a sentence
+is a word, and each pair of its letters a term."""
 ANCHORS = 20_000
 """Links whose anchors have words of the wish, remembered at most."""
 SLOTS = 1 << 15
@@ -82,7 +85,7 @@ class Reader:
             "description": page.description,
             "text": page.text,
         }
-        text = words_of(page.text).first(TEXT_WORDS)
+        text = _first_letters(words_of(page.text).first(TEXT_WORDS), TEXT_LETTERS)
         ids: dict[int, int] = {}
         found: dict[str, _Found] = {}
         for name, written in fields.items():
@@ -348,6 +351,19 @@ class _Memo(dict[str, int]):
 
 
 _NO_TERM = -1
+
+
+def _first_letters(words: list[str], most: int) -> list[str]:
+    """The words of at most so many letters; the last may be cut."""
+    if sum(map(len, words)) <= most:
+        return words
+    found = list[str]()
+    for word in words:
+        found.append(word[:most])
+        most -= len(word)
+        if most <= 0:
+            break
+    return found
 
 
 def places_of(url: str) -> list[int]:
