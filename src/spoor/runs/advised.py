@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 
 from spoor.errors import DAMAGED
+from spoor.formats.warc_records import DamagedError
 from spoor.judges.advice import VOCABULARY_PAGES, Advisor
 from spoor.runs.assemble import topic_of_settings
 from spoor.runs.reader import Run
@@ -18,11 +20,13 @@ WORDS = "words"
 
 
 def advisor_of(path: Path, settings: Settings) -> Advisor:
-    """An advisor that has seen the first pages of a run, as archived, and knows the words noted."""
+    """An advisor that has seen the first pages of a run, as archived, and knows the words noted. A
+    page that is damaged there is left out: whoever needs it tells so."""
     run, subject = Run(path), topic_of_settings(settings)
     advisor = Advisor(None if subject is None else subject.wish, _noted(run))
     for row in islice(run.pages(), VOCABULARY_PAGES):
-        advisor.see(Page(row.url, title=row.title, text=run.text(row)))
+        with suppress(DamagedError):
+            advisor.see(Page(row.url, title=row.title, text=run.text(row)))
     return advisor
 
 
