@@ -478,6 +478,22 @@ def test_a_job_goes_on_where_it_was_paused(tmp_path: Path) -> None:
     assert "Traceback" not in other["log"]
 
 
+def test_a_form_is_sent_once_however_often_a_job_goes_on(tmp_path: Path) -> None:
+    spider = """
+        class Mine(scrapy.Spider):
+            name = "mine"
+            async def start(self):
+                for number in range(9):
+                    yield FormRequest(ROOT + "/order", formdata={"number": str(number)})
+            def parse(self, response):
+                pass
+    """
+    with served({"/order": page("Thank you")}) as site:
+        for _ in range(2):
+            run_scrapy(site, spider, JOBDIR=str(tmp_path / "job"))
+        assert site.paths == ["/order"] * 9
+
+
 @pytest.mark.parametrize("policy", ["best-first", "trail"])
 def test_a_job_that_was_killed_goes_on_and_loses_nothing(tmp_path: Path, policy: str) -> None:
     """Dead at once, in the middle of a callback; then again. Scrapy's own queue would be empty."""

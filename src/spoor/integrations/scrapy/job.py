@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _STATE = "spoor.state"
 _SEEN = "requests.seen"
-"""File of Scrapy's duplicate filter, which appends each request at once."""
+"""File of Scrapy's duplicate filter, which appends each request."""
 
 Requests = dict[str, list[tuple[Any, "Request"]]]
 """Kind (`open`, `again`, `past`) → requests with their keys."""

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from scrapy import signals
 from scrapy.core.scheduler import BaseScheduler
+from scrapy.dupefilters import RFPDupeFilter
 from scrapy.exceptions import CloseSpider, UsageError
 from scrapy.utils.asyncio import call_later, is_asyncio_available
 from scrapy.utils.job import job_dir
@@ -406,6 +407,9 @@ class Scheduler(BaseScheduler):
             *(("again", flight.ticket, flight.request) for flight in self._flights.values()),
             *(("past", None, request) for _, _, request in sorted(self._direct)),
         )
+        # Scrapy writes requests.seen through a buffer; what is cut off later is measured on disk.
+        if isinstance(self._dupefilter, RFPDupeFilter) and self._dupefilter.file is not None:
+            self._dupefilter.file.flush()
         lost = write_job(folder, self._name, self.crawl.save(), self._known, waiting, spider)
         if lost and last:
             logger.warning("spoor: %d requests cannot be saved and are lost", lost)
