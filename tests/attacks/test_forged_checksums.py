@@ -3,17 +3,18 @@
 import zlib
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from kilns_and_ledgers import KILNS, LEDGERS, honest
 from noisy_news import article
-from spoor.hashing import hash64
+from spoor.hashing import KEY_SIZE, hash64
 from spoor.judges.feedback import number_of_url
 from spoor.judges.relevance import Relevance
 from spoor.judges.wish import parse
-from spoor.runs.near_copies import near_copies
+from spoor.runs.near_copies import HASHES, near_copies
 from spoor.types import Anchor, Link, Page
-from spoor.web.minhash import triples
+from spoor.web.minhash import MinHasher, triples
 from spoor.web.text import tokens
 from spoor.web.traps import Traps
 
@@ -85,6 +86,27 @@ def test_gibberish_is_no_copy() -> None:
     with near_copies(
         [(1, "http://e.example/", " ".join(words), b"1"), (2, URL, text, b"2")]
     ) as found:
+        assert not found.is_copy(2)
+
+
+@pytest.mark.parametrize("length", [0, 2_900])
+def test_a_few_phrases_of_a_page_do_not_stand_for_it(length: int) -> None:
+    """They have the sketch of the page, whether other words follow them or not."""
+    text = " ".join(f"{chr(97 + at % 26)}{at}" for at in range(3_000))
+    hasher, features = MinHasher(HASHES), sorted(triples(tokens(text)))
+    of_each = np.array([hasher.sketch([one]) for one in features])
+    least = of_each.min(axis=0)
+    words = " ".join(features[at] for at in set(of_each.argmin(axis=0).tolist())).split()
+    assert len(words) < 300
+    number = 0
+    while len(words) < length:
+        number += 1
+        if (hasher.sketch([" ".join([*words[-2:], f"no{number}"])]) > least).all():
+            words.append(f"no{number}")
+    forged_text = " ".join(words)
+    assert (hasher.sketch(triples(words)) == least).mean() > 0.88
+    documents = [(1, "http://e.example/", forged_text, b"1"), (2, URL, text, b"2")]
+    with near_copies(documents, b"\1" * KEY_SIZE) as found:
         assert not found.is_copy(2)
 
 

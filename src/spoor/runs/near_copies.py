@@ -2,21 +2,25 @@
 
 Two documents are near-copies where their bytes are the same, or where the estimated resemblance of
 their word triples is at least `LIKE` (MinHash: Broder 1997; found by bands of hashes: Leskovec,
-Rajaraman and Ullman 2014, ch. 3.4). The one fetched first stands for the others. What is known lies
-in a file that is deleted with its name, so memory stays flat.
+Rajaraman and Ullman 2014, ch. 3.4). The one fetched first stands for the others, so a page must not
+be made to look like one of another site: the sets of triples are of nearly the same size, and
+hashes that a random key chooses for each use are alike, too. What is known lies in a file that is
+deleted with its name, so memory stays flat.
 """
 
 from __future__ import annotations
 
 import hashlib
+import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from spoor.hashing import KEY_SIZE
 from spoor.web.minhash import MinHasher, triples
 from spoor.web.text import tokens
 
@@ -27,6 +31,11 @@ HASHES = 96
 BANDS = 12
 """Of so many equal bands one has to be the same, else two documents are not compared: of pairs
 that resemble each other by .85 that finds 98 %, of those by .5 it compares 5 %."""
+
+KEYED = 48
+KEYED_LIKE = 0.6
+"""Of so many hashes under a random key, this share has to be equal. Near-copies have it (by five
+standard deviations), so the choice of the key changes nothing for them."""
 
 MOST_CANDIDATES = 20
 """Documents that are compared for one band."""
@@ -39,12 +48,13 @@ _MEMORY = 32_000
 class Copies:
     """Which document stands for which, by their numbers."""
 
-    def __init__(self, db: sqlite3.Connection) -> None:
+    def __init__(self, db: sqlite3.Connection, key: bytes) -> None:
         self._db = db
-        self._hasher = MinHasher(HASHES)
+        self._hasher = MinHasher(HASHES, keyed=KEYED, key=key)
         db.executescript(
             f"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA cache_size=-{_MEMORY};"
-            "CREATE TABLE originals (number INTEGER PRIMARY KEY, digest BLOB, hashes BLOB);"
+            "CREATE TABLE originals (number INTEGER PRIMARY KEY, digest BLOB, size INTEGER,"
+            " hashes BLOB);"
             "CREATE INDEX originals_by_digest ON originals (digest);"
             "CREATE TABLE bands (key INTEGER, number INTEGER, PRIMARY KEY (key, number))"
             " WITHOUT ROWID;"
@@ -55,18 +65,16 @@ class Copies:
     def add(self, number: int, url: str, text: str, digest: bytes) -> None:
         """Compare a document with those added before it; `digest` is that of its bytes."""
         words = tokens(text[:_CHARACTERS])
-        hashes = np.empty(0, np.uint64)
-        if words:
-            hashes = self._hasher.sketch(triples(words) or {" ".join(words)})
-        size = HASHES // BANDS
-        parts = [hashes[start : start + size].tobytes() for start in range(0, len(hashes), size)]
-        keys = [_key(band, part) for band, part in enumerate(parts)]
+        features = triples(words) or {" ".join(words)}
+        hashes = self._hasher.sketch(features)
+        bands = hashes[:HASHES].reshape(BANDS, -1) if words else ()
+        keys = [_key(number, band.tobytes()) for number, band in enumerate(bands)]
         original = self._same(digest)
         if original is None:
-            original = self._like(keys, hashes)
+            original = self._like(keys, hashes, len(features))
         if original is None:
-            row = (number, digest, hashes.tobytes())
-            self._db.execute("INSERT INTO originals VALUES (?, ?, ?)", row)
+            row = (number, digest, len(features), hashes.tobytes())
+            self._db.execute("INSERT INTO originals VALUES (?, ?, ?, ?)", row)
             self._db.executemany(
                 "INSERT OR IGNORE INTO bands VALUES (?, ?)", [(key, number) for key in keys]
             )
@@ -90,16 +98,19 @@ class Copies:
         row = self._db.execute(query, (digest,)).fetchone()
         return None if row[0] is None else int(row[0])
 
-    def _like(self, keys: list[int], hashes: np.ndarray[Any, Any]) -> int | None:
+    def _like(self, keys: list[int], hashes: NDArray[np.uint64], size: int) -> int | None:
         """The first document that this is a near-copy of."""
         for key in keys:
             rows = self._db.execute(
-                "SELECT number, hashes FROM bands JOIN originals USING (number) WHERE key = ?"
-                f" ORDER BY number LIMIT {MOST_CANDIDATES}",
+                "SELECT number, size, hashes FROM bands JOIN originals USING (number)"
+                f" WHERE key = ? ORDER BY number LIMIT {MOST_CANDIDATES}",
                 (key,),
             )
-            for number, known in rows:
-                if np.mean(np.frombuffer(known, hashes.dtype) == hashes) >= LIKE:
+            for number, other, known in rows:
+                equal = np.frombuffer(known, hashes.dtype) == hashes
+                alike = equal[:HASHES].mean() >= LIKE and equal[HASHES:].mean() >= KEYED_LIKE
+                # No two sets resemble each other more than the sizes of the sets do.
+                if alike and min(size, other) >= LIKE * max(size, other):
                     return int(number)
         return None
 
@@ -110,14 +121,16 @@ def _key(band: int, part: bytes) -> int:
 
 
 @contextmanager
-def near_copies(documents: Iterable[tuple[int, str, str, bytes]]) -> Iterator[Copies]:
-    """The near-copies among documents: (number, URL, text, digest of its bytes). O(documents) on
-    the disk meanwhile."""
+def near_copies(
+    documents: Iterable[tuple[int, str, str, bytes]], key: bytes | None = None
+) -> Iterator[Copies]:
+    """The near-copies among documents: (number, URL, text, digest of its bytes). `key`: bytes that
+    nobody guesses; None draws them. O(documents) on the disk meanwhile."""
     with (
         TemporaryDirectory(prefix="spoor-") as folder,
         closing(sqlite3.connect(f"{folder}/copies.db", isolation_level=None)) as db,
     ):
-        copies = Copies(db)
+        copies = Copies(db, secrets.token_bytes(KEY_SIZE) if key is None else key)
         db.execute("BEGIN")
         for document in documents:
             copies.add(*document)

@@ -14,20 +14,27 @@ _AT_ONCE = 2_048
 
 
 class MinHasher:
-    """Sketches of sets of texts, of `size` hashes each, the same in every process.
+    """Sketches of sets of texts: `size` hashes, the same in every process, and then `keyed` hashes
+    that only who knows the `key` can reckon.
 
     A permutation is h -> a h + b modulo 2^64 with an odd a, of a feature's hash h. It has 64 bits
     that nobody can choose: else a text could be made that has the sketch of another one, and not a
-    word of it.
+    word of it. With the few features of a large set that have its least hashes, a small set has the
+    same `size` hashes; its keyed ones are others.
     """
 
-    def __init__(self, size: int) -> None:
-        numbers = np.random.RandomState(1)
-        self._odd = numbers.randint(0, 1 << 63, size, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
-        self._shift = numbers.randint(0, 1 << 63, size, dtype=np.uint64) * np.uint64(2)
+    def __init__(self, size: int, *, keyed: int = 0, key: bytes = b"") -> None:
+        fixed = np.random.RandomState(1)
+        odd = fixed.randint(0, 1 << 63, size, dtype=np.uint64)
+        shift = fixed.randint(0, 1 << 63, size, dtype=np.uint64)
+        more = np.random.default_rng(int.from_bytes(key)).integers(
+            0, 1 << 63, (2, keyed), dtype=np.uint64
+        )
+        self._odd = np.append(odd, more[0]) * np.uint64(2) + np.uint64(1)
+        self._shift = np.append(shift, more[1]) * np.uint64(2)
 
     def sketch(self, features: Iterable[str]) -> NDArray[np.uint64]:
-        """Shape (`size`,). O(features × size)."""
+        """Shape (`size` + `keyed`,). O(features × hashes)."""
         hashes = np.fromiter(map(hash64, features), np.uint64)
         least = np.full(len(self._odd), 0xFFFFFFFFFFFFFFFF, np.uint64)
         for begin in range(0, len(hashes), _AT_ONCE):
