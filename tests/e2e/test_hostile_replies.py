@@ -42,6 +42,7 @@ def crawl(path: Path, port: int, pages: int) -> int:
         [
             *("crawl", "http://hostile.example/", "--topic", "kiln", "--out", str(path), "--json"),
             *("--connect-to", f"{ADDRESS}:{port}", "--delay", "0", "--pages", str(pages)),
+            *("--backoff", "0.1"),
         ]
     )
 
