@@ -168,7 +168,7 @@ def test_what_others_link_asks_for_no_rest_of_a_host_that_gives_pages() -> None:
         now = 1_000_000.0 * number
         refusing.see("good.example", reply, now, url=GOOD, foreign=foreign)
         rests.append((frontier.next_ready(now) or now) - now)
-    assert rests == [60.0, 0.0, 0.0, 60.0, 60.0]
+    assert rests == [60.0, 0.0, 0.0, 3_600.0, 60.0]
 
 
 def test_one_page_asks_for_no_long_rest_of_a_host_that_gives_others() -> None:
@@ -187,11 +187,11 @@ def test_one_page_asks_for_no_long_rest_of_a_host_that_gives_others() -> None:
             found.append((frontier.next_ready(now) or now) - now)
         return found
 
-    longer = [60.0, 60.0, 240.0, 960.0, 3_840.0, 15_360.0, 61_440.0, 86_400.0, 86_400.0]
+    longer = [3_600.0, 3_600.0, 14_400.0, 57_600.0, *[86_400.0] * 5]
     assert rests(True, again) == longer
     assert rests(False, ["", *again]) == [0.0, *longer]
-    assert rests(False, ["", "a", "b", "", "c"]) == [0.0, 60.0, 240.0, 0.0, 60.0]
-    assert rests(False, ["a", "", "a"]) == [86_400.0, 0.0, 60.0]
+    assert rests(False, ["", "a", "b", "", "c"]) == [0.0, 3_600.0, 14_400.0, 0.0, 3_600.0]
+    assert rests(False, ["a", "", "a"]) == [86_400.0, 0.0, 3_600.0]
 
 
 @pytest.mark.parametrize("linked_by", ["own", "stranger"])

@@ -12,8 +12,10 @@ from spoor.types import Failed, Fetched, LiveReply
 SLOWEST = 60.0
 """Seconds between two requests to a host that refuses, at most."""
 
+HOUR = 3600.0
 LONGER = 4.0
-"""A host is left alone for so many times as long with each page more that asks for it."""
+"""For as long one page may ask that its host be left alone, and so many times as long with each
+page more that asks for it. Servers that bound the requests of a client ask for minutes."""
 
 
 @runtime_checkable
@@ -27,7 +29,7 @@ class KnowsWhoLinks(Protocol):
 
 def longest_rest(pages: int) -> float:
     """Seconds for which a host rests at most that so many of its pages ask to leave alone."""
-    return SLOWEST * LONGER ** max(0, pages - 1)
+    return HOUR * LONGER ** max(0, pages - 1)
 
 
 class RefusingHosts:
@@ -39,8 +41,8 @@ class RefusingHosts:
     what is busy. Where it gave none, it is left alone for `SLOWEST` seconds at most.
 
     A page that asks to be left alone speaks for itself, where its host gives others: the host rests
-    for `SLOWEST` seconds at most, and `LONGER` times as long with each other page that asks for it
-    before one comes. A host that never gave a page (if `known`, each may have done so in an earlier
+    for an hour at most, and `LONGER` times as long with each other page that asks for it before one
+    comes. A host that never gave a page (if `known`, each may have done so in an earlier
     process) rests as long as it asks. The delay is kept here and its host held for it: the `pace`
     of a frontier never goes down.
     """
