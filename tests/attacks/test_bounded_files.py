@@ -32,6 +32,8 @@ from spoor.http.cookies import Cookies, _Jar
 from spoor.judges.classifier import MOST_BYTES, TextModel
 from spoor.judges.topic import read_topic
 from spoor.web.content_encoding import Layers, decoded
+from spoor.worlds.import_web import record
+from spoor.worlds.recorded import RecordedWorld
 
 
 @pytest.mark.parametrize(
@@ -83,6 +85,25 @@ def test_a_pipe_in_a_mirror_is_no_page(tmp_path: Path) -> None:
     (folder / "index.html").write_text("<p>clay")
     os.mkfifo(folder / "b.html")
     assert len(list(Mirror(tmp_path).jobs())) == 1
+
+
+@pytest.mark.parametrize("scheme", ["", "http"])
+def test_a_link_leads_out_of_no_mirror(scheme: str, tmp_path: Path) -> None:
+    outside, host = tmp_path / "home", tmp_path / "mirror" / scheme / "a.example"
+    for folder in (outside, host):
+        folder.mkdir(parents=True)
+        (folder / "index.html").write_text("<p>clay")
+    (host.parent / "b.example").symlink_to(outside)
+    assert len(list(Mirror(tmp_path / "mirror").jobs())) == 1
+
+
+def test_a_name_in_a_mirror_need_not_be_utf_8(tmp_path: Path) -> None:
+    folder = tmp_path / "a.example"
+    folder.mkdir()
+    (folder / os.fsdecode(b"caf\xe9.html")).write_text("<p>clay")
+    record([tmp_path], tmp_path / "web")
+    (page,) = RecordedWorld(tmp_path / "web").pages()
+    assert page.url == "http://a.example/caf%E9.html"
 
 
 def test_kept_cookies_are_json(tmp_path: Path) -> None:

@@ -255,6 +255,15 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
 ZEROS = bytes(MB)
 PAGE = b"<mediawiki><page><title>T</title><ns>0</ns><revision><text>"
 LAUGHS = b"<!ENTITY a '%s'>" % (b"a" * 99)
+BLANKS = "<!--" + " " * (7 * MB) + "-->"
+
+
+def utf16(xml: str) -> bytes:
+    """XML in UTF-16, in which a comment has the bytes of a dump in ASCII."""
+    mark = b"<mediawiki".decode("utf-16-le")
+    return f"\ufeff<!-- {mark} -->{xml}".encode("utf-16-le")
+
+
 ARCHIVES: dict[str, Callable[[], bytes]] = {
     "a bomb in a record": lambda: record(BOMB),
     "a bomb in a zipped record": lambda: zipped(record(BOMB)),
@@ -269,6 +278,13 @@ ARCHIVES: dict[str, Callable[[], bytes]] = {
     "an article without end": lambda: bz2.compress(PAGE) + bz2.compress(b"a" * MB) * 40,
     "elements of a dump": lambda: zipped(b"<mediawiki>") + zipped(b"<a/>" * MB) * 10,
     "entities": lambda: b"<!DOCTYPE mediawiki [" + LAUGHS + b"]>" + PAGE + b"&a;" * MB,
+    "entities in UTF-16": lambda: zipped(
+        utf16(f"<!DOCTYPE m [<!ENTITY a '{'a ' * 30_000}'>]>{BLANKS}{PAGE.decode()}{'&a;' * 9_999}")
+    ),
+    "attributes that are declared": lambda: (
+        b"<!-- <mediawiki --><!DOCTYPE m [<!ATTLIST a b CDATA '%s'>]><m>" % (b"b" * MB)
+        + b"<a/>" * 300
+    ),
     "a line of JSON, zipped": lambda: zipped(b'{"url": "') + zipped(b"a" * MB) * 90,
 }
 

@@ -173,9 +173,10 @@ See [[stoneware#Glaze]] and [https://other.example/ elsewhere].
 """
 
 
-def test_a_mediawiki_dump(tmp_path: Path) -> None:
+@pytest.mark.parametrize("head", ["", "\ufeff", '<?xml version="1.0" encoding="UTF-8"?>'])
+def test_a_mediawiki_dump(head: str, tmp_path: Path) -> None:
     source = tmp_path / "dump-pages-articles.xml.bz2"
-    source.write_bytes(bz2.compress(DUMP.encode()))
+    source.write_bytes(bz2.compress(f"{head}{DUMP}".encode()))
     world = world_of(source, tmp_path=tmp_path)
     pages = {page.title: page for page in world.pages()}
     assert sorted(pages) == ["Clay", "Pottery"]

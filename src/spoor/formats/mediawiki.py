@@ -9,6 +9,7 @@ mwparserfromhell, which the extra `mediawiki` installs.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import io
 import re
@@ -28,6 +29,7 @@ from spoor.formats.words_around import words_around
 from spoor.isolate import GivenUpError, bounded
 from spoor.learn.state import link_row, revive_link
 from spoor.types import Anchor, Failed, Fetched, Link, Page, Recording, Redirected
+from spoor.web.encoding import encoding_of_xml
 from spoor.web.urls import canonical
 
 INTERWIKI = re.compile(
@@ -42,12 +44,13 @@ CATEGORIES = frozenset(["category"])
 SKIPPED_TAGS = frozenset(["gallery", "math", "chem", "score", "timeline", "templatestyles"])
 MAX_DEPTH = 40
 MAX_PAGE = 1 << 24
-"""Bytes of XML from one page to the next; the longest article of Wikipedia has an eighth of it."""
+"""Characters of XML from one page to the next; the longest article of Wikipedia has an eighth."""
 
 MAX_ELEMENTS = 10_000
 """From one page to the next."""
 
-ENTITY = b"<!ENTITY"
+DOCUMENT_TYPE = "<!DOCTYPE"
+"""It may declare entities and attributes that expand without end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ class Dump(FileSource):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self._bytes = self._elements = 0
+        self._characters = self._elements = 0
         """Since the last page."""
         import_extra("mediawiki", f"{path} is a MediaWiki dump, which", "mwparserfromhell")
 
@@ -98,13 +101,13 @@ class Dump(FileSource):
                 if name == "siteinfo":
                     site = _site(element, root)
                 elif name == "page":
-                    self._bytes = self._elements = 0
+                    self._characters = self._elements = 0
                     job = self._job(element, site)
                     if job is not None:
                         yield job
                     assert root is not None
                     root.clear()
-        except ElementTree.ParseError as error:
+        except (ElementTree.ParseError, UnicodeDecodeError) as error:
             raise InputError(
                 f"{self._path}: cut short or damaged XML ({error}); get it again, or give "
                 "--keep-going to take what it holds"
@@ -113,24 +116,35 @@ class Dump(FileSource):
     def _events(self) -> Iterator[tuple[str, ElementTree.Element]]:
         """Starts and ends of elements, which are dropped as soon as they are read."""
         parser: Any = ElementTree.XMLPullParser(("start", "end"))
-        before = b""
+        before = ""
         with self._file:
             stream: Any = io.BufferedReader(self._file, CHUNK)
-            while data := stream.read(CHUNK):
-                if ENTITY in before + data:
-                    raise InputError(f"{self._path}: declares an entity, which no dump does")
-                before = data[-len(ENTITY) :]
-                parser.feed(data)
+            for text in self._texts(stream):
+                if DOCUMENT_TYPE in before + text:
+                    raise InputError(f"{self._path}: declares a document type, which no dump does")
+                before = text[-len(DOCUMENT_TYPE) :]
+                # Given text, it reads no declaration of an encoding.
+                parser.feed(text)
                 yield from parser.read_events()
-                self._bytes += len(data)
-                if self._bytes > MAX_PAGE:
+                self._characters += len(text)
+                if self._characters > MAX_PAGE:
                     raise self._endless()
             parser.close()
             yield from parser.read_events()
 
+    def _texts(self, stream: Any) -> Iterator[str]:
+        """The text of the file, in pieces."""
+        data = stream.read(CHUNK)
+        decoder = codecs.getincrementaldecoder(encoding_of_xml(data))()
+        while data:
+            yield decoder.decode(data)
+            data = stream.read(CHUNK)
+        yield decoder.decode(b"", True)
+
     def _endless(self) -> InputError:
         return InputError(
-            f"{self._path}: holds a page of over {MAX_PAGE >> 20} MiB or {MAX_ELEMENTS:,} elements"
+            f"{self._path}: holds a page of over {MAX_PAGE:,} characters or "
+            f"{MAX_ELEMENTS:,} elements"
         )
 
     def _job(self, page: ElementTree.Element, site: Site) -> Job | None:

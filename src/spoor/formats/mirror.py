@@ -46,7 +46,7 @@ class Mirror:
     def __init__(self, path: Path, base_url: str | None = None) -> None:
         roots = _roots(path, base_url)
         self._files = [
-            (file, f"{base}{quote(file.relative_to(root).as_posix(), safe=SAFE)}")
+            (file, f"{base}{quote(os.fsencode(file.relative_to(root).as_posix()), safe=SAFE)}")
             for root, base in roots
             for file in _walk(root)
         ]
@@ -70,14 +70,12 @@ def _roots(path: Path, base_url: str | None) -> list[tuple[Path, str]]:
             return [(path, canonical(base_url if base_url.endswith("/") else f"{base_url}/"))]
         except ValueError as error:
             raise InputError(f"--base-url {base_url!r} is no URL that can be fetched") from error
-    folders = [entry for entry in sorted(path.iterdir()) if entry.is_dir()]
-    folders = [entry for entry in folders if not entry.name.startswith((".", "hts-"))]
+    folders = [entry for entry in _folders(path) if not entry.name.startswith((".", "hts-"))]
     if folders and all(entry.name in ("http", "https") for entry in folders):
         return [
             (host, f"{scheme.name}://{host.name.replace('+', ':')}/")
             for scheme in folders
-            for host in sorted(scheme.iterdir())
-            if host.is_dir()
+            for host in _folders(scheme)
         ]
     loose = any(entry.is_file() and not entry.name.startswith(".") for entry in path.iterdir())
     signed = any((path / name).exists() for name in HTTRACK)
@@ -88,6 +86,11 @@ def _roots(path: Path, base_url: str | None) -> list[tuple[Path, str]]:
     if HOST.fullmatch(name):
         return [(path, f"http://{name.replace('+', ':')}/")]
     raise InputError(f"{path}: cannot tell what site this folder mirrors; say so with --base-url")
+
+
+def _folders(path: Path) -> list[Path]:
+    """Folders within a folder, in a stable order; links are not followed."""
+    return [entry for entry in sorted(path.iterdir()) if entry.is_dir() and not entry.is_symlink()]
 
 
 def _walk(root: Path) -> Iterator[Path]:
