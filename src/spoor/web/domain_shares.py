@@ -2,7 +2,8 @@
 
 Whoever has a domain has names and pages without end. So a domain of which no seed is may have
 `LEAST` pages, or a tenth of all, and `FOR_EACH` more for each relevant one. Its other links wait
-until its share has grown, or the crawl has nothing else to do: then nothing is lost.
+until its share has grown, or the crawl has nothing else to do. Of links that wait beyond the first
+`_WAITING` only the number is kept.
 """
 
 from __future__ import annotations
