@@ -15,6 +15,7 @@ import pytest
 import spoor
 from forked import run_script
 from loopback import ADDRESS, Loopback, beside, page, reply
+from spoor.live.live_crawl import LiveCrawl
 from spoor.runs.documents import RunDocument
 from spoor.settings import described
 
@@ -155,6 +156,35 @@ def test_documents_are_streamed_within_a_loop(site: Loopback, tmp_path: Path) ->
     assert part.noted("stopped") in ("cancelled", "budget of 30 pages reached")
     with pytest.raises(spoor.InputError, match="unknown setting page"):
         asyncio.run(take(tmp_path / "none", 1, page=3))
+
+
+def test_a_stream_that_is_cancelled_while_it_opens_ends_its_crawl(
+    site: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opening, cancelled = threading.Event(), threading.Event()
+
+    def slow(*given: Any, **named: Any) -> LiveCrawl:
+        opening.set()
+        cancelled.wait(60)
+        return LiveCrawl(*given, **named)
+
+    async def take() -> None:
+        async for _ in spoor.stream(SEED, out=tmp_path / "run", pages=30, **options(site)):
+            raise AssertionError
+
+    async def cancel() -> None:
+        task = asyncio.create_task(take())
+        await asyncio.to_thread(opening.wait, 60)
+        task.cancel()
+        await asyncio.sleep(0)
+        cancelled.set()
+        await task
+
+    monkeypatch.setattr("spoor.live.background.LiveCrawl", slow)
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(cancel())
+    run = spoor.open(tmp_path / "run")
+    assert (run.is_running, run.fetched, run.noted("stopped")) == (False, 0, "cancelled")
 
 
 SCRIPT = """

@@ -54,7 +54,7 @@ class BackgroundCrawl:
     `on_page` gets each fetched document, whether relevant or not, once it is on the disk, in the
     crawl's own thread, which waits for it. Where it raises, the crawl ends with its error.
 
-    Raises InputError, before it has begun, where the settings or the folder cannot be used.
+    Whoever makes it calls `wait_until_open` next, and can `cancel` it meanwhile.
     """
 
     def __init__(
@@ -68,7 +68,6 @@ class BackgroundCrawl:
         self.path = path
         self.progress = Progress()
         self._settings = settings
-        self._engine = make_crawl(settings)
         self._on_page = on_page
         self._limits = Limits() if limits is None else limits
         self._told = 0
@@ -82,7 +81,15 @@ class BackgroundCrawl:
         self._summary: Mapping[str, Any] = {}
         self._thread = threading.Thread(target=self._work, name="spoor", daemon=True)
         self._thread.start()
-        self._opened.wait()
+
+    def wait_until_open(self) -> None:
+        """Wait until its run can be read. An interrupt meanwhile cancels it. Raises InputError
+        where the settings or the folder cannot be used."""
+        try:
+            self._opened.wait()
+        except BaseException:
+            self.cancel("interrupted")
+            raise
         if self.is_over:
             self.wait()
 
@@ -131,10 +138,11 @@ class BackgroundCrawl:
 
     def _work(self) -> None:
         try:
+            engine = self._engine = make_crawl(self._settings)
             folder = RunWriter(self.path, self._settings)
             try:
-                live = LiveCrawl(folder, self._engine, on_step=self._step)
-                self._told = self._engine.counts.pages
+                live = LiveCrawl(folder, engine, on_step=self._step)
+                self._told = engine.counts.pages
                 self._note("")
                 self._opened.set()
                 reason = asyncio.run(self._serve(live))

@@ -65,9 +65,11 @@ def begin(
         return _in_shards(path, settings, on_page=on_page, wait=wait)
     if not wait:
         crawl = BackgroundCrawl(path, settings, on_page=on_page)
+        crawl.wait_until_open()
         return CrawlRun(path, crawl=crawl)
     arrived = _Arrived()
     crawl = BackgroundCrawl(path, settings, on_page=arrived.put if on_page else None)
+    crawl.wait_until_open()
     run = CrawlRun(path, crawl=crawl)
     with bar_for(settings.pages, progress) as bar:
         try:
@@ -143,8 +145,9 @@ async def stream_crawl(
         raise InputError("documents are streamed from a crawl in one process; leave out shards")
     arrived = _Arrived()
     path = await asyncio.to_thread(files.new_run) if out is None else Path(out)
-    crawl = await asyncio.to_thread(BackgroundCrawl, path, settings, on_page=arrived.put)
+    crawl = BackgroundCrawl(path, settings, on_page=arrived.put)
     try:
+        await asyncio.to_thread(crawl.wait_until_open)
         while True:
             over = crawl.is_over
             document = arrived.take(0.0)

@@ -260,13 +260,15 @@ class AgentCrawls:
         if len(self._granted) >= MOST_AT_ONCE:
             going = ", ".join(self._granted)
             raise InputError(f"{going} are going on; wait for one of them, or cancel it")
-        self._crawls[name] = BackgroundCrawl(
+        crawl = BackgroundCrawl(
             self.folder / name,
             replace(settings, pages=before + granted),
             limits=Limits(
                 self.limits.bytes, self.limits.seconds, lambda: self._bytes_but(name), self._allows
             ),
         )
+        crawl.wait_until_open()
+        self._crawls[name] = crawl
         self._hosts[name] = hosts
         self._granted[name], self._before[name] = granted, before
 
