@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 import tempfile
 import textwrap
@@ -22,8 +23,10 @@ import pytest
 from browsing import CHROMIUM
 from forked import run_script
 from spoor.crawl import Crawl
+from spoor.crawl.crawl import FORMAT
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.topic import judge_of_topic, topic_of
+from spoor.learn.state import read, write
 from spoor.registry import build
 from spoor.replay_driver import Replay
 from spoor.types import Failed, Fetch, Fetched, Task
@@ -492,6 +495,33 @@ def test_a_form_is_sent_once_however_often_a_job_goes_on(tmp_path: Path) -> None
         for _ in range(2):
             run_scrapy(site, spider, JOBDIR=str(tmp_path / "job"))
         assert site.paths == ["/order"] * 9
+
+
+def test_a_damaged_job_is_refused_in_one_line(tmp_path: Path) -> None:
+    job, outside = tmp_path / "job", tmp_path / "outside"
+    with served({"/": page("Kiwi")}) as site:
+        run_scrapy(site, JOBDIR=str(job))
+        saved = read(job / "spoor.state")
+        requests = np.frombuffer(pickle.dumps(1), np.uint8)
+        damages: list[dict[str, Any]] = [
+            *({name: None} for name in ("policy", "requests", "seen", "known")),
+            {"requests": requests},
+            {"requests": requests[:1]},
+            {"crawl": {}},
+            {"crawl": {"format": FORMAT}},
+        ]
+        for damage in damages:
+            write(job / "spoor.state", saved | damage)
+            told = run_scrapy(site, JOBDIR=str(job))
+            assert told["reason"] == "spoor_input", damage
+            assert "Traceback" not in told["log"]
+        write(job / "spoor.state", saved)
+        outside.write_bytes(bytes(1_000))
+        (job / "requests.seen").unlink()
+        (job / "requests.seen").symlink_to(outside)
+        assert run_scrapy(site, JOBDIR=str(job))["reason"] == "spoor_input"
+        assert site.paths == ["/"]
+    assert outside.read_bytes() == bytes(1_000)
 
 
 @pytest.mark.parametrize("policy", ["best-first", "trail"])

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scrapy.utils.request import request_from_dict
 
-from spoor.errors import InputError
+from spoor.errors import InputError, taking_in
+from spoor.files import open_unlinked
 from spoor.integrations.scrapy.visits import VISIT
 from spoor.learn.state import read, write
 from spoor.types import State
@@ -24,8 +26,11 @@ _STATE = "spoor.state"
 _SEEN = "requests.seen"
 """File of Scrapy's duplicate filter, which appends each request."""
 
+KINDS = ("open", "again", "past")
+ANOTHER = "take another JOBDIR"
+
 Requests = dict[str, list[tuple[Any, "Request"]]]
-"""Kind (`open`, `again`, `past`) → requests with their keys."""
+"""Kind → requests with their keys."""
 
 
 def write_job(
@@ -37,7 +42,7 @@ def write_job(
     spider: Spider,
 ) -> int:
     """Write a job. `requests`: (kind, key, request) rows. Returns how many cannot be written."""
-    rows: dict[str, list[Any]] = {"open": [], "again": [], "past": []}
+    rows: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     lost = 0
     for kind, key, request in requests:
         try:
@@ -59,32 +64,46 @@ def write_job(
 
 
 def read_job(folder: Path, policy: str, spider: Spider) -> tuple[State, set[str], Requests] | None:
-    """State of the crawl, known URLs and requests of a job; None if there is none yet. Raises
-    InputError for a damaged job, and for one of another policy."""
+    """State of the crawl, known URLs and requests of a job; None if there is none yet. It may run
+    what whoever wrote the job wants, as Scrapy's own files in the folder do: both hold pickles.
+    Raises InputError for a damaged job, and for one of another policy."""
     if not (folder / _STATE).exists():
         return None
+    if (folder / _SEEN).is_symlink():
+        raise InputError(f"{folder / _SEEN} is a link, which is not followed; {ANOTHER}")
     state = read(folder / _STATE)
-    if state["policy"] != policy:
+    if state.get("policy") != policy:
         raise InputError(
-            f"the job in {folder} was begun with the policy {state['policy']!r}, not "
+            f"the job in {folder} was begun with the policy {state.get('policy')!r}, not "
             f"{policy!r}; set SPOOR_POLICY and SPOOR_PARAMS back, or take another JOBDIR"
         )
-    requests = {
-        kind: [(key, request_from_dict(pickle.loads(data), spider=spider)) for key, data in rows]
-        for kind, rows in pickle.loads(state["requests"].tobytes()).items()
-    }
-    return state["crawl"], set(state["known"]), requests
+    with taking_in_job(folder):
+        int(state["seen"])  # else nothing was cut off
+        rows = pickle.loads(state["requests"].tobytes())
+        requests = {
+            kind: [
+                (key, request_from_dict(pickle.loads(data), spider=spider))
+                for key, data in rows[kind]
+            ]
+            for kind in KINDS
+        }
+        return state["crawl"], set(state["known"]), requests
+
+
+def taking_in_job(folder: Path) -> AbstractContextManager[None]:
+    """Raises InputError for what goes wrong within it, which goes wrong for the values of a job."""
+    more = (pickle.UnpicklingError, EOFError, ImportError)
+    return taking_in(str(folder / _STATE), ANOTHER, *more)
 
 
 def forget_unsaved(folder: Path) -> None:
     """Cut off the entries of Scrapy's duplicate filter after the job was last written: a request
     that was lost with its process must not count as seen."""
-    seen = folder / _SEEN
-    if not (folder / _STATE).exists() or not seen.exists():
+    if not (folder / _STATE).exists() or not (folder / _SEEN).exists():
         return
-    try:
+    # What goes wrong is reported when the job is opened.
+    with suppress(InputError, OSError), taking_in_job(folder):
         end = int(read(folder / _STATE)["seen"])
-        if seen.stat().st_size > end:
-            os.truncate(seen, end)
-    except (InputError, OSError):
-        return  # reported when the job is opened
+        with open(open_unlinked(folder / _SEEN, os.O_RDWR), "r+b") as seen:
+            if 0 <= end < os.fstat(seen.fileno()).st_size:
+                seen.truncate(end)

@@ -39,7 +39,12 @@ from scrapy.utils.misc import build_from_crawler, load_object
 
 from spoor.errors import InputError, PluginError
 from spoor.integrations.scrapy.components import ComponentsOwner, read_settings
-from spoor.integrations.scrapy.job import forget_unsaved, read_job, write_job
+from spoor.integrations.scrapy.job import (
+    forget_unsaved,
+    read_job,
+    taking_in_job,
+    write_job,
+)
 from spoor.integrations.scrapy.visits import (
     FOUND_ON,
     VISIT,
@@ -421,9 +426,10 @@ class Scheduler(BaseScheduler):
         if job is None:
             return
         state, self._known, requests = job
-        self._orderer.restore(state)
-        self._requests = dict(requests["open"])
-        self._repeats = dict(requests["again"])
+        with taking_in_job(folder):
+            self._orderer.restore(state)
+            self._requests = dict(requests["open"])
+            self._repeats = dict(requests["again"])
         for _, request in requests["past"]:
             self._enqueue_direct(request)
 
