@@ -33,8 +33,8 @@ LOCAL = {
 """Environment of a local Ray."""
 
 UNUSED = ("start_monitor", "start_api_server", "start_log_monitor")
-"""What starts processes that a local Ray does not need: one that adds machines, one that answers its
-command line, one that sends lines of logs."""
+"""What starts processes that a local Ray does not need: one that adds machines, one that answers
+its command line, one that sends lines of logs."""
 
 
 class HeadDiedError(PausedError):
