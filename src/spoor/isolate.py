@@ -206,6 +206,12 @@ def helper_of(body: bytes, content_type: str, url: str = "", *, main: bool = Fal
     return "pages" if bounds is PAGE and not main else "documents"
 
 
+def takes_helper(body: bytes, content_type: str, url: str) -> bool:
+    """Whether `parse_page` asks a helper for a document, and so may take seconds: who has an event
+    loop calls it in a thread."""
+    return _parser(body, content_type, url)[0] is not None
+
+
 def _parser(
     body: bytes, content_type: str, url: str
 ) -> tuple[Callable[..., dict[str, Any]] | None, Bounds]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,9 @@ import pytest
 from browsing import CHROMIUM
 from loopback import ADDRESS, Asked, Loopback, beside, page, reply
 from spoor.errors import InputError
+from spoor.isolate import parse_page
 from spoor.orderer import Orderer
+from spoor.types import Page
 
 if TYPE_CHECKING:  # who collects tests needs no Crawlee
     from spoor.integrations.crawlee import SpoorRequestManager
@@ -180,6 +183,27 @@ def test_its_crawlers_fetch_what_is_wanted_first(site: Loopback, kind: str) -> N
     assert sum("kilns" in one["url"] for one in ours) > 12, (
         "of 24 that there are; breadth-first finds 4 or 5 of them"
     )
+
+
+@pytest.mark.server
+def test_what_a_helper_reads_does_not_hold_the_loop(
+    site: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from crawlee.crawlers import ParselCrawler
+
+    from spoor.integrations import crawlee
+
+    read = dict[str, bool]()
+
+    def noted(body: bytes, url: str, **facts: Any) -> Page:
+        read[url.rpartition("/")[2]] = threading.current_thread() is threading.main_thread()
+        return parse_page(body, url, **facts)
+
+    monkeypatch.setattr(crawlee, "parse_page", noted)
+    monkeypatch.setattr(crawlee, "takes_helper", lambda body, kind, url: "p2" in url)
+    asyncio.run(fetch(site, crawlee.ordered(Orderer("kilns"), ParselCrawler, **OPTIONS), 25))
+    assert read.pop("p2.html") is False
+    assert all(read.values())
 
 
 OPTIONS: dict[str, Any] = {

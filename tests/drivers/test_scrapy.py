@@ -373,6 +373,29 @@ ERRORS = """
 """
 
 
+def test_what_a_helper_reads_does_not_hold_the_loop() -> None:
+    pages = {"/": page("Kilns", "/slow kilns", "/quick kilns"), "/quick": page("Kilns")}
+    noted = """
+    import threading
+    from spoor.integrations.scrapy import scheduler as spoors
+
+    told["read"], read = {}, spoors.page_of
+
+    def page_of(response, *rest):
+        here = threading.current_thread() is threading.main_thread()
+        told["read"].setdefault(response.url.rpartition("/")[2], []).append(here)
+        return read(response, *rest)
+
+    spoors.page_of = page_of
+    spoors.takes_helper = lambda body, kind, url: url.endswith("/slow")
+    """
+    with served({**pages, "/slow": page("Kilns")}) as site:
+        told = run_scrapy(site, noted)
+    assert told["read"] == {"": [True], "slow": [False], "quick": [True]}
+    assert len(told["seen"]) == 3
+    assert "Traceback" not in told["log"]
+
+
 def test_errbacks_and_dropped_redirects_end_their_tickets() -> None:
     pages: dict[str, str | Reply] = {
         "/offsite": (302, {"Location": "http://elsewhere.invalid/"}, ""),

@@ -17,7 +17,7 @@ from scrapy.utils.misc import load_object
 from spoor.errors import InputError
 from spoor.integrations.scrapy import Addon
 from spoor.integrations.scrapy.components import read_components
-from spoor.integrations.scrapy.middleware import FailureMiddleware, PageMiddleware
+from spoor.integrations.scrapy.middleware import DownloadMiddleware, PageMiddleware
 from spoor.integrations.scrapy.robots import RobotsMiddleware
 from spoor.judges.facts import Function
 from spoor.types import Page
@@ -69,7 +69,7 @@ def test_the_middlewares_stand_once_and_in_their_places() -> None:
     )
     assert middlewares(settings, "SPIDER_MIDDLEWARES").count(PageMiddleware) == 1
     found = middlewares(settings, "DOWNLOADER_MIDDLEWARES")
-    assert found[0] is FailureMiddleware
+    assert found[0] is DownloadMiddleware
     assert RobotsMiddleware in found
     assert RobotsTxtMiddleware not in found
 

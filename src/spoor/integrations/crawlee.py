@@ -10,10 +10,12 @@ orderer chooses → the page is judged before the handler gets it (`request.user
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections import deque
 from contextvars import ContextVar
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from crawlee import Request
@@ -23,7 +25,7 @@ from crawlee.storage_clients.models import ProcessedRequest
 
 from spoor.documents.errors import UnreadableError
 from spoor.errors import InputError
-from spoor.isolate import parse_page
+from spoor.isolate import parse_page, takes_helper
 from spoor.orderer import Orderer, links_of
 from spoor.types import Judgement, Page
 from spoor.web.urls import canonical
@@ -159,10 +161,12 @@ class SpoorRequestManager(RequestManager):
         status, kind, body = await _reply(context)
         if not 200 <= status < 300:
             return
+        url = _url(context)
+        read = partial(
+            parse_page, body, url, content_type=kind, status=status, fetched_at=time.time()
+        )
         try:
-            page = parse_page(
-                body, _url(context), content_type=kind, status=status, fetched_at=time.time()
-            )
+            page = await asyncio.to_thread(read) if takes_helper(body, kind, url) else read()
         except (UnreadableError, ValueError):
             return
         judgement = self.orderer.judge(page)

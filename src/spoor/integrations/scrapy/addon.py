@@ -16,7 +16,7 @@ from spoor.integrations.scrapy.components import (
     has_topic,
     read_components,
 )
-from spoor.integrations.scrapy.middleware import FailureMiddleware, PageMiddleware
+from spoor.integrations.scrapy.middleware import DownloadMiddleware, PageMiddleware
 from spoor.integrations.scrapy.robots import RobotsMiddleware
 from spoor.settings import Settings, user_agent
 
@@ -65,7 +65,7 @@ class Addon(ComponentsOwner):
             "SPIDER_MIDDLEWARES", PageMiddleware, ENGINE_SIDE
         )
         settings.setdefault_in_component_priority_dict(
-            "DOWNLOADER_MIDDLEWARES", FailureMiddleware, ENGINE_SIDE
+            "DOWNLOADER_MIDDLEWARES", DownloadMiddleware, ENGINE_SIDE
         )
         _replace_robots(settings)
 

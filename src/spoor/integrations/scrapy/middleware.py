@@ -44,15 +44,22 @@ class PageMiddleware:
             yield item
 
 
-class FailureMiddleware:
-    """A downloader middleware: reports to the scheduler why a download failed."""
+class DownloadMiddleware:
+    """A downloader middleware: has documents read beside the event loop that may take seconds, and
+    reports to the scheduler why a download failed."""
 
     def __init__(self, crawler: Crawler) -> None:
         self._crawler = crawler
 
     @classmethod
-    def from_crawler(cls, crawler: Crawler) -> FailureMiddleware:
+    def from_crawler(cls, crawler: Crawler) -> DownloadMiddleware:
         return cls(crawler)
+
+    async def process_response(self, request: Request, response: Response) -> Response:
+        scheduler = scheduler_of(self._crawler)
+        if scheduler is not None:
+            await scheduler.read_ahead(request, response)
+        return response
 
     def process_exception(self, request: Request, exception: Exception) -> None:
         scheduler = scheduler_of(self._crawler)

@@ -28,14 +28,17 @@ from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from weakref import WeakKeyDictionary
 
 from scrapy import signals
 from scrapy.core.scheduler import BaseScheduler
 from scrapy.dupefilters import RFPDupeFilter
 from scrapy.exceptions import CloseSpider, UsageError
 from scrapy.utils.asyncio import call_later, is_asyncio_available
+from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
+from twisted.internet.threads import deferToThread
 
 from spoor.errors import InputError, PluginError
 from spoor.integrations.scrapy.components import ComponentsOwner, read_settings
@@ -51,15 +54,18 @@ from spoor.integrations.scrapy.visits import (
     Flight,
     Visit,
     failure_of,
+    header_of,
     page_of,
     refusal_of,
 )
+from spoor.isolate import takes_helper
 from spoor.orderer import Orderer, Parts, links_of
 from spoor.types import (
     Failed,
     Fetch,
     Finished,
     Outcome,
+    Page,
     Redirected,
     Reply,
     Sleep,
@@ -110,6 +116,8 @@ class Scheduler(BaseScheduler):
         self._joiner = Joiner()
         self._folder = job_dir(settings)
         self._flights: dict[int, Flight] = {}
+        self._read = WeakKeyDictionary["Response", Page]()
+        """Responses that were parsed before the spider's middlewares got them."""
         self._known: set[str] = set()
         # Requests of open links by canonical URL; of redirects and retries by ticket.
         self._requests: dict[str, Request] = {}
@@ -228,6 +236,18 @@ class Scheduler(BaseScheduler):
 
     # -- calls of the middlewares
 
+    async def read_ahead(self, request: Request, response: Response) -> None:
+        """Parse a response in a thread, where a helper is asked."""
+        if not isinstance(request.meta.get(VISIT), Visit):
+            return
+        try:
+            url = canonical(response.url)
+        except ValueError:
+            return
+        if takes_helper(response.body, header_of(response, "Content-Type"), url):
+            read = deferToThread(page_of, response, url, self._now(), Joiner())
+            self._read[response] = await maybe_deferred_to_future(read)
+
     def page_arrived(self, response: Response) -> None:
         """Parse and judge a response, once, before the spider gets it."""
         request = response.request
@@ -241,7 +261,9 @@ class Scheduler(BaseScheduler):
             url = canonical(response.url)
         except ValueError:
             return
-        page = page_of(response, url, self._now(), self._joiner)
+        page = self._read.pop(response, None)
+        if page is None:
+            page = page_of(response, url, self._now(), self._joiner)
         refused = None if self._refusals else refusal_of(response, page)
         there = 200 <= response.status < 300 and refused is None
         judgement = self._guard(self._orderer.judge, page) if there else None

@@ -61,22 +61,23 @@ class Flight:
     """(canonical URL, text in the request) of the links that the spider follows from the page."""
 
 
+def header_of(response: Response, name: str) -> str:
+    """All values of a header."""
+    return b",".join(response.headers.getlist(name)).decode("latin-1")
+
+
 def page_of(response: Response, url: str, fetched_at: float, joiner: Joiner) -> Page:
     """The document of a response; `url`: its canonical URL. Without text and links if parsing it
     costs too much; the spider gets the response in any case."""
-
-    def header(name: str) -> str:
-        return b",".join(response.headers.getlist(name)).decode("latin-1")
-
     try:
         return parse_page(
             response.body,
             url,
-            content_type=header("Content-Type"),
+            content_type=header_of(response, "Content-Type"),
             status=response.status,
             fetched_at=fetched_at,
             truncated="dataloss" in response.flags or "partial" in response.flags,
-            robots=header("X-Robots-Tag"),
+            robots=header_of(response, "X-Robots-Tag"),
             joiner=joiner,
         )
     except UnreadableError:
