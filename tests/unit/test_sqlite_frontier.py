@@ -10,11 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from spoor.crawl import Crawl
 from spoor.errors import InputError, PausedError
 from spoor.frontier.frontier_file import FORMAT
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
-from spoor.types import NO_PARENT, Anchor, Link, State
+from spoor.judges.keywords import Keywords
+from spoor.policies.breadth_first import BreadthFirst
+from spoor.types import NO_PARENT, Anchor, Fetch, Fetched, Link, Page, State, Task
 
 
 @pytest.fixture
@@ -247,3 +250,19 @@ def test_a_file_holds_no_program(frontier: SqliteFrontier, file: Path, program: 
         db.execute(program)
     with pytest.raises(InputError, match="which no run makes"):
         SqliteFrontier(file)
+
+
+def test_a_crawl_goes_on_with_a_frontier_that_takes_the_place_of_its_own(tmp_path: Path) -> None:
+    policy = BreadthFirst(Task(np.random.default_rng(0)))
+    crawl = Crawl(policy, Keywords(["kiln"]), MemoryFrontier())
+    crawl.seed(["http://a.example/"])
+    first = crawl.next(0.0)
+    assert isinstance(first, Fetch)
+    new = SqliteFrontier(tmp_path / "frontier.db")
+    with closing(new):
+        new.load(crawl.frontier.save())
+        crawl.frontier = new
+        page = Page(first.url, links=(Link("http://a.example/1"), Link("http://a.example/2")))
+        crawl.receive(Fetched(first.ticket, page), 0.0)
+        assert new.open_count == 2
+        assert isinstance(crawl.next(1.0), Fetch)

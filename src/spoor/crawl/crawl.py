@@ -105,7 +105,6 @@ class Crawl:
     ) -> None:
         self.policy = policy
         self.judge = judge
-        self.frontier = frontier
         self.pages = pages
         self.counts = Counts()
         self._attempts = attempts
@@ -130,6 +129,15 @@ class Crawl:
         """Called with the newer verdicts of the judge, within a call of the driver."""
         if isinstance(policy, UsesOpenLinks):
             policy.attach(frontier)
+
+    @property
+    def frontier(self) -> Frontier:
+        """What is known, open and in flight. Another that holds the same may take its place."""
+        return self._entry.frontier
+
+    @frontier.setter
+    def frontier(self, frontier: Frontier) -> None:
+        self._entry.go_on_with(frontier)
 
     # -- the two calls of a driver
 

@@ -37,13 +37,19 @@ class LinkEntry:
         link_filter: LinkFilter | None,
         outbox: Outbox | None,
     ) -> None:
-        self._frontier = frontier
+        self.frontier = frontier
         self._observe = observe
         self._admit = admit
         self._filter = link_filter
         self._outbox = outbox
         self.shards = None if outbox is None else ShardLinks(outbox, frontier)
         """What is known of links that crossed the border of this shard; None without shards."""
+
+    def go_on_with(self, frontier: Frontier) -> None:
+        """Another frontier, which holds the same, takes the place of this one."""
+        self.frontier = frontier
+        if self.shards is not None:
+            self.shards.frontier = frontier
 
     def seed(self, urls: Iterable[str | Link]) -> int:
         """Enter seeds; returns how many were new. Those that other shards own are left to them."""
@@ -59,7 +65,7 @@ class LinkEntry:
 
     def page(self, page: Page, parent: LinkId, score: float) -> None:
         """Enter the links of a page with this score, whose own link is `parent`."""
-        depth = self._frontier.depth(parent) + 1
+        depth = self.frontier.depth(parent) + 1
         if self._filter is not None:
             links = self._filter.admit(page, depth, parent, score, partial(self.found_on, parent))
         else:
@@ -80,12 +86,12 @@ class LinkEntry:
     def seed_again(self, urls: Iterable[str]) -> None:
         """Open seeds once more that the frontier has done."""
         for url in urls:
-            if (link := self._frontier.find(url)) is not None:
+            if (link := self.frontier.find(url)) is not None:
                 self._enter([Link(url, Anchor(), "seed")], NO_PARENT, 0.0, 0, reopened=link)
 
     def again(self, link: LinkId, first: InLink) -> None:
         """Open a link once more that the frontier has done, as it was first seen."""
-        links = [Link(self._frontier.url(link), first.anchor, first.kind)]
+        links = [Link(self.frontier.url(link), first.anchor, first.kind)]
         self._enter(links, first.parent, first.parent_score, first.depth, reopened=link)
 
     def skip_reason(self, link: LinkId, url: str) -> str:
@@ -95,9 +101,9 @@ class LinkEntry:
     def drop(self, link: LinkId) -> None:
         """A chosen link that is not requested leaves the frontier."""
         if self._filter is not None:
-            seen = self._frontier.in_links(link)
-            self._filter.dropped(self._frontier.url(link), seen[-1] if seen else None)
-        self._frontier.drop(link)
+            seen = self.frontier.in_links(link)
+            self._filter.dropped(self.frontier.url(link), seen[-1] if seen else None)
+        self.frontier.drop(link)
 
     def ended(self, outcome: Outcome) -> None:
         """A requested link ended like this."""
@@ -113,22 +119,22 @@ class LinkEntry:
         for (parent, score, depth, dropped, _), group in groupby(released, _together):
             links: Sequence[Link] = [held.link for held in group]
             if self._outbox is not None:
-                page = None if parent == NO_PARENT else Page(self._frontier.url(parent))
+                page = None if parent == NO_PARENT else Page(self.frontier.url(parent))
                 path = [] if parent == NO_PARENT else self.path(parent)
                 links = self._outbox.keep(page, links, score, depth, path.copy)
-            known = self._frontier.find(links[0].url) if dropped and links else None
+            known = self.frontier.find(links[0].url) if dropped and links else None
             self._enter(links, parent, score, depth, reopened=known)
-        return self._frontier.open_count > 0
+        return self.frontier.open_count > 0
 
     def path(self, link: LinkId) -> list[str]:
         """See `path_to`."""
-        return path_to(self._frontier, link) if self.shards is None else self.shards.path(link)
+        return path_to(self.frontier, link) if self.shards is None else self.shards.path(link)
 
     def found_on(self, link: LinkId) -> str:
         """URL of the page on which a link was first seen; empty for a seed."""
-        steps = self._frontier.path(link, 2)
+        steps = self.frontier.path(link, 2)
         if len(steps) == 2:
-            return self._frontier.url(steps[0])
+            return self.frontier.url(steps[0])
         return "".join(self.path(link)[-2:-1])
 
     def _enter(
@@ -144,8 +150,8 @@ class LinkEntry:
         """Returns how many were new. `reopened`: the link of them that is open once more, which the
         policy knows no longer since it chose it."""
         if reopened is not None:
-            self._frontier.reopen(reopened)
-        seen = self._frontier.add(links, parent, score, depth)
+            self.frontier.reopen(reopened)
+        seen = self.frontier.add(links, parent, score, depth)
         seen.page = page
         if reopened is not None:
             seen.first = [True] * len(seen)

@@ -17,7 +17,7 @@ class ShardLinks:
 
     def __init__(self, outbox: Outbox, frontier: Frontier) -> None:
         self._outbox = outbox
-        self._frontier = frontier
+        self.frontier = frontier
         self._paths: dict[LinkId, tuple[str, ...]] = {}
         """Link that another shard sent → URLs from a seed to the page that links to it."""
         self._crossed: dict[LinkId, int] = {}
@@ -30,7 +30,7 @@ class ShardLinks:
 
     def path(self, link: LinkId) -> list[str]:
         """See `path_to`."""
-        return path_to(self._frontier, link, self._paths)
+        return path_to(self.frontier, link, self._paths)
 
     def crossed(self, link: LinkId) -> int:
         """How many redirects to another domain or shard led here to this link. It is asked for
@@ -40,7 +40,7 @@ class ShardLinks:
     def enter(self, batch: LinkBatch) -> InLinks:
         """Enter the links that another shard sent; returns those to targets that are not fetched
         yet. Close those that it has done with `close_done` once the policy has seen these."""
-        frontier = self._frontier
+        frontier = self.frontier
         links = self._outbox.keep(
             batch.page, batch.links, batch.score, batch.depth, lambda: batch.path, batch.crossed
         )
@@ -64,16 +64,16 @@ class ShardLinks:
 
     def close_done(self, urls: Sequence[str]) -> None:
         """Close the links of URLs that are done in another shard."""
-        self._away.difference_update(map(self._frontier.find, urls))
+        self._away.difference_update(map(self.frontier.find, urls))
         for link in self._enter_unknown(urls):
             # A link in flight moved here since; it is done when its reply arrives.
             with suppress(CallerError):
-                self._frontier.drop(link)
+                self.frontier.drop(link)
 
     def send(self, link: LinkId, url: str, crossed: int) -> None:
         """Send a link to the shard that owns `url`, its target, with its in-links; `crossed`
         redirects to another domain or shard led there."""
-        frontier = self._frontier
+        frontier = self.frontier
         in_links: Sequence[InLink | None] = frontier.in_links(link) or (None,)
         for seen in in_links:
             anchor, kind = (Anchor(), "a") if seen is None else (seen.anchor, seen.kind)
@@ -87,7 +87,7 @@ class ShardLinks:
     def send_open(self, left: set[LinkId]) -> int:
         """Send all open links that other shards own, and the URLs that are done there by name;
         `left` were sent before. Returns how many links left in all."""
-        outbox, frontier = self._outbox, self._frontier
+        outbox, frontier = self._outbox, self.frontier
         for link in list(frontier.open()):
             if not outbox.owns(url := frontier.url(link)):
                 self.send(link, url, self.crossed(link))
@@ -112,17 +112,17 @@ class ShardLinks:
 
     def _enter_unknown(self, urls: Sequence[str]) -> list[LinkId]:
         """The open links of these URLs; unknown URLs are entered."""
-        seen = self._frontier.add([Link(url) for url in urls], NO_PARENT, 0.0, 0)
+        seen = self.frontier.add([Link(url) for url in urls], NO_PARENT, 0.0, 0)
         return list(dict.fromkeys(seen.links))
 
     def _fetched_elsewhere(self, batch: LinkBatch) -> LinkId:
         """The link of a page that another shard fetched; it is done, as pages fetched here are."""
         assert batch.page is not None
-        link = self._frontier.find(batch.page.url)
+        link = self.frontier.find(batch.page.url)
         if link is None:
             (link,) = self._enter_unknown([batch.page.url])
-            self._frontier.drop(link)
-        if len(self._frontier.path(link, 2)) == 1:
+            self.frontier.drop(link)
+        if len(self.frontier.path(link, 2)) == 1:
             # A link that was only reported as done has no path yet; this batch has it.
             self._paths.setdefault(link, batch.path[:-1])
         return link
