@@ -472,7 +472,7 @@ def test_a_limit_error_is_raised_before_a_body() -> None:
 def test_a_form_that_drips_does_not_keep_a_page_from_its_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(world_server, "STOP_SECONDS", 0.05)
+    monkeypatch.setattr("spoor.http.listening.STOP_SECONDS", 0.05)
 
     class Form:
         port = 0

@@ -121,7 +121,7 @@ def test_without_a_guard_they_do() -> None:
 @pytest.mark.server
 def test_a_site_without_traps_is_fetched_whole() -> None:
     world = GeneratedWorld(GeneratedSettings(pages=400, hosts=6, seed=11))
-    link_filter = CrawlFilter(Scope(), traps=Traps())
+    link_filter = CrawlFilter(Scope(), traps=Traps(), per_domain=10_000)  # no shares of domains
     crawl = engine(10_000, link_filter)
     crawl.seed([world.url_of(0)])
     assert sum(outcome.page is not None for outcome in Replay(crawl, world)) == 400

@@ -149,7 +149,6 @@ class _Members:
                 return b""
             if len(self._make) == 1:
                 raise ValueError(str(error)) from error
-            self._plain = False
             del self._make[0]
             return self._some(head + piece)
 
