@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Iterable, Sequence
 from html import escape
 
@@ -45,6 +46,12 @@ def quiet_json(line: str) -> str:
 def shown(text: str) -> str:
     """Any text as a person may see it: `printable`, in one line, the secrets of its URLs masked."""
     return printable(masked(" ".join(text.split())))
+
+
+def command_line(*words: object) -> str:
+    """A command of Spoor as a user may paste it into a shell, which takes each of `words` as it is:
+    a URL of a stranger may hold `$(…)`, `;` and `&`."""
+    return shlex.join(["spoor", *map(str, words)])
 
 
 def in_time(seconds: float) -> str:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from spoor.judges.advice import VOCABULARY_PAGES, Advice, Advisor
+import shlex
+import subprocess
+
+from spoor.http.failures import with_advice
+from spoor.judges.advice import VOCABULARY_PAGES, Advice, Advisor, NearPage
 from spoor.judges.wish import parse
 from spoor.types import Page
 
@@ -116,6 +120,19 @@ def test_a_wish_without_words_is_told_nothing_of_words() -> None:
         "none of 80 pages is relevant: begin at a page nearer to what you want, or widen --scope"
     )
     assert not advice.site_words
+
+
+def test_a_shell_takes_a_pasted_command_as_it_is() -> None:
+    """Names of hosts may hold as much as paths."""
+    url = "http://$(touch$IFS$9x).example/p;a=1&b=$(touch$IFS$9x)'!"
+    near = NearPage(url, "", 0.4, relevant=False)
+    line = Advice(near=[near]).lines("my runs/one")[-1]
+    command = line.partition("if it should: ")[2]
+    assert shlex.split(command) == ["spoor", "label", "my runs/one", url, "yes"]
+    run = subprocess.check_output(["sh", "-c", f"printf '%s\\n' {command}"], text=True)
+    assert run.splitlines() == ["spoor", "label", "my runs/one", url, "yes"]
+    blocked = with_advice("blocked", "$(x).example is not a public address")
+    assert "--allow-private '$(x).example' " in blocked
 
 
 def test_pages_near_the_threshold_with_the_command() -> None:

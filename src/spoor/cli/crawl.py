@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from spoor.cli.options import AsJson, takes_settings
-from spoor.display import printable, shown
+from spoor.display import command_line, printable, shown
 from spoor.errors import InputError
 from spoor.runs import files
 from spoor.settings import Settings
@@ -223,8 +223,9 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             *(f"           {row.score:.2f} {shown(f'{row.url} {row.title}')}" for row in best),
             *(f"  {head:<9}{line}" for head, line in zip(("left", "next"), left, strict=False)),
             *(f"  {printable(line)}" for line in summary.get("advice", {}).get("lines", ())),
-            f"  results  {path / files.RELEVANT}; as a table: spoor export {path} found.csv",
-            f"  report   {path / files.REPORT}; to look on: spoor ui {path}",
+            f"  results  {path / files.RELEVANT}; as a table: "
+            f"{command_line('export', path, 'found.csv')}",
+            f"  report   {path / files.REPORT}; to look on: {command_line('ui', path)}",
             *([f"  more     the same command with --out {path} and more --pages"] if spent else []),
         ]
     )

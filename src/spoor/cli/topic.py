@@ -20,7 +20,7 @@ from spoor.cli.options import (
     flag,
 )
 from spoor.cli.screen import progress
-from spoor.display import printable, shown
+from spoor.display import command_line, printable, shown
 from spoor.errors import InputError
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def make(
         draft.check(out)
     draft.write(out)
     lines = [f"{out}: {chosen}{draft.summary}", *draft.notes]
-    typer.echo("\n".join([*lines, f"  try it: spoor topic test {out} URL|FILE..."]))
+    typer.echo("\n".join([*lines, f"  try it: {command_line('topic', 'test', out)} URL|FILE..."]))
 
 
 def _learn(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spoor.display import command_line
 from spoor.errors import InputError
 
 if TYPE_CHECKING:
@@ -89,5 +90,5 @@ def _write(world: EvolvingWorld, dest: Path, rewire: int | None) -> None:
         f"{dest}: {counts['pages']:,} pages, {counts['at_start']:,} of them there at the start; "
         f"{counts['versions']:,} versions in {(world.end - world.start) / 86400:.2f} days"
     )
-    typer.echo(f"  spoor watch --replay {dest}")
-    typer.echo(f"  spoor web serve {dest} --speed 60")
+    typer.echo(f"  {command_line('watch', '--replay', dest)}")
+    typer.echo(f"  {command_line('web', 'serve', dest, '--speed', 60)}")

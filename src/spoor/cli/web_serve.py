@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 
+from spoor.display import command_line
 from spoor.errors import InputError
 
 
@@ -46,8 +47,8 @@ def generate(
     world = GeneratedWorld(settings)
     world.save(dest)
     typer.echo(f"{pages:,} pages on {hosts} hosts, computed when asked; root {world.url_of(0)}")
-    typer.echo(f"  spoor replay {dest} --target label:{world.topics[0]}")
-    typer.echo(f"  spoor web serve {dest}")
+    typer.echo(f"  {command_line('replay', dest, '--target', f'label:{world.topics[0]}')}")
+    typer.echo(f"  {command_line('web', 'serve', dest)}")
 
 
 def serve(
@@ -115,8 +116,9 @@ async def _serve(
     async with serving(server, port=port) as bound:
         typer.echo(f"serving on http://127.0.0.1:{bound}/ – crawl it with")
         for_a_crawl = '--topic "…" --scope anywhere --delay 0'
+        command = "watch" if watched else "crawl"
         typer.echo(
-            f"  spoor {'watch' if watched else 'crawl'} {root} --connect-to 127.0.0.1:{bound} "
+            f"  {command_line(command, root, '--connect-to', f'127.0.0.1:{bound}')} "
             + ("--delay 0.05" if watched else for_a_crawl)
         )
         with contextlib.suppress(TimeoutError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shlex
 import ssl
 
 import aiohttp
@@ -74,5 +75,5 @@ def with_advice(kind: str, reason: str) -> str:
     """A kind and reason of failures, with what its user may do about it."""
     if kind == "blocked" and reason.endswith("not a public address"):
         host = reason.partition(" ")[0]
-        return f"{reason}; give --allow-private {host} if you mean it"
+        return f"{reason}; give --allow-private {shlex.quote(host)} if you mean it"
     return reason or kind

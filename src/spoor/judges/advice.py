@@ -11,6 +11,7 @@ from difflib import SequenceMatcher
 from heapq import nsmallest
 from typing import Any
 
+from spoor.display import command_line
 from spoor.judges.matching import says_little
 from spoor.judges.wish import Wish
 from spoor.types import Page
@@ -114,7 +115,7 @@ class Advice:
             line += "counts" if page.relevant else "does not count"
             if run:
                 should, answer = ("should not", "no") if page.relevant else ("should", "yes")
-                line += f"; if it {should}: spoor label {run} {page.url} {answer}"
+                line += f"; if it {should}: {command_line('label', run, page.url, answer)}"
             lines.append(line)
         return lines
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from spoor.display import command_line
 from spoor.errors import InputError
 from spoor.runs import files
 from spoor.runs.lock import is_running
@@ -26,7 +27,9 @@ def request_stop(path: Path) -> None:
         raise InputError(f"{path} is no run: it has no {files.SETTINGS}")
     whole = path.absolute().parent
     if files.is_run(whole) and path.name in {shard.name for shard in files.shards(whole)}:
-        raise InputError(f"{path} is a shard, which ends with its run: spoor stop {whole}")
+        raise InputError(
+            f"{path} is a shard, which ends with its run: {command_line('stop', whole)}"
+        )
     if not is_running(path):
         raise InputError(f"{path} is not running")
     try:
