@@ -15,7 +15,7 @@ from spoor.crawl.paths import MOST_CHARACTERS, MOST_STEPS
 from spoor.frontier.memory import MemoryFrontier
 from spoor.http.robots import MOST_FOR_OTHERS, MOST_FOR_SHARDS, RobotsFetcher
 from spoor.judges.facts import Label
-from spoor.politeness import RobotsCache
+from spoor.politeness.robots import RobotsCache
 from spoor.sharding.outbox import Outbox, pack_batches, unpack_batches
 from spoor.types import (
     LEFT_OUT,

@@ -26,7 +26,8 @@ from spoor.formats.mediawiki import Site
 from spoor.formats.sources import open_source
 from spoor.http.replies import reply_of
 from spoor.isolate import SECONDS, close, parse_page
-from spoor.politeness import RobotsCache, retry_after
+from spoor.politeness.retry_after import retry_after
+from spoor.politeness.robots import RobotsCache
 from spoor.types import Failed, Fetched, Recording
 from spoor.web import robots
 from spoor.web.exchange import Exchange

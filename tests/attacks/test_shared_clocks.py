@@ -15,7 +15,7 @@ from spoor.http.shared_clocks import AT_ONCE, SharedClocks, clocks_of
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.politeness import RequestLimits, Turn
+from spoor.politeness.request_limits import RequestLimits, Turn
 from spoor.types import Deferred, Failed, Fetch, Fetched, Page, Task
 
 NAMES = [f"n{number}.evil.example" for number in range(40)]

@@ -42,7 +42,8 @@ from spoor.live.helper_turns import (
 from spoor.live.live_crawl import LiveCrawl
 from spoor.live.loop_watch import LoopWatch
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.politeness import KnowsLateHosts, RequestSlots
+from spoor.politeness.hosts import KnowsLateHosts
+from spoor.politeness.request_slots import RequestSlots
 from spoor.runs.assemble import make_crawl
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings

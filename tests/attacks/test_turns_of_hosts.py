@@ -21,7 +21,7 @@ from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
 from spoor.live.refusing_hosts import RefusingHosts
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.politeness import RequestSlots
+from spoor.politeness.request_slots import RequestSlots
 from spoor.protocols import Frontier
 from spoor.types import Failed, Fetch, Fetched, Finished, Link, Page, Redirected, Sleep, Task
 from spoor.web.urls import host

@@ -13,7 +13,7 @@ usual time, and comes again `_REST` times as long after as it kept them waiting,
 none.
 
 This is the one memory of slow hosts. Which request in flight takes whose place, and which is given
-up, `spoor.politeness.RequestSlots` says by it.
+up, `spoor.politeness.request_slots.RequestSlots` says by it.
 """
 
 from __future__ import annotations

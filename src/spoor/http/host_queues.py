@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from spoor.http.shared_clocks import SharedClocks, clocks_of
-from spoor.politeness import RequestLimits, RequestSlots, Turn
+from spoor.politeness.request_limits import RequestLimits, Turn
+from spoor.politeness.request_slots import RequestSlots
 
 
 @dataclass(slots=True)

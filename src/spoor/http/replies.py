@@ -7,7 +7,8 @@ from collections.abc import Callable
 from spoor.documents.errors import UnreadableError
 from spoor.documents.kinds import tell
 from spoor.isolate import helper_of, parse_page
-from spoor.politeness import DAY, REDIRECTS, retry_after
+from spoor.politeness.retry_after import DAY, retry_after
+from spoor.politeness.robots import REDIRECTS
 from spoor.setting import WITH_TEXT
 from spoor.types import Failed, Fetched, LiveReply, NotModified, Page, Redirected
 from spoor.web.dates import last_modified

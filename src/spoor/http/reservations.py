@@ -9,7 +9,7 @@ import aiohttp
 
 from spoor.http.client import Client, LimitError
 from spoor.http.host_queues import HostQueues
-from spoor.politeness import origin_of
+from spoor.politeness.robots import origin_of
 from spoor.protocols import Politeness
 from spoor.types import Fetch, Page
 from spoor.web.page import RESERVED

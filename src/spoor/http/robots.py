@@ -14,7 +14,7 @@ from spoor.http.address_guard import BlockedAddressError
 from spoor.http.client import Client, LimitError
 from spoor.http.failures import failure
 from spoor.http.host_queues import HostQueues
-from spoor.politeness import REDIRECTS, RobotsCache, RobotsFetch, origin_of
+from spoor.politeness.robots import REDIRECTS, RobotsCache, RobotsFetch, origin_of
 from spoor.protocols import Politeness
 from spoor.types import Fetch
 from spoor.web.robots import LIMIT, Rules

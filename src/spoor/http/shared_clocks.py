@@ -1,7 +1,7 @@
 """Which hosts of one domain are one server, and how many of them may be visited at a time.
 
 Whoever has a domain has names without end, which may all lead to the server of somebody else. So
-hosts of one domain at one address have one clock (`spoor.politeness.RequestLimits`), and few of
+hosts of one domain at one address have one clock (`spoor.politeness.request_limits`), and few of
 them are visited at a time; the others come again when it will be their turn, by order, and hold no
 request in flight meanwhile.
 """

@@ -11,7 +11,7 @@ from spoor.http.client import Client
 from spoor.http.host_queues import HostQueues
 from spoor.http.part_lines import PartLines, is_own
 from spoor.http.robots import RobotsFetcher
-from spoor.politeness import REDIRECTS
+from spoor.politeness.robots import REDIRECTS
 from spoor.protocols import Politeness
 from spoor.rendering.browser import HeldBackError
 from spoor.settings import Settings

@@ -36,14 +36,10 @@ from spoor.live.refusing_hosts import KnowsWhoLinks, RefusingHosts
 from spoor.live.renders import Renders
 from spoor.live.reply_reader import ReplyReader
 from spoor.live.waits import Request
-from spoor.politeness import (
-    RequestLimits,
-    RequestSlots,
-    RobotsCache,
-    origin_of,
-    share_of_time,
-    times_late,
-)
+from spoor.politeness.hosts import share_of_time, times_late
+from spoor.politeness.request_limits import RequestLimits
+from spoor.politeness.request_slots import RequestSlots
+from spoor.politeness.robots import RobotsCache, origin_of
 from spoor.protocols import Engine
 from spoor.settings import Settings
 from spoor.types import (

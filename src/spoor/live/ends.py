@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from spoor.display import in_time
-from spoor.politeness import RobotsCache
+from spoor.politeness.robots import RobotsCache
 from spoor.protocols import Engine, ListsHosts
 from spoor.settings import Settings
 from spoor.types import Finished

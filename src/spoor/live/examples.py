@@ -25,7 +25,7 @@ from spoor.isolate import parse_page
 from spoor.judges.facts import Function
 from spoor.judges.topic_draft import NOWHERE
 from spoor.live.driver import HttpDriver
-from spoor.politeness import origin_of
+from spoor.politeness.robots import origin_of
 from spoor.protocols import LinkFilter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Page, Task

@@ -31,7 +31,7 @@ from spoor.live.renders import Renders
 from spoor.live.signals import stop_on_signals
 from spoor.live.stop_rule import StopRule
 from spoor.live.waits import STILL, Request, Wait, waits_for
-from spoor.politeness import PLACES
+from spoor.politeness.request_slots import PLACES
 from spoor.protocols import (
     BoundsSlowHosts,
     Engine,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from spoor.politeness import CountsRequests
+from spoor.politeness.hosts import CountsRequests
 from spoor.protocols import Engine, Politeness
 
 

@@ -24,7 +24,7 @@ from spoor.errors import InputError
 from spoor.formats.warc_writer import Place
 from spoor.isolate import parse_page
 from spoor.learn.state import page_row, revive_page
-from spoor.politeness import CountsRequests, share_of_time, times_late
+from spoor.politeness.hosts import CountsRequests, share_of_time, times_late
 from spoor.protocols import Engine, ListsHosts
 from spoor.runs import files
 from spoor.sharding import commands

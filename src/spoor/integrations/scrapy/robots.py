@@ -18,7 +18,7 @@ from scrapy.http.request import NO_CALLBACK
 from spoor.integrations.scrapy.components import read_settings
 from spoor.integrations.scrapy.scheduler import scheduler_of
 from spoor.integrations.scrapy.visits import RobotsForbiddenError
-from spoor.politeness import RobotsCache, origin_of
+from spoor.politeness.robots import RobotsCache, origin_of
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules, from_reply
 from spoor.web.urls import canonical
 
