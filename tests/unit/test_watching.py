@@ -19,6 +19,7 @@ from spoor.foragers.contents import Contents
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
 from spoor.foragers.hosts import Hosts
+from spoor.foragers.idle_parameters import IdleParameters
 from spoor.foragers.request_budget import DAY, RequestBudget
 from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.settings import steps_of_a_path
@@ -289,15 +290,31 @@ def test_own_links_are_entered_however_many_of_a_stranger_wait(
 
 
 @pytest.mark.parametrize("listed", [0, 6])
-def test_who_links_to_documents_before_they_exist_does_not_make_them_old(listed: int) -> None:
-    """At the first look another host links to the addresses of news to come."""
+@pytest.mark.parametrize("by", ["link", "old date", "date of today", "later link"])
+def test_who_links_to_documents_before_they_exist_does_not_make_them_old(
+    listed: int, by: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another host links to the addresses of news to come, and may say of what day they are."""
     begin, other = 1e9, "http://evil.example/"
     names = [f"n{number}" for number in range(6)]
     to_come = tuple(f"{SITE}{name}" for name in names[:listed])
     versions = [
         version(begin - 5, "", ["Front."]),
-        Version(begin - 5, other, "E", "List.", to_come),
+        Version(begin - 5, other, "E", "List.", () if by == "later link" else to_come),
+        Version(begin + 60, other, "E", "More.", to_come),
     ]
+    if "date" in by:
+        day = begin - (5 * DAY if by == "old date" else 3_600)
+        read = EvolvingWorld.answer
+
+        def dated(world: EvolvingWorld, fetch: Fetch) -> Reply:
+            reply = read(world, fetch)
+            if isinstance(reply, Fetched) and reply.page.url == other:
+                page = replace(reply.page, dated=tuple((url, day) for url in to_come))
+                return replace(reply, page=page)
+            return reply
+
+        monkeypatch.setattr(EvolvingWorld, "answer", dated)
     for number, name in enumerate(names):
         at = begin + 1_000 + 600 * number
         versions.append(version(at - 10, name, article(number)))
@@ -307,6 +324,8 @@ def test_who_links_to_documents_before_they_exist_does_not_make_them_old(listed:
     lines = run(fleet, world, begin + 20_000, ChangeTracker(fleet))
     told = {line["url"].removeprefix(SITE) for line in lines if line["kind"] == "new"}
     assert told == {*names}
+    dates = [fleet.known.date[fleet.known.find(f"{SITE}{name}") or 0] for name in names]
+    assert min(dates) > begin + 900
 
 
 def test_an_endless_site_harms_no_other_and_is_told_in_one_line() -> None:
@@ -526,11 +545,54 @@ def test_dates_are_checked() -> None:
 
 
 def test_urls_that_differ_in_what_says_nothing_are_one() -> None:
-    watching = Watching()
-    for session in "abc":
-        watching.learn_copy(f"{SITE}x?id=1&sid={session}", f"{SITE}x?id=1&sid=z", "h")
-    assert watching.without_copies(f"{SITE}y?id=2&sid=q", "h") == f"{SITE}y?id=2"
-    assert watching.without_copies(f"{SITE}y?id=2&sid=q", "other") == f"{SITE}y?id=2&sid=q"
+    known, again = IdleParameters(), IdleParameters()
+
+    def left(path: str) -> str:
+        """As both leave it, once they are the same."""
+        again.load(unpack(pack(known.save())))
+        both = {one.without(f"{SITE}{path}", "h") for one in (known, again)}
+        return both.pop().removeprefix(SITE) if len(both) == 1 else str(both)
+
+    for path in "wxy":
+        for session in "abc":
+            assert left(f"{path}?id=1&sid={session}") == f"{path}?id=1&sid={session}"
+            known.see(f"{SITE}{path}?id=1&sid={session}", "h", ord(path))
+            known.see(f"{SITE}{path}?id={session}", "h", ord(session))
+        assert left(f"{path}?id=1&sid=q") == f"{path}?id=1"
+        assert left(f"{path}?id=8&sid=q") == f"{path}?id=8"
+    # What it does at another path is asked there, though one copy is enough.
+    assert left("z?id=1&sid=q") == "z?id=1&sid=q"
+    known.see(f"{SITE}z?sid=a", "h", 9)
+    known.see(f"{SITE}z?sid=b", "h", 9)
+    assert left("z?id=1&sid=q") == "z?id=1"
+    assert known.without(f"{SITE}x?id=1&sid=q", "other") == f"{SITE}x?id=1&sid=q"
+    for number in range(3):
+        known.see(f"{SITE}z?sid={number}", "h", 10 + number)
+    assert left("z?id=1&sid=q") == "z?id=1&sid=q", "it says something now and then"
+
+
+@pytest.mark.parametrize("listed", [0, 20])
+def test_copies_at_one_path_take_no_news_of_another(listed: int) -> None:
+    """A page of the site, or of another site, links to one page by many numbers; news are told
+    apart by such numbers."""
+    begin, other = 1e9, "http://evil.example/"
+    for linking in (SITE, other):
+        copies = [f"about?id={number}" for number in range(listed)]
+        versions = [version(begin - 5, name, article(99)) for name in copies]
+        urls = tuple(f"{SITE}{name}" for name in copies)
+        versions.append(Version(begin - 5, f"{linking}list", "E", "List.", urls))
+        versions.append(version(begin - 5, "", ["Front."], "list"))
+        versions.append(Version(begin - 5, other, "E", "Front.", (f"{other}list",)))
+        names = [f"news?id={number}" for number in range(6)]
+        for number, name in enumerate(names):
+            at = begin + 1_000 + 600 * number
+            versions.append(version(at - 10, name, article(number)))
+            versions.append(version(at, "", [f"Front {name}."], "list", *names[: number + 1]))
+        world = EvolvingWorld(versions, roots=[SITE, other], start=begin, end=begin + DAY)
+        fleet = fleet_of(world, Watching(), per_day=20_000, seeds=[SITE, other])
+        lines = run(fleet, world, begin + 10_000, ChangeTracker(fleet))
+        told = {line["url"].removeprefix(SITE) for line in lines if line["kind"] == "new"}
+        assert told == {*names}, linking
 
 
 def test_a_feed_says_where_to_look() -> None:

@@ -144,8 +144,8 @@ class Known(Urls):
                 self.hubs.add(url)
             if counts:
                 self.date[url] = self._date(watching, url, page, self.dated(now), first=first)
-            if first and (other := watching.copy_of.get(url, -1)) >= 0:
-                watching.learn_copy(self.urls[url], self.urls[other], self.hosts[url])
+            if watching.content and not self.guessed(url):
+                watching.parameters.see(self.urls[url], self.hosts[url], watching.content)
         self.hints.settle(url, counts)
         self.version[url] += counts
         if counts:
@@ -211,7 +211,7 @@ class Known(Urls):
         """Whether it differs in nothing but what says nothing from a URL that is known."""
         if self.watching is None or self.fetched[url] > NEVER:
             return False
-        plain = self.watching.without_copies(self.urls[url], self.hosts[url])
+        plain = self.watching.parameters.without(self.urls[url], self.hosts[url])
         return plain != self.urls[url] and plain in self._numbers
 
     def admits(self, url: str) -> bool:
@@ -261,7 +261,7 @@ class Known(Urls):
             if kind == "listed" and lists and (date or NEVER) < today - HINTED and born == NEVER:
                 continue
             name = host(target)
-            target = watching.without_copies(target, name)
+            target = watching.parameters.without(target, name)
             number, stranger = self._kept(target), self.stranger(url, name)
             if number is None:
                 left = self.left.find(hash64(target)) if len(self.left) else None
@@ -275,7 +275,7 @@ class Known(Urls):
                 if not self._has_room(name, stranger):
                     self.left_out[name] = self.left_out.get(name, 0) + 1
                     continue
-                seen = born if date is None else min(today, max(date, born))
+                seen = born if date is None or stranger else min(today, max(date, born))
                 number = self.number(target, seen, url, now)
             elif not stranger:
                 if date is not None and date > self.dated(self.fetched[number]) > NEVER:
@@ -307,8 +307,8 @@ class Known(Urls):
         """A page of its own host, or domain, links to a URL for the first time: where strangers to
         it alone did so before, it appears now, whoever guessed it. What another host of its domain
         led to appears now where nothing was ever there."""
-        name = self.hosts[number]
-        if self._born[number] > NEVER or (at := self.parent[number]) < 0:
+        name, at = self.hosts[number], self.parent[number]
+        if at < 0 or (self._born[number] > NEVER and number not in self._absent):
             return
         if self.digests[number] and not self.stranger(at, name):
             return

@@ -7,17 +7,16 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable
 from itertools import chain
 from typing import Any
-from urllib.parse import urlsplit
 
 import numpy as np
 
 from spoor.foragers.contents import Change, Contents, identity_of
+from spoor.foragers.idle_parameters import IdleParameters
 from spoor.foragers.remembered import Memory
 from spoor.learn.state import column
 from spoor.protocols import Judge, Rejudges, Stateful
 from spoor.types import Judgement, Page, State
 from spoor.web.sentences import content, signature
-from spoor.web.url_groups import without
 
 NEVER = float("-inf")
 
@@ -43,9 +42,6 @@ many, at the latest 1,000 later."""
 MOST_VERDICTS = 5_000
 """Pages of which the reasons of the judge are kept."""
 
-COPIES = 2
-"""Copies under URLs that differ in one parameter, from which on that parameter is left out."""
-
 
 class Watching:
     """The contents, verdicts and dates of the pages of a fleet, by the URL's number."""
@@ -64,6 +60,9 @@ class Watching:
         """What changed in the page that was taken in last."""
         self.judgement: Judgement | None = None
         """The verdict on it."""
+        self.content = 0
+        """64 bits of it at its host, if it was read for the first time; else 0, as of nothing."""
+        self.parameters = IdleParameters()
         self._same: dict[int, int] = {}
         """Content → the page that had it first, and has it or had no other since."""
         self._newest: dict[int, int] = {}
@@ -74,15 +73,13 @@ class Watching:
         """Such, and those of pages that were left by a compaction."""
         self._dates: dict[str, OrderedDict[int, int]] = {}
         """Host → second that is stated → pages that state it."""
-        self._by_parameter: dict[str, dict[str, int]] = {}
-        """Host → parameter of URLs → copies that differ in it alone."""
         self._pages = 0
         self._next = FIRST_REVISION
 
     def take(self, url: int, host: str, page: Page, first: bool) -> bool:
         """Judge and compare a content that is not bit for bit that of the last download. Returns
         whether it counts as another content."""
-        self.change = None
+        self.change, self.content = None, 0
         self.judgement = self._judged(url, page)
         if self.judgement is not None:
             self._pages += 1
@@ -108,8 +105,10 @@ class Watching:
                     other = -1
                 else:
                     self._has(url, key)
-            if first and other != url:
-                self.copy_of[url] = other
+            if first:
+                self.content = key
+                if other != url:
+                    self.copy_of[url] = other
 
     def _has(self, url: int, key: int) -> None:
         before = self._newest.get(url, key)
@@ -186,30 +185,6 @@ class Watching:
             dates.popitem(last=False)
         return count > (SAME_DAY if second % 86_400 == 0 else SAME_DATE)
 
-    # -- URLs that differ in what says nothing
-
-    def learn_copy(self, url: str, other: str, host: str) -> None:
-        """Two URLs have one content: where they differ in one parameter, it may say nothing."""
-        here, there = urlsplit(url), urlsplit(other)
-        if here.path != there.path:
-            return
-        differing = {
-            part.partition("=")[0]
-            for part in set(here.query.split("&")) ^ set(there.query.split("&"))
-        }
-        differing.discard("")
-        if len(differing) == 1:
-            counts = self._by_parameter.setdefault(host, {})
-            name = differing.pop()
-            if name in counts or len(counts) < 100:
-                counts[name] = counts.get(name, 0) + 1
-
-    def without_copies(self, url: str, host: str) -> str:
-        """A URL without the parameters that make copies at its host."""
-        counts = self._by_parameter.get(host)
-        idle = frozenset(name for name, copies in (counts or {}).items() if copies >= COPIES)
-        return without(url, idle) if idle and "?" in url else url
-
     # -- for good
 
     def age(self, now: float) -> None:
@@ -246,7 +221,7 @@ class Watching:
             "earlier": column(self._earlier, len(self._earlier), np.uint64),
             "left": self._left.save(),
             "dates": {host: _pairs(dates.items()) for host, dates in self._dates.items()},
-            "by_parameter": {host: dict(counts) for host, counts in self._by_parameter.items()},
+            "parameters": self.parameters.save(),
             "pages": self._pages,
             "next": self._next,
             "judge": judge,
@@ -267,7 +242,7 @@ class Watching:
         self._dates = {
             host: OrderedDict(map(tuple, dates.tolist())) for host, dates in state["dates"].items()
         }
-        self._by_parameter = {host: dict(counts) for host, counts in state["by_parameter"].items()}
+        self.parameters.load(state.get("parameters", {}))  # a version before this counted by host
         self._pages, self._next = state["pages"], state["next"]
         if self.judge is not None and isinstance(self.judge, Stateful):
             self.judge.load(state["judge"])
