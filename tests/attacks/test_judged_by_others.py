@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from kilns_and_ledgers import LEDGERS, honest
+from kilns_and_ledgers import KILNS, LEDGERS, honest
 from spoor.hashing import KEY_SIZE, hash64
 from spoor.judges import relevance
 from spoor.judges.relevance import Relevance
@@ -86,3 +86,23 @@ def test_whoever_chooses_urls_does_not_choose_the_sample(
     share = strange / len(kept)
     assert (share > 0.5) == (not key)
     assert share < 0.4 or not key
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("count", [4, 40])
+def test_one_page_under_many_urls_counts_as_one(count: int, *, first: bool) -> None:
+    """`/about?ref=1` to `/about?ref=40` say the topic in their title, and little else of it."""
+    text = "We are friends of the kiln and of glaze, open on Sundays with tea for all. " * 4
+    abouts = [
+        Page(f"http://kilns.example/about?ref={at}", title="About kiln glaze", text=text)
+        for at in range(count)
+    ]
+    judge = Relevance(parse("kiln glaze"))
+    pages = [*abouts, *honest()] if first else [*honest(), *abouts]
+    verdicts = {page.url: judge.judge(page) for page in pages}
+    verdicts |= dict(judge.revise())
+    again = Relevance(parse("kiln glaze"))
+    again.load(judge.save())
+    verdicts |= dict(again.revise())
+    assert all(verdicts[url].relevant for url in KILNS)
+    assert not any(verdicts[url].relevant for url in LEDGERS)

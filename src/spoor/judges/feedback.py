@@ -140,6 +140,23 @@ class KeptPage:
     together: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
     """Of each part of the wish that names several words or alternatives: whether they stand
     together in its title, its URL or an anchor to it."""
+    content: int = 0
+    """64 bits of its title and text, the same for copies; 0 for a page without words."""
+
+
+def copies(pages: Sequence[KeptPage]) -> tuple[NDArray[np.bool_], Floats]:
+    """Of pages with labels first, whether each is the first with its title and text, and which
+    share of these it is: one page under many URLs counts as one."""
+    contents = np.array([page.content for page in pages], np.uint64)
+    order = np.argsort([page.label == 0 for page in pages], kind="stable")
+    _, at, inverse, counts = np.unique(
+        contents[order], return_index=True, return_inverse=True, return_counts=True
+    )
+    first, shares = contents == 0, np.ones(len(pages))
+    first[order[at]] = True
+    shares[order] = 1.0 / counts[inverse]
+    shares[contents == 0] = 1.0
+    return first, shares
 
 
 @dataclass(slots=True)
@@ -359,6 +376,7 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
         "relevant": np.array([page.told[1] for page in pages], np.uint8),
         "places": np.array([page.places for page in pages], np.uint16),
         "together": np.array([page.together for page in pages], np.uint8),
+        "contents": np.array([page.content for page in pages], np.uint64),
     }
 
 
@@ -367,6 +385,7 @@ def from_arrays(state: State) -> list[KeptPage]:
     ends = np.cumsum(state["sizes"].astype(int)).tolist()
     links = state["sizes"].astype(int) - state["terms"] - state["places"]
     links_end = np.cumsum(links).tolist()
+    contents = state.get("contents")  # a version before this had none
     pages = []
     for at, url in enumerate(state["urls"]):
         part = slice(ends[at - 1] if at else 0, ends[at])
@@ -386,6 +405,7 @@ def from_arrays(state: State) -> list[KeptPage]:
                 int(state["places"][at]),
                 state["links"][links_end[at] - links[at] : links_end[at]].copy(),
                 state["together"][at].astype(np.bool_),
+                0 if contents is None else int(contents[at]),
             )
         )
     return pages

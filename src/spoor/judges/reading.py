@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.distribution import need_extra
+from spoor.hashing import hash64
 from spoor.judges.feedback import (
     MOST_LINKS,
     MOST_TERMS,
@@ -123,6 +124,7 @@ class Reader:
             places=len(places),
             links=links_kept[0],
             together=together,
+            content=hash64(f"{page.title}\n{page.text[:TEXT_LETTERS]}") if page.text else 0,
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and text:
             kept.near = self._nearness(text, memo, evidence)

@@ -33,6 +33,7 @@ from spoor.judges.feedback import (
     KeptPage,
     Model,
     as_arrays,
+    copies,
     from_arrays,
     matrix,
     vector,
@@ -298,6 +299,7 @@ class Relevance:
         allowed = np.array([page.tongue for page in pages]) >= 0.5
         allowed &= ~self._unwanted(pages)
         labels = np.array([page.label for page in pages])
+        first, shares_of_copies = copies(pages)
         best = float(evidence.max())
         model = Model(
             best_words=float(words.max()),
@@ -305,7 +307,7 @@ class Relevance:
             pages=max(self._reader.frequencies.pages, 1),
         )
         sure = (evidence >= min(SURE, max(0.6 * best, 0.05))) & allowed & (labels >= 0)
-        model.sure = float((sure | (labels > 0)).sum())
+        model.sure = float(((sure & first) | (labels > 0)).sum())
         value = np.where(allowed, evidence / best if best else 0.0, 0.0)
         refused = labels < 0
         # The rest of the site, with which the surest pages are compared: where most pages of a
@@ -318,7 +320,7 @@ class Relevance:
         likeness: Floats = np.zeros(len(pages))
         for round_number in range(1, ROUNDS + 1):
             order = np.argsort(-value, kind="stable")
-            chosen = order[(sure & (labels == 0) & (value > 0))[order]].tolist()
+            chosen = order[(sure & first & (labels == 0) & (value > 0))[order]].tolist()
             given = np.flatnonzero(labels > 0).tolist()
             most = min(SEEDS * round_number - len(given), max(SEEDS, int(len(pages) ** 0.5)))
             seeds = given + chosen[: max(0, most)]
@@ -352,12 +354,13 @@ class Relevance:
         self._linked = links.tables(words, value)
         value = np.where(allowed & (labels >= 0), value + LED * links.inward(value), 0.0)
         self._model, self._surer = model, 0
-        model.seed_words = float(np.sort(evidence)[-SEEDS:][0])
+        model.seed_words = float(np.sort(evidence[first])[-SEEDS:][0])
         fixed = VALUE_CUT if links.known else 0.5 * (EVIDENCE * bool(best) + 1.0)
         counted = value[len(self._examples) :]
         if len(counted):
             others = max(0, self._reader.frequencies.pages - len(self._examples) - len(counted))
             stands_for = self._stands_for(counted, others)
+            stands_for *= shares_of_copies[len(self._examples) :]
             if model.best_words:
                 most_words = max(model.best_words, MUCH)
                 model.again = AGAIN * unclear(counted, stands_for) / most_words
