@@ -14,7 +14,7 @@ recorded ones); with `--webs FOLDER` they are kept for the next time.
 
 Not all of the numbers are the same on every machine, nor with every NumPy: record with the code as
 it was before, and check on the same machine. A key of a state that has a new name goes into
-RENAMED; a number of a format (`format`) is left out.
+RENAMED, one that is no more into GONE; a number of a format (`format`) is left out.
 """
 
 from __future__ import annotations
@@ -83,6 +83,9 @@ RENAMED: Mapping[str, str] = {
 }
 """Key of a state as it is now, behind the key that holds it where others have the same one → as it
 was when the file was written."""
+
+GONE: Mapping[str, object] = {"stopped": None}
+"""Keys that the state of a crawl no longer has, with what they held when the file was written."""
 
 FILE = Path(__file__).with_suffix(".json")
 PAGES = 300
@@ -416,7 +419,7 @@ def replayed(planned: Planned, webs: Webs) -> Seen:
             steps = Replay(crawl, ground.world, in_flight=abreast, start=steps.now, flying=flying)
             for outcome in steps:
                 seen.add(crawl.frontier.url(outcome.choice.link), outcome)
-        seen.state = crawl.save()
+        seen.state = {**crawl.save(), **GONE}
         if isinstance(crawl.frontier, SqliteFrontier):
             crawl.frontier.close()
     return seen
@@ -446,7 +449,7 @@ def in_shards(planned: Planned, webs: Webs) -> Seen:
         seen.add(members[shard].crawl.frontier.url(outcome.choice.link), outcome)
 
     LocalCrawl(members, Coordinator(SHARDS, PAGES, merge_pages=60), 4, note).run()
-    seen.state = {f"shard {at}": shard.crawl.save() for at, shard in enumerate(members)}
+    seen.state = {f"shard {at}": {**shard.crawl.save(), **GONE} for at, shard in enumerate(members)}
     return seen
 
 

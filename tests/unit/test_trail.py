@@ -48,7 +48,7 @@ def begun(
     links: Sequence[Link], make: type[Trail] = Trail, *, guard: bool = True
 ) -> tuple[Crawl, Trail]:
     policy = make(Task(np.random.default_rng(0), Topic(name="kiln")), guard=guard)
-    crawl = Crawl(policy, Label("good"), MemoryFrontier())
+    crawl = Crawl(policy, Label("good"), MemoryFrontier(), attempts=1)
     crawl.seed([SITE])
     fetch = crawl.next(0.0)
     assert isinstance(fetch, Fetch)
@@ -348,9 +348,7 @@ def test_of_equal_links_the_one_that_more_pages_link_to_comes_first() -> None:
 def fail(crawl: Crawl, kind: str, *, transient: bool = False) -> str:
     fetch = crawl.next(0.0)
     assert isinstance(fetch, Fetch)
-    crawl.stop("no other attempt")
     crawl.receive(Failed(fetch.ticket, kind, transient=transient), 0.0)
-    crawl._stopped = None
     return fetch.url
 
 

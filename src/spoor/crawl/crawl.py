@@ -64,26 +64,28 @@ FORMAT = 5
 """Format number of a saved crawl; it covers the policy's state too."""
 
 LONG_WAIT = 60.0
-"""Seconds beyond which a page of the budget does not wait for a host that asks to be left alone."""
+"""A request that has to wait longer than this (seconds) gives its place in the page budget to
+others."""
 
 _CROSSINGS = 3
-"""Redirects of a link from one domain to another, or a third of all that it may have. On each
-domain it has as many as any link there, so that none fails at a host for what others did."""
+"""Redirects from one domain to another that a link may follow; a third of `max_hops` if that is
+more. On each domain the count of `max_hops` starts anew, so that no host's redirects count against
+another's."""
 
 _SKIPS = 256
-"""Links that one call of `next` may skip, so that no call takes long."""
+"""Chosen links that one call of `next` may skip, so that no call takes long."""
 
 
 class Crawl:
     """One crawl: a policy, a judge and a frontier, whose protocols it checks.
 
     `pages` is the budget of fetched pages, which is never exceeded, however many requests are in
-    flight; None is no limit. After a transient failure a link is requested again, up to `attempts`
-    requests in all: `backoff` seconds later and twice as long each time, or when the host asked
-    for. `admit` picks which links of a page may enter the frontier (scope, depth, nofollow); None
-    admits all. A `link_filter` does that too, and also rejects chosen links: the policy learns that
-    they gave no page. An `outbox` makes this crawl one shard of several: it sends links to hosts of
-    other shards, and `enter` receives theirs.
+    flight; None: no limit. After a transient failure a link is requested again, up to `attempts`
+    requests in all: after `backoff` seconds, doubled each time, or after the time that the host
+    asked for. `admit` picks the links of a page that may enter the frontier (scope, depth,
+    nofollow); None admits all. A `link_filter` does that too, and also rejects chosen links: the
+    policy learns that they gave no page. An `outbox` makes this crawl one shard of several: it
+    sends links to hosts of other shards, and `enter` receives theirs.
 
     Raises PluginError where a policy or judge breaks its protocol, CallerError where the driver
     does.
@@ -121,18 +123,20 @@ class Crawl:
         )
         self._shards = self._entry.shards
         self._flights = Flights()
-        self._stopped: str | None = None
         self._held: dict[LinkId, tuple[Page, float]] = {}
         self._looks_ahead = isinstance(policy, LookAhead) and policy.look_ahead
-        self._verdicts = Verdicts(judge, self._find) if isinstance(judge, Rejudges) else None
+        self._verdicts: Verdicts | None = None
+        if isinstance(judge, Rejudges):
+            self._verdicts = Verdicts(judge, lambda url: self.frontier.find(url))
         self.on_revisions: Callable[[Sequence[Revision]], None] = lambda revisions: None
-        """Called with the newer verdicts of the judge, within a call of the driver."""
+        """Called with the judge's revisions, within a call of the driver."""
         if isinstance(policy, UsesOpenLinks):
             policy.attach(frontier)
 
     @property
     def frontier(self) -> Frontier:
-        """What is known, open and in flight. Another that holds the same may take its place."""
+        """The known, open and requested links. May be set to another frontier that holds the
+        same."""
         return self._entry.frontier
 
     @frontier.setter
@@ -147,8 +151,8 @@ class Crawl:
         return self._entry.seed(urls)
 
     def reopen_seeds(self, urls: Iterable[str]) -> None:
-        """Open seeds again, where no page ever came and nothing is left to ask for: what failed
-        may be mended."""
+        """Open the seeds again if no page ever came and nothing is left to request: what failed
+        before may work now."""
         if self.counts.pages or self._flights or self.frontier.open_count:
             return
         self._entry.seed_again(urls)
@@ -159,19 +163,19 @@ class Crawl:
         if self._verdicts is not None and self._verdicts.labelled:
             self.revise()
         while True:
-            done = self._stopped is not None or self._budget_used()
-            if done and self._flights.away and self._flights.away == len(self._flights):
+            used = self._budget_used()
+            if used and self._flights.away and self._flights.away == len(self._flights):
                 self._leave(self._flights.oldest(), now)
                 continue
-            if self._is_over() and not self._release(over=True):
+            if self._is_over() and (used or not self._entry.release(over=True)):
                 return self._finish()
             link = self.frontier.due(now)
             if link is not None:
-                if self._flights.of(link)[1].away and self._budget_used():
+                if self._flights.of(link)[1].away and used:
                     self._leave(link, now)
                     continue
                 return self._request_again(link, now)
-            if self._stopped is not None or self._budget_used():
+            if used:
                 return self._wait(now, may_choose=False)
             offer = self.frontier.offer(now)
             if len(offer):
@@ -241,8 +245,8 @@ class Crawl:
             self._verdicts.label(link, after)
 
     def revise(self) -> None:
-        """Take the judge's newer verdicts, if it has any since the last time. `next` and `receive`
-        do so by themselves at set points; a driver that leaves a crawl before its end does it."""
+        """Apply what the judge says differently since the last call. `next` and `receive` call it
+        at set points; a driver that leaves a crawl before its end calls it too."""
         if self._verdicts is not None and (found := self._verdicts.revise(self.counts.pages)):
             for revision in found:
                 self._judged_anew(revision.link, revision.before, revision.after)
@@ -259,7 +263,7 @@ class Crawl:
             self._call("relearn", self.policy.relearn, link, before, after)
 
     def foreign(self, ticket: int) -> bool:
-        """Whether only pages of other domains led to what this ticket in flight asks for."""
+        """Whether only pages of other domains link to what this ticket in flight requests."""
         flight = self._flights[ticket]
         if flight.crossed:
             return self.frontier.depth(flight.link) > 0
@@ -269,9 +273,6 @@ class Crawl:
             parent == NO_PARENT or _domain(self.frontier.url(parent)) == domain
             for parent in parents
         )
-
-    def _find(self, url: str) -> LinkId | None:
-        return self.frontier.find(url)
 
     def enter(self, batch: LinkBatch) -> int:
         """Enter the links that another shard sent; returns how many were new."""
@@ -298,11 +299,6 @@ class Crawl:
                     Failed(ticket, "cancelled", "its host is another shard's now"), flight
                 )
         return self._shards.send_open(left)
-
-    def stop(self, reason: str) -> None:
-        """Choose no more links; `next` returns Finished once nothing is in flight."""
-        if self._stopped is None:
-            self._stopped = reason
 
     @property
     def revisions(self) -> int:
@@ -339,7 +335,6 @@ class Crawl:
         return {
             "format": FORMAT,
             "counts": {name: getattr(counts, name) for name in Counts.__slots__},
-            "stopped": self._stopped,
             "held": held,
             "frontier": self.frontier.save(),
             "policy": self.policy.save(),
@@ -380,7 +375,6 @@ class Crawl:
             self._shards.load(state)
         counts = {name: int(count) for name, count in state["counts"].items() if name != "reward"}
         self.counts = Counts(**counts, reward=float(state["counts"]["reward"]))
-        self._stopped = state["stopped"]
         self._held = {
             int(link): (revive_page(held["page"]), held["score"])
             for link, held in state["held"].items()
@@ -391,13 +385,12 @@ class Crawl:
         self.policy.load(state["policy"])
 
     def reissue(self, now: float) -> int:
-        """Request every ticket in flight again, with each host's delay: after a load in a new
-        process, since the requests ended with the old one. Returns how many there are."""
+        """Request every ticket in flight again, each host's delay from `now` on: after a load in a
+        new process, since the requests ended with the old one. Returns how many there are."""
         lost = [flight for flight in self._flights if flight.flying]
         for flight in lost:
             flight.flying = False
             self.frontier.settle(flight.link, now, now)
-        self._stopped = None
         return len(lost)
 
     # -- inside
@@ -418,9 +411,7 @@ class Crawl:
     def _is_over(self) -> bool:
         if self._flights:
             return False
-        if self._stopped is not None or self._budget_used():
-            return True
-        return not self.frontier.open_count and not self._held
+        return self._budget_used() or not (self.frontier.open_count or self._held)
 
     def _budget_used(self) -> bool:
         return self.pages is not None and (
@@ -430,8 +421,6 @@ class Crawl:
     def _finish(self) -> Finished:
         if self.outbox is None:  # a shard may go on whenever another one sends links
             self.revise()
-        if self._stopped is not None:
-            return Finished(self._stopped)
         if self.pages is not None and self.counts.pages >= self.pages:
             return Finished(f"budget of {self.pages} pages reached")
         return Finished("no open link left")
@@ -442,14 +431,14 @@ class Crawl:
         return Starved() if until is None else Sleep(until)
 
     def _leave(self, link: LinkId, now: float) -> None:
-        """End a flight that waits long, since the budget is used or the crawl is stopped."""
+        """End a flight that waits long, since the budget is used."""
         ticket, flight = self._flights.of(link)
         found = self.frontier.in_links(link)
         self.frontier.take(link, now)
         self.frontier.settle(link, now)
         reason = "it had to wait for its host, and the crawl was done meanwhile"
         self._end_without_page(Failed(ticket, "cancelled", reason), flight)
-        if flight.crossed and found:  # open, for whoever goes on with a larger budget
+        if flight.crossed and found:  # open again: a larger budget can go on with it
             self._entry.again(link, found[0])
 
     def _request_again(self, link: LinkId, now: float) -> Fetch:
@@ -462,7 +451,7 @@ class Crawl:
     def _redirected(self, reply: Redirected, flight: Flight, now: float) -> Outcome | Deferred:
         leaves = self._shards is not None and not self._shards.owns(reply.location)
         crosses = leaves or _domain(reply.location) != _domain(self.frontier.url(flight.link))
-        # What the user named may lead where it likes, and a shard has no turn to wait for.
+        # A seed may redirect anywhere at once, and a shard makes no redirect wait.
         stranger = crosses and self.outbox is None and self.frontier.depth(flight.link) > 0
         flight.redirected(crosses=crosses)
         if flight.crossed > (most := max(_CROSSINGS, self._max_hops // 3)):
@@ -497,7 +486,7 @@ class Crawl:
         if reply.unanswered and isinstance(self.frontier, BoundsSlowHosts):
             gives_way = self.frontier.no_answer(flight.link, now)
         flight.tries -= reply.kind == "later"
-        if reply.transient and flight.tries < self._attempts and not self._stopped:
+        if reply.transient and flight.tries < self._attempts:
             wait = self._backoff * 2.0 ** (flight.tries - 1)
             until = now + (wait if reply.retry_after is None else max(reply.retry_after, 0.0))
             self.frontier.settle(flight.link, now, until)
@@ -519,18 +508,11 @@ class Crawl:
     def _learn(self, outcome: Outcome) -> Outcome:
         self._entry.ended(outcome)
         self._call("learn", self.policy.learn, outcome)
-        self._release(over=False)
+        self._entry.release(over=False)
         return outcome
 
-    def _release(self, *, over: bool) -> bool:
-        """See `LinkEntry.release`; nothing enters once no more link may be chosen."""
-        if self._stopped is not None or (over and self._budget_used()):
-            return False
-        return self._entry.release(over=over)
-
     def judged_before(self) -> None:
-        """Its judge knows pages of an earlier crawl: newer verdicts on them are none of this
-        one."""
+        """The judge knows pages of an earlier crawl: its revisions of those are passed over."""
         if self._verdicts is not None:
             self._verdicts.keeps_early = False
 

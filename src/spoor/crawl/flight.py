@@ -1,4 +1,4 @@
-"""The tickets of a crawl that are in flight, and what it counts."""
+"""The tickets of a crawl that are in flight, and its counters."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from spoor.types import Choice, LinkId
 
 @dataclass(slots=True)
 class Counts:
-    """What happened so far."""
+    """Counters of a crawl."""
 
     requests: int = 0
-    """All requests that the driver was asked for: pages, failures, redirects, retries."""
+    """Requests that the driver was asked to make: for pages, failures, redirects, retries."""
     pages: int = 0
     relevant: int = 0
-    """By the newest verdicts, as is the reward."""
+    """By the newest judgements, as is the reward."""
     failed: int = 0
     """Choices that ended without a page."""
     reward: float = 0.0
@@ -25,7 +25,7 @@ class Counts:
     skipped: int = 0
     """Choices that the link filter rejected."""
     unchanged: int = 0
-    """Pages of an earlier visit that are what they were."""
+    """Pages that have not changed since an earlier visit."""
 
 
 @dataclass(slots=True)
@@ -35,27 +35,27 @@ class Flight:
     link: LinkId
     choice: Choice
     attempt: int = 1
-    """Requests in all."""
+    """Requests so far."""
     tries: int = 1
-    """Requests on the domain where it is that gave no redirect, those apart that were not made
-    since others at its address came first."""
+    """Requests on its present domain that brought no redirect, without those that were put off
+    because other hosts at the same address came first."""
     hops: int = 0
-    """Redirects on the domain where it is."""
+    """Redirects on its present domain."""
     crossed: int = 0
     """Redirects from one domain or shard to another."""
     flying: bool = True
     """False while it waits in the frontier for its next request."""
     away: bool = False
-    """Whether it waits so long that the budget has no page for it meanwhile."""
+    """Whether it waits so long that it gives its place in the page budget to others."""
 
     def redirected(self, *, crosses: bool) -> None:
-        """Its request gave a redirect, which `crosses` to another domain or shard."""
+        """Count a redirect, which `crosses` to another domain or shard or does not."""
         self.tries = 0 if crosses else self.tries - 1
         self.hops = 0 if crosses else self.hops + 1
         self.crossed += crosses
 
     def row(self, ticket: int) -> Mapping[str, Any]:
-        """The flight as a saved crawl has it."""
+        """The flight as a saved crawl stores it."""
         return {
             "ticket": ticket,
             "link": self.link,
@@ -71,7 +71,7 @@ class Flight:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Flight:
-        """The flight of a row."""
+        """The flight that `row` gave."""
         why = tuple((str(feature), float(share)) for feature, share in row["why"])
         choice = Choice(row["link"], row["probability"], why)
         counts = row["attempt"], row["tries"], row["hops"], row.get("crossed", 0)
@@ -85,7 +85,7 @@ class Flights:
         self._flights: dict[int, Flight] = {}
         self._tickets: dict[LinkId, int] = {}
         self.away = 0
-        """Those that wait long."""
+        """Number of flights that are `away`."""
         self._next_ticket = 0
 
     def __len__(self) -> int:
@@ -110,7 +110,7 @@ class Flights:
         return ticket, self._flights[ticket]
 
     def oldest(self) -> LinkId:
-        """The link that is in flight for longest."""
+        """The link that has been in flight longest."""
         return next(iter(self._tickets))
 
     def new_ticket(self) -> int:
@@ -118,21 +118,20 @@ class Flights:
         return self._next_ticket - 1
 
     def begin(self, flight: Flight) -> int:
-        """The ticket of a link that is requested now."""
+        """Add a link that is requested now; returns its ticket."""
         ticket = self.new_ticket()
         self._flights[ticket], self._tickets[flight.link] = flight, ticket
         return ticket
 
     def again(self, flight: Flight) -> None:
-        """One that waited is requested again."""
+        """Request a waiting flight again."""
         self.away -= flight.away
         flight.away, flight.flying = False, True
         flight.attempt += 1
         flight.tries += 1
 
     def park(self, flight: Flight, *, away: bool = False) -> None:
-        """One waits in the frontier for its next request, so long if `away` that the budget has no
-        page for it meanwhile."""
+        """Make a flight wait in the frontier for its next request; see `Flight.away`."""
         flight.flying, flight.away = False, away
         self.away += away
 

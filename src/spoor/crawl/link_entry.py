@@ -1,5 +1,5 @@
-"""Which links enter the frontier of a crawl: what a filter admits, holds back and drops, and what
-other shards own."""
+"""Enters links into the frontier of a crawl, except those that the filter rejects or holds back, or
+that other shards own."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from spoor.types import (
 
 
 class LinkEntry:
-    """The door of a frontier. `observe` is called with the links that entered, where there are any;
-    `admit`, `link_filter` and `outbox` are those of the crawl."""
+    """Enters links into a frontier. `observe` is called with those that entered, if there are any;
+    `admit`, `link_filter` and `outbox` are the crawl's."""
 
     def __init__(
         self,
@@ -43,10 +43,10 @@ class LinkEntry:
         self._filter = link_filter
         self._outbox = outbox
         self.shards = None if outbox is None else ShardLinks(outbox, frontier)
-        """What is known of links that crossed the border of this shard; None without shards."""
+        """Links that went to other shards or came from them; None without shards."""
 
     def go_on_with(self, frontier: Frontier) -> None:
-        """Another frontier, which holds the same, takes the place of this one."""
+        """Use this frontier, which holds the same, from now on."""
         self.frontier = frontier
         if self.shards is not None:
             self.shards.frontier = frontier
@@ -64,7 +64,7 @@ class LinkEntry:
         return self._enter(links, NO_PARENT, 0.0, 0)
 
     def page(self, page: Page, parent: LinkId, score: float) -> None:
-        """Enter the links of a page with this score, whose own link is `parent`."""
+        """Enter the links of a page with this score; `parent` is the page's own link."""
         depth = self.frontier.depth(parent) + 1
         if self._filter is not None:
             links = self._filter.admit(page, depth, parent, score, partial(self.found_on, parent))
@@ -84,39 +84,39 @@ class LinkEntry:
         return sum(seen.first)
 
     def seed_again(self, urls: Iterable[str]) -> None:
-        """Open seeds once more that the frontier has done."""
+        """Open seeds again that the frontier has closed."""
         for url in urls:
             if (link := self.frontier.find(url)) is not None:
                 self._enter([Link(url, Anchor(), "seed")], NO_PARENT, 0.0, 0, reopened=link)
 
     def again(self, link: LinkId, first: InLink) -> None:
-        """Open a link once more that the frontier has done, as it was first seen."""
+        """Open a link again that the frontier has closed; `first` is its first in-link."""
         links = [Link(self.frontier.url(link), first.anchor, first.kind)]
         self._enter(links, first.parent, first.parent_score, first.depth, reopened=link)
 
     def skip_reason(self, link: LinkId, url: str) -> str:
-        """Why a URL that a link leads to is not requested; empty where it is."""
+        """Why the filter rejects this URL of a chosen or redirected link; empty if it does not."""
         return "" if self._filter is None else self._filter.skip(link, url)
 
     def drop(self, link: LinkId) -> None:
-        """A chosen link that is not requested leaves the frontier."""
+        """Close a chosen link without a request."""
         if self._filter is not None:
             seen = self.frontier.in_links(link)
             self._filter.dropped(self.frontier.url(link), seen[-1] if seen else None)
         self.frontier.drop(link)
 
     def ended(self, outcome: Outcome) -> None:
-        """A requested link ended like this."""
+        """Tell the filter the outcome of a requested link."""
         if self._filter is not None:
             self._filter.ended(outcome, partial(self.found_on, outcome.choice.link))
 
     def release(self, *, over: bool) -> bool:
-        """Enter the links that the filter no longer holds back; whether any link is open. `over`:
-        the crawl would end else."""
+        """Enter the links that the filter no longer holds back; returns whether any link is open.
+        `over`: the crawl would otherwise end."""
         if self._filter is None:
             return False
         released = self._filter.release(over=over)
-        for (parent, score, depth, dropped, _), group in groupby(released, _together):
+        for (parent, score, depth, dropped, _), group in groupby(released, _batch_key):
             links: Sequence[Link] = [held.link for held in group]
             if self._outbox is not None:
                 page = None if parent == NO_PARENT else Page(self.frontier.url(parent))
@@ -147,8 +147,8 @@ class LinkEntry:
         *,
         reopened: LinkId | None = None,
     ) -> int:
-        """Returns how many were new. `reopened`: the link of them that is open once more, which the
-        policy knows no longer since it chose it."""
+        """Returns how many were new. `reopened`: the link among them that is opened again; to the
+        policy, which chose it once, it is new."""
         if reopened is not None:
             self.frontier.reopen(reopened)
         seen = self.frontier.add(links, parent, score, depth)
@@ -160,6 +160,6 @@ class LinkEntry:
         return sum(seen.first)
 
 
-def _together(held: HeldLink) -> tuple[LinkId, float, int, bool, str]:
-    """Held links that are alike in it enter the frontier at once: one by one those that it has."""
+def _batch_key(held: HeldLink) -> tuple[LinkId, float, int, bool, str]:
+    """Held links with the same key enter in one call; those that were dropped enter one by one."""
     return held.parent, held.score, held.depth, held.dropped, held.link.url if held.dropped else ""
