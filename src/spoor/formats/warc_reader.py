@@ -186,9 +186,9 @@ def _job(record: WarcRecord, where: str) -> Job | None:
     return partial(_response, target, block, None if is_http else media, where, time)
 
 
-def _url(target: str, where: str, base: str | None = None) -> str:
+def _url(target: str, where: str) -> str:
     try:
-        return canonical(target, base)
+        return canonical(target)
     except ValueError as error:
         raise InputError(f"{where}: no URL that can be fetched: {target!r}") from error
 

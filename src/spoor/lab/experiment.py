@@ -210,7 +210,7 @@ def _short(table: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     for key in ("seeds", "pages", "in_flight"):
         if key in short:
             whole_number(short[key], f"{where}: short {key}")
-    _share(short, "share", f"{where}: short")
+    _share(short, f"{where}: short")
     _table(short, "settings", f"{where}: short")
     _strings(short, "sites", f"{where}: short")
     settings = _table(table, "settings", where)
@@ -253,7 +253,7 @@ def read(path: Path, name: str) -> Experiment:
         ),
         seeds=whole_number(table.get("seeds", 1), f"{where}: seeds"),
         pages=None if "pages" not in table else whole_number(table["pages"], f"{where}: pages"),
-        share=_share(table, "share", where),
+        share=_share(table, where),
         in_flight=whole_number(table.get("in_flight", 1), f"{where}: in_flight"),
         kind=_text(table, "kind", where) or "harvest",
         settings=_table(table, "settings", where),
@@ -347,12 +347,12 @@ def _table(table: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
     return value
 
 
-def _share(table: Mapping[str, Any], key: str, where: str) -> float | None:
-    value = table.get(key)
+def _share(table: Mapping[str, Any], where: str) -> float | None:
+    value = table.get("share")
     if value is None:
         return None
     if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1:
-        raise InputError(f"{where}: {key} is a share of the pages in (0, 1], not {value!r}")
+        raise InputError(f"{where}: share is a share of the pages in (0, 1], not {value!r}")
     return float(value)
 
 

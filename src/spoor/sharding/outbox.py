@@ -51,7 +51,6 @@ class Outbox:
         number: int,
         shards: int,
         *,
-        repeats: int = REPEATS,
         owner: Callable[[str, int], int] = shard_of,
     ) -> None:
         self.number = number
@@ -61,7 +60,6 @@ class Outbox:
         """Links sent so far."""
         self.entered = 0
         """Links received so far."""
-        self._repeats = repeats
         self._division = owner
         self._owners: dict[str, int] = {}
         self._announced: dict[int, int] = {}
@@ -127,7 +125,7 @@ class Outbox:
     def _announce(self, url: str) -> bool:
         key = hash64(url)
         times = self._announced.get(key, 0)
-        if times >= self._repeats:
+        if times >= REPEATS:
             return False
         if not times and len(self._announced) >= MAX_REMEMBERED:
             del self._announced[next(iter(self._announced))]

@@ -183,13 +183,13 @@ class Novelty:
         most = int(own.sum())
         return most >= _OWN and int((own & ~fresh).sum()) >= _COPIED * most
 
-    def add(self, kind: str, urls: Sequence[str]) -> None:
-        """Take in URLs, apart from those of other kinds."""
-        self._add(*_places(_hashed(kind, urls)))
+    def add(self, urls: Sequence[str]) -> None:
+        """Take in URLs."""
+        self._add(*_places(_hashed(urls)))
 
-    def knows(self, kind: str, urls: Sequence[str]) -> bool:
-        """Whether `add` took in all of these; wrongly so for 1 in 20 at most."""
-        return not self._unseen(*_places(_hashed(kind, urls))).any()
+    def knows(self, urls: Sequence[str]) -> bool:
+        """Whether `add` took in all of these URLs; wrongly true for 1 in 20 at most."""
+        return not self._unseen(*_places(_hashed(urls))).any()
 
     def _own(self, url: str) -> Hashes:
         """Hashes of the words of a URL, however a page spells them."""
@@ -246,9 +246,9 @@ class Novelty:
             self._pages = dict(map(tuple, state["pages"]))
 
 
-def _hashed(kind: str, urls: Sequence[str]) -> Hashes:
+def _hashed(urls: Sequence[str]) -> Hashes:
     hashes = np.fromiter(map(url_hash64, urls), np.uint64, len(urls))
-    return _mixed(hashes + np.uint64(hash64(kind)))
+    return _mixed(hashes + np.uint64(hash64("listed")))
 
 
 def _triples(words: Hashes, salts: Hashes) -> Hashes:

@@ -152,12 +152,12 @@ class Traps:
         if news in (News.WORDS, _COPY):
             own = set(narrow(page.url))
             outside = [url for url in urls if own.isdisjoint(narrow(url))] if own else urls
-            self._listed.add("listed", outside)
+            self._listed.add(outside)
         elif urls:
             own_groups = set(groups(page.url))
             site = f"//{host(page.url)}/"
             away = [url for url in urls if site in url and own_groups.isdisjoint(groups(url))]
-            if not self._listed.knows("listed", away):
+            if not self._listed.knows(away):
                 news = _VOUCHED
         if known is None:
             _remember(self._told, page.url, int(news))
@@ -179,7 +179,7 @@ class Traps:
             if name in self._held:
                 if name == _born(url) and self._is_untried(url):
                     continue
-                listed = listed or self._listed.knows("listed", [url])
+                listed = listed or self._listed.knows([url])
                 if not listed:
                     return name
                 # Whoever has a host below a domain chooses what its sample is of.
@@ -265,7 +265,7 @@ class Traps:
             weight = 1 if relevant and news != News.NOTHING else _RELEVANT
             same = variant or news in (News.NOTHING, _COPY)
             names = list(self._names(page.url))
-            if self._listed.knows("listed", [page.url]):
+            if self._listed.knows([page.url]):
                 names.remove(_born(page.url))
             if news == _COPY:
                 # A whole folder of copies may well be documents that moved.

@@ -234,12 +234,11 @@ class Joiner:
     None where there is no fetchable URL.
     """
 
-    __slots__ = ("_above", "_aboves", "_base", "_directory", "_memo", "_size", "_strip")
+    __slots__ = ("_above", "_aboves", "_base", "_directory", "_memo", "_size")
 
-    def __init__(self, *, size: int = 4_096, strip_tracking: bool = False) -> None:
+    def __init__(self, *, size: int = 4_096) -> None:
         self._memo: dict[tuple[str, str], str | None] = {}
         self._size = size
-        self._strip = strip_tracking
         self._base = self._directory = ""
         """The last base, and its directory."""
         self._above: list[str] | None = None
@@ -251,7 +250,7 @@ class Joiner:
     def route(self, href: str, base: str) -> str | None:
         """As `join`, with the fragment where that names a page for scripts."""
         try:
-            joined = canonical(href, base, strip_tracking=self._strip, routes=True)
+            joined = canonical(href, base, routes=True)
         except ValueError:
             return None
         return joined if len(joined) <= MAX_LENGTH else None
@@ -283,7 +282,7 @@ class Joiner:
                 joined = self._join_path(plain)
         if joined is None:
             with contextlib.suppress(ValueError):
-                joined = canonical(href, base, strip_tracking=self._strip)
+                joined = canonical(href, base)
         answer = joined if joined is not None and len(joined) <= MAX_LENGTH else None
         if len(self._memo) >= self._size:
             self._memo.clear()
@@ -294,7 +293,7 @@ class Joiner:
     def _join_plain(self, reference: re.Match[str]) -> str | None:
         """The same of a plain reference, in a tenth of the time; None where there is more to it."""
         up, path, query = reference.groups("")
-        if not (up or path) or (self._strip and (query or ";" in path)):
+        if not (up or path):
             return None
         if self._above is None:
             self._above = self._aboves.get(self._directory, [])
@@ -308,8 +307,6 @@ class Joiner:
     def _join_path(self, url: re.Match[str]) -> str | None:
         """The same of a plain path on any host: a reference to it from that host."""
         origin, path, query = url.groups("")
-        if self._strip and (query or ";" in path):
-            return None
         if origin not in self._aboves:
             if not _is_canonical(f"{origin}/"):
                 return None

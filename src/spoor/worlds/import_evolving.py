@@ -111,19 +111,23 @@ def captures(recordings: Iterable[Recording]) -> list[Version]:
 # ---------------------------------------------------------------- (a) a news front page
 
 
-def news_front_page(
-    folder: Path, *, start: float, days: float, listed: int = 30, related: int = 8
-) -> EvolvingWorld:
+_LISTED = 30
+"""Stories that the page of a section lists."""
+_RELATED = 8
+"""Earlier stories of its section that a story links to."""
+
+
+def news_front_page(folder: Path, *, start: float, days: float) -> EvolvingWorld:
     """A recorded front page and its stories (`docs.jsonl.zst`, `snapshots.jsonl.zst`).
 
     Recorded: which stories were on the front page and when, their titles, sections and summaries.
-    Not recorded, and made by rule: a page for each section that lists the newest `listed` stories
+    Not recorded, and made by rule: a page for each section that lists the newest `_LISTED` stories
     of it that the front page has shown, and links of a story to the front page, its section and
-    the `related` stories before it in its section. A story is dated by its first snapshot; its text
-    does not change.
+    the `_RELATED` stories before it in its section. A story is dated by its first snapshot; its
+    text does not change.
     """
     docs = {row["id"]: row for row in rows(folder / "docs.jsonl.zst", ("id", "url", "title"))}
-    paper = _Paper(docs, listed, related)
+    paper = _Paper(docs)
     versions: list[Version] = []
     fronts: list[Version] = []
     for time, shown in rows_of_snapshots(folder / "snapshots.jsonl.zst"):
@@ -147,7 +151,7 @@ def news_front_page(
 class _Paper:
     """The state of a news site while the snapshots of its front page are read."""
 
-    def __init__(self, docs: dict[int, dict[str, Any]], listed: int, related: int) -> None:
+    def __init__(self, docs: dict[int, dict[str, Any]]) -> None:
         hosts = Counter("/".join(doc["url"].split("/", 3)[:3]) for doc in docs.values())
         self.base = hosts.most_common(1)[0][0] + "/"
         self.sections: dict[str, list[int]] = {}
@@ -155,7 +159,6 @@ class _Paper:
         self.stories: list[Version] = []
         self.front_changed = False
         self._docs = docs
-        self._listed, self._related = listed, related
         self._times: dict[str, float] = {}
         self._known: set[int] = set()
         self._shown: list[int] = []
@@ -173,7 +176,7 @@ class _Paper:
             self._known.add(number)
             name = self._docs[number].get("section", "")
             earlier = self.sections.setdefault(name, []) if name else []
-            self.stories.append(self._story(number, earlier[: -self._related - 1 : -1]))
+            self.stories.append(self._story(number, earlier[: -_RELATED - 1 : -1]))
             if name:
                 earlier.append(number)
                 self._times[name] = time
@@ -193,7 +196,7 @@ class _Paper:
 
     def section(self, name: str) -> Version:
         """The current page of a section."""
-        newest = self.sections[name][: -self._listed - 1 : -1]
+        newest = self.sections[name][: -_LISTED - 1 : -1]
         return self._list(self._times[name], self._url(name), name, [self.base], newest)
 
     def front(self) -> Version:

@@ -309,7 +309,7 @@ def means(rows: Cells) -> Grid:
                     number(mean(table[name].values()) if name in table else None)
                     for table in tables.values()
                 ),
-                _median(least, "requests_to_half"),
+                _median_to_half(least),
                 _mean(least, "precision"),
                 _mean(least, "said_recall"),
                 _per_relevant(least),
@@ -324,9 +324,10 @@ def means(rows: Cells) -> Grid:
     return Grid(head, lines)
 
 
-def _median(rows: Cells, key: str) -> str:
-    """The median; what was never reached counts as more than any."""
-    values = [float("inf") if row[key] is None else row[key] for row in rows]
+def _median_to_half(rows: Cells) -> str:
+    """The median of the requests to half of the pages; never reached counts as infinite."""
+    to_half = [row["requests_to_half"] for row in rows]
+    values = [float("inf") if requests is None else requests for requests in to_half]
     middle = median(values)
     return "not reached" if middle == float("inf") else f"{middle:.0f}"
 

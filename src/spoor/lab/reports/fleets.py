@@ -123,20 +123,18 @@ def _shown(numbers: Sequence[float]) -> str:
     return f"{mean:,.{digits}f}" + ("" if half is None else f" ± {half:,.{digits}f}")
 
 
-def claims(results: Results, first: str = "WL", second: str = "RL") -> Grid:
-    """Whether one fleet is better than another, for each web and measure, by the rule of
-    `spoor.lab.compare`."""
+def claims(results: Results) -> Grid:
+    """Whether the weblog learners (WL) or the reinforcement learners (RL) are better, for each web
+    and measure, by the rule of `spoor.lab.compare`."""
     lines = []
     for (web,), rows in grouped(results.rows, "web").items():
         for measure in CLAIMS:
             pairs = compare.units([replace(results, rows=rows)], measure)
-            both = [
-                (it[first], it[second]) for it in pairs.values() if {first, second} <= it.keys()
-            ]
+            both = [(it["WL"], it["RL"]) for it in pairs.values() if {"WL", "RL"} <= it.keys()]
             if not both:
                 continue
-            told = compare.paired(first, second, both, less=measure in compare.LESS_IS_BETTER)
-            better = {"win": first, "loss": second}.get(told.uncorrected, compare.UNTOLD)
+            told = compare.paired("WL", "RL", both, less=measure in compare.LESS_IS_BETTER)
+            better = {"win": "WL", "loss": "RL"}.get(told.uncorrected, compare.UNTOLD)
             _, difference, inside, *_ = compare.line(told)[1:]
             lines.append(
                 [web, measure.replace("_", " "), difference, inside, str(len(both)), better]
