@@ -5,9 +5,9 @@ laws below, which any author can run on a plug-in.
 
 Laws of a crawl (`spoor.crawl`), each a property test over random reply orders:
 
-1. Each Choice is learned from exactly once, and each fetched page is judged once at arrival: from
-   that its policy learns. Newer verdicts of its judge are revisions, numbered from 1 without a gap;
-   each is passed once to a policy that can take it. What a person said of a page stays.
+1. Each Choice is learned from exactly once. Each fetched page is judged once at arrival, and its
+   policy learns from that. Later judgements of its judge are revisions, numbered from 1 without a
+   gap; each is passed once to a policy that can take it. A person's label of a page stands.
 2. A host never gets more requests at a time than its limit allows, and never before its delay is
    over.
 3. `Policy.learn` may be called in any order of the Choices, with many fetches in flight.
@@ -142,11 +142,11 @@ class Mergeable(Protocol):
 
 @runtime_checkable
 class Relearns(Protocol):
-    """A policy that can take back what it learned from a judgement."""
+    """A policy that can correct what it learned from a judgement."""
 
     def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
-        """A person, or the judge itself, judged a page differently that this policy had learned
-        from. May be called at any time."""
+        """A person, or the judge itself, changed the judgement of a page that this policy has
+        learned from. May be called at any time."""
         ...
 
 
@@ -171,7 +171,7 @@ class Explains(Protocol):
 
 @runtime_checkable
 class FallsBack(Protocol):
-    """A policy that another one replaces where it fails."""
+    """A policy that is replaced by another one when it fails."""
 
     def fault(self) -> str:
         """What failed and what replaces it, in one line; empty if nothing failed."""
@@ -212,15 +212,15 @@ class Frontier(Protocol):
         ...
 
     def reopen(self, link: LinkId) -> None:
-        """Open a link again that was done."""
+        """Open a closed link again."""
         ...
 
     def redirect(self, link: LinkId, url: str, now: float, *, stranger: bool = False) -> bool:
-        """End the request; the link now waits for a request of `url`. Returns False if that URL is
-        already fetched, taken or the target of a redirect: the link is then done. A `stranger`,
-        from another domain, is done too where that URL is open, and waits while its host has open
-        links, until 9 other requests to it have begun since the stranger before it or, for the
-        first, since it came."""
+        """End the request; the link then waits for a request of `url`. Returns False if that URL is
+        already fetched, taken or the target of a redirect: the link is then closed. A `stranger`
+        (a redirect from another domain) is closed also if that URL is open. It waits while its new
+        host has open links, at most until 9 other requests to that host have begun since the last
+        stranger, or, for the first one, since it came."""
         ...
 
     def next_ready(self, now: float) -> float | None:
@@ -304,13 +304,13 @@ class BoundsSlowHosts(Protocol):
         ...
 
     def no_answer(self, link: LinkId, now: float) -> bool:
-        """The host did not answer the request for this link in its time; `settle` follows. Returns
-        whether the link waits for others of its host, which answers those in time."""
+        """The host did not answer the request for this link in time; `settle` follows. Returns
+        whether the link gives way to other links of its host, which answered others in time."""
         ...
 
     def share_of_time(self, link: LinkId) -> float:
-        """The share of the usual time that a request for this link has, in (0, 1]: less than all
-        where its host answers in time and others of it wait."""
+        """The share of the usual timeout that a request for this link has, in (0, 1]: less than 1
+        if its host answers in time and other links of it wait."""
         ...
 
 
@@ -381,16 +381,16 @@ class KeepsSample(Protocol):
 
 @runtime_checkable
 class Rejudges(Protocol):
-    """A judge that knows more with every page, and then judges pages anew that it has judged."""
+    """A judge that learns with every page, and revises judgements that it made earlier."""
 
     def revise(self) -> Sequence[tuple[str, Judgement]]:
-        """(`page.url`, newest judgement) of pages whose score or relevance is another now than this
-        judge said last; each page once, in the order in which they were judged first.
+        """(`page.url`, newest judgement) of each page whose score or relevance differs from what
+        this judge said last; each page once, in the order in which they were first judged.
 
         The crawl calls it at set points: after 16 pages, whenever there are twice as many as at the
         last call (at the latest 1,000 pages later, or an eighth of all), before the next choice
-        after a label, and at the end. So it may take the time of judging every page that the judge
-        has kept. Tiny changes of a score are better kept until they add up: each costs a row.
+        after a label, and at the end. So it may judge every page again that the judge has kept.
+        Hold tiny changes of a score back until they add up: each costs a row.
         """
         ...
 
@@ -401,8 +401,8 @@ class TakesLabels(Protocol):
 
     def label(self, url: str, relevant: bool) -> None:
         """A person said whether the page with this `page.url`, judged before, is relevant; the last
-        label of a page counts. A page that the judge does not know is passed over. The verdict of
-        this page stays with the person: what `revise` says of it is passed over."""
+        label of a page counts. A page that the judge does not know is ignored. The person's verdict
+        stands: what `revise` says of this page is ignored."""
         ...
 
 
@@ -417,18 +417,18 @@ class LinkFilter(Protocol):
     def admit(
         self, page: Page, depth: int, parent: LinkId, score: float, found_on: Callable[[], str]
     ) -> Sequence[Link]:
-        """The links of a page that may enter the frontier; their targets are `depth` links from a
-        seed, `parent` is the page's own link, `score` its score, and `found_on` gives the URL of
-        the page on which it was first seen; empty for a seed. Called once for each expanded
+        """The links of a page that may enter the frontier. `depth`: of their targets, in links from
+        a seed; `parent`: the page's own link; `score`: the page's; `found_on` gives the URL of the
+        page on which `parent` was first seen, empty for a seed. Called once for each expanded
         page."""
         ...
 
     def dropped(self, url: str, seen: InLink | None) -> None:
-        """A link that `skip` rejected leaves the frontier, where it was seen last like this."""
+        """A link that `skip` rejected left the frontier; `seen` is its last in-link."""
         ...
 
     def release(self, *, over: bool) -> Sequence[HeldLink]:
-        """Links that were kept out or dropped, and may enter the frontier now. `over`: no other
+        """Links that were held back or dropped, and may enter the frontier now. `over`: no other
         link is open."""
         ...
 
@@ -437,7 +437,7 @@ class LinkFilter(Protocol):
         ...
 
     def explained(self, url: str) -> str:
-        """Why this canonical URL would not be asked for now; empty where it would."""
+        """Why this canonical URL would not be requested now; empty if it would."""
         ...
 
     def skip(self, link: LinkId, url: str) -> str:
@@ -445,12 +445,11 @@ class LinkFilter(Protocol):
         ...
 
     def ended(self, outcome: Outcome, found_on: Callable[[], str]) -> None:
-        """Called with the outcome of each link that was not skipped, and `found_on` as
-        in `admit`."""
+        """Called with the outcome of each link that was not skipped; `found_on` as in `admit`."""
         ...
 
     def judged_anew(self, url: str, *, relevant: bool) -> None:
-        """A page that was fetched is relevant now, or no longer."""
+        """A fetched page is now relevant, or no longer."""
         ...
 
     def save(self) -> State: ...
@@ -473,9 +472,9 @@ class Outbox(Protocol):
         path: Callable[[], Sequence[str]],
         crossed: int = 0,
     ) -> Sequence[Link]:
-        """Returns the links of a page that this shard owns; sends the others, which are `depth`
-        links from a seed, with the page's score and the path to the page, and for a target of
-        redirects how many of them led to another domain or shard."""
+        """Returns the links of a page that this shard owns, and sends the others. `score`: the
+        page's; `depth`: of the links, from a seed; `path`: to the page; `crossed`: for the target
+        of redirects, how many of these led to another domain or shard."""
         ...
 
     def done(self, urls: Iterable[str]) -> None:

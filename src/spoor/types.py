@@ -213,7 +213,7 @@ class InLinks(Sequence[InLink]):
 
 
 class HeldLink(NamedTuple):
-    """A link that a filter holds back for now, as its page showed it."""
+    """A link of a page that a filter holds back for now."""
 
     link: Link
     parent: LinkId
@@ -221,10 +221,10 @@ class HeldLink(NamedTuple):
     """Of its page."""
     depth: int
     dropped: bool
-    """The frontier has it, and was told to drop it."""
+    """Whether it was in the frontier, which dropped it."""
 
     def row(self) -> list[Any]:
-        """As a state holds it."""
+        """As a saved state holds it."""
         url, anchor, kind = self.link
         return [url, list(anchor), kind, *self[1:]]
 
@@ -245,13 +245,13 @@ class LeftOut(NamedTuple):
     """(group of URLs, links that wait, why) of what is held back for now."""
 
     def as_json(self) -> dict[str, Any]:
-        """As a summary has it."""
+        """As JSON values of a summary."""
         held = [dict(zip(_HELD, group, strict=True)) for group in self.held]
         return {"left_out": dict(self.rules), "held_back": held}
 
     @classmethod
     def of(cls, *summaries: Mapping[str, Any]) -> LeftOut:
-        """As it stands in one summary or more, added up."""
+        """The sum of what one or more summaries say."""
         rules: dict[str, int] = {}
         for one in summaries:
             for rule, count in one["left_out"].items():
@@ -348,7 +348,7 @@ class Fetched:
     size: int = 0
     """Bytes of the body after decompression."""
     fresh_for: float = 0.0
-    """Seconds for which the page stays what it is, by its own word; only a watch is told."""
+    """Seconds for which the page is fresh by its headers; only a watch reads it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,10 +370,10 @@ class Failed:
     kind: str
     """`absent`, `http`, `timeout`, `connection`, `robots`, `blocked`, `limit`, `unreadable` (a
     damaged or encrypted document), `refused` (in place of documents the host sends a challenge, a
-    block or a limit of rate), `gated` (it sends a log-in, a wall of consent, a page that needs
+    block or a rate limit), `gated` (it sends a log-in, a wall of consent, a page that needs
     scripts: `spoor.web.refusals`), `redirect`, `duplicate`, `unchanged` (since an earlier visit),
-    `skipped` (never requested), `later` (not requested yet, since other hosts of its domain are
-    asked at its address), `cancelled` or `moved` (to another shard)."""
+    `skipped` (never requested), `later` (put off, since other hosts of its domain at the same
+    address come first), `cancelled` or `moved` (to another shard)."""
     reason: str = ""
     status: int = 0
     transient: bool = False
@@ -384,15 +384,14 @@ class Failed:
 
     @property
     def unanswered(self) -> bool:
-        """Whether the host did not answer in its time, or let nobody know what its robots.txt
-        says."""
+        """Whether the host did not answer in time, or its robots.txt could not be fetched."""
         return self.transient and self.kind in ("timeout", "robots")
 
     @property
     def concerns(self) -> str:
-        """What the failure is evidence about: `link` (it leads to no page that may be read: absent,
-        refused, unreadable, known already), `host` (it is busy, or cannot be reached), or nothing
-        (empty: it was never requested, or ended by ourselves)."""
+        """What the failure says something about: `link` (it leads to no page that may be read:
+        absent, refused, unreadable, known already), `host` (busy, or out of reach), or nothing
+        (empty: the link was never requested, or we ended the request)."""
         if self.kind in ("skipped", "later", "cancelled", "moved"):
             return ""
         host = self.transient or self.kind in ("timeout", "connection", "blocked")
@@ -401,8 +400,8 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class NotModified:
-    """A reply to a conditional request (`spoor.web.validators`): the document is the one that was
-    fetched before. It has no body, so no page is judged."""
+    """A reply to a conditional request (`spoor.web.validators`): the document has not changed since
+    it was fetched. The reply has no body, so no page is judged."""
 
     ticket: int
     seconds: float = 0.0
@@ -411,7 +410,7 @@ class NotModified:
     """As in `Fetched`."""
 
     def as_failed(self) -> Failed:
-        """For whoever has no use for a page that is known."""
+        """The same as a failure, for a crawl that keeps no earlier page."""
         return Failed(self.ticket, "unchanged", "not changed since it was fetched before", 304)
 
 
@@ -464,7 +463,7 @@ class Revision:
     url: str
     """Of the page."""
     before: Judgement
-    """What the judge said last, without its reasons."""
+    """The judge's last judgement, without its reasons."""
     after: Judgement
 
 
@@ -519,7 +518,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class WebGraph:
-    """A complete web with its targets, which only the oracle and the lab may know."""
+    """A complete web with its targets; only the oracle and the lab may use it."""
 
     urls: Sequence[str]
     indptr: NDArray[np.int64]
@@ -543,7 +542,7 @@ class KnownWeb:
     page: Callable[[int], Page]
     """Page by its number in the graph. Its links have URLs of the graph, or lead out of it."""
     roots: tuple[int, ...] = ()
-    """All pages where crawls of it may begin, `root` first; none named: `root` alone."""
+    """All pages where crawls of it may begin, `root` first; if empty, only `root`."""
 
     @property
     def every_root(self) -> tuple[int, ...]:

@@ -70,25 +70,26 @@ GRACE = 7.0
 class HttpDriver:
     """Runs one crawl, or one fleet, over HTTP.
 
-    The crawl's turns (replies received, fetches chosen, all of it committed) run in one thread of
-    their own, so that the loop goes on reading and sending whatever a turn takes; `on_step`,
-    `record` and `commit` are called there. Whatever else touches the crawl meanwhile does it by
-    `apart`.
+    The crawl's turns (receive replies, choose fetches, commit) run in one thread of their own, so
+    that the event loop reads and sends meanwhile; `on_step`, `record`, `commit`, `validators` and
+    `whole` are called in that thread. Other code that touches the crawl meanwhile uses `apart`.
 
-    `record` sees each exchange before the crawl does, so that it can be archived first, and says
-    whether it brought a page as it was at an earlier visit; `on_step`
-    sees what the crawl made of each reply. `commit` is called after replies were received and
-    fetches chosen, before any of these is requested; two such turns are `gather` seconds apart as
-    long as anything is in flight, so that replies share a commit. `clock` gives seconds, never goes
-    back and goes on across restarts of a run. `wall` dates what is recorded; `clock` where it is
-    None. `validators` gives what to ask with whether a page that was fetched before has changed
-    (`spoor.web.validators`), called as `commit` is; by default nothing is asked so.
-    `whole` says, called as `commit` is, which pages are known whole from an earlier visit: part of
-    one does not take its place.
-    `kept_cookies` is the file of the cookies that sites set.
-    `renders` has pages rendered in a browser, by requests that are like the crawl's own.
-    `owns` says which URLs it may ask for: other hosts wait for their delays in another shard.
-    `admits` says whether a reply may be received now; while one waits, nothing new is fetched.
+    - `record` archives each exchange before the crawl sees it, and returns whether it brought a
+      page unchanged since an earlier visit.
+    - `on_step` gets what the crawl made of each reply.
+    - `commit` is called after replies were received and fetches chosen, before these are requested.
+      Two turns are `gather` seconds apart while anything is in flight, so that replies share a
+      commit.
+    - `clock` gives seconds, never goes back, and goes on across restarts of a run. `wall` dates
+      what is recorded; None: `clock`.
+    - `validators` gives the validators of a page that was fetched before (`spoor.web.validators`),
+      by which it is requested conditionally.
+    - `whole` says which pages are known whole from an earlier visit: a partial body does not
+      replace one.
+    - `kept_cookies` is the file of the cookies that sites set.
+    - `renders` renders pages in a browser, whose requests are as polite as the crawl's.
+    - `owns` says which URLs this process may request; another shard requests the others.
+    - `admits` says whether a reply may be received now; while one waits, nothing new is fetched.
     """
 
     def __init__(
@@ -148,27 +149,27 @@ class HttpDriver:
         self._ended = False
         self._arrived: deque[tuple[Fetch, LiveReply, Exchange | None]] = deque()
         self._taken_in: deque[int] = deque()
-        """Tickets whose bodies are not kept any more."""
+        """Tickets whose bodies are no longer held in memory."""
         self._wake = asyncio.Event()
         self._stopped: str | None = None
         self._deadline = 0.0
         self._fault: BaseException | None = None
         self.received = 0
-        """Bytes of all bodies so far, whatever became of them."""
+        """Bytes of all bodies so far, failures included."""
         self.allows: Callable[[str], bool] = lambda url: True
-        """Whether parts of rendered pages may be asked for by a URL, if the settings allow it."""
+        """Whether rendered pages may request parts from a URL, where the settings allow it."""
 
     def _count(self, size: int) -> None:
         self.received += size
 
     @staticmethod
     def _time() -> float:
-        """By the event loop."""
+        """Seconds by the clock of the event loop."""
         return asyncio.get_running_loop().time()
 
     def stop(self, reason: str) -> None:
-        """Request nothing new. Wait for what is in flight, at most `GRACE` seconds; what is left is
-        requested again when the run goes on. From the loop's thread or from the turn's."""
+        """Request nothing new, and wait at most `GRACE` seconds for what is in flight; the rest is
+        requested again when the run goes on. May be called from the loop's thread or a turn's."""
         self._end(reason, GRACE)
 
     def abort(self, reason: str) -> None:
@@ -194,12 +195,12 @@ class HttpDriver:
 
     @property
     def _ended_at_once(self) -> bool:
-        """Whether what came in meanwhile counts no more: it is asked for again."""
+        """Whether replies are no longer received: they are requested again when the run goes on."""
         return self._stopped is not None and self._deadline <= self._clock()
 
     @property
     def ended(self) -> bool:
-        """Whether it has received and chosen all that it will."""
+        """Whether there will be no more turns."""
         return self._ended
 
     @property
@@ -213,7 +214,7 @@ class HttpDriver:
         return self._parts is not None and self._parts.left_out
 
     def requests(self) -> list[Request]:
-        """What is in flight, by the crawl's clock. In the loop's thread."""
+        """The requests in flight, with times of the crawl's clock. Call it in the loop's thread."""
         ahead = self._clock() - self._time()
         sent = [(fetch.host, self._slots.sent(fetch.ticket)) for fetch in self._tasks.values()]
         return [Request(host, None if since is None else since + ahead) for host, since in sent]
@@ -261,7 +262,7 @@ class HttpDriver:
             with few_collections():
                 return await self._loop()
         finally:
-            # A turn that began ends, also where this task is cancelled.
+            # A turn that has begun is finished, even if this task is cancelled.
             self._ended = True
             self._thread.shutdown()
             for task in self._tasks:
@@ -274,7 +275,7 @@ class HttpDriver:
             await address_guard.close()
 
     async def apart(self, call: Callable[[], T]) -> T:
-        """Call a function between two turns, in their thread; here once there are no more."""
+        """Call a function between two turns, in their thread; in this one after the last turn."""
         async with self._turning:
             if self._ended:
                 return call()
@@ -282,9 +283,9 @@ class HttpDriver:
 
     async def _loop(self) -> Finished:
         while True:
-            # Whatever ends from here on is seen by this turn, or wakes the next one.
+            # A request that ends after this is seen by this turn, or wakes the next one.
             self._wake.clear()
-            # Nobody is sent away while nothing else wants the place.
+            # A request gives up its place only if another one wants it.
             self._queues.give_up()
             free = self._slots.free(self._time())
             chosen, answer = await self.apart(lambda free=free: self._turn(free))  # type: ignore[misc]
@@ -313,9 +314,10 @@ class HttpDriver:
             await self._rest(until)
 
     def _turn(self, free: int) -> tuple[list[tuple[Fetch, int | None, float]], NextStep | None]:
-        """Receive what arrived, choose so many fetches at most, commit: the fetches, each with how
-        often its host was late and the seconds after which it gives way to others, and why there
-        are no more where there are fewer."""
+        """Receive the replies that arrived, choose at most `free` fetches, and commit.
+
+        Returns the fetches, each with how often its host was late and the seconds after which it
+        gives way to others; and the crawl's other answer, if that is why there are fewer."""
         self._in_turn = threading.current_thread()
         self._hosts.apply()
         while self._arrived and not self._ended_at_once:
@@ -353,7 +355,7 @@ class HttpDriver:
     async def _rest(self, until: float | None) -> None:
         """Wait for a reply, or until a host becomes free."""
         if self._arrived or self._wake.is_set():
-            # A request ended during the turn: there is a free place that the turn did not know of.
+            # A request ended during the turn, which did not know of the free place.
             self._wake.clear()
             self._next_turn()
         change = self._slots.next_change(self._time())
@@ -371,7 +373,7 @@ class HttpDriver:
                 await self._wake.wait()
 
     def _next_turn(self) -> None:
-        """Let the loop go on, now or when its next turn may begin."""
+        """Wake the loop, now or when its next turn may begin."""
         loop = asyncio.get_running_loop()
         waits = self._tasks and self._fault is None and self._stopped is None
         if not waits or self._turn_at <= loop.time():
@@ -413,7 +415,7 @@ class HttpDriver:
     async def _rendered(
         self, fetch: Fetch, exchange: Exchange, plain: Fetched
     ) -> tuple[Exchange, LiveReply]:
-        """What a page is once it is rendered, where it is."""
+        """The exchange and reply of a page after rendering, where rendering pays."""
         assert self._renders is not None
         renders, reply = self._renders, plain
         exchange = await renders.rendered(fetch, exchange, plain.page)
@@ -431,13 +433,13 @@ class HttpDriver:
         return exchange, reply
 
     async def _look_up(self, fetch: Fetch) -> None:
-        """The address of the host, which may take long: meanwhile the request holds no slot."""
+        """Look up the host's address; the request holds no slot meanwhile, as that may take long."""
         if not self._address_guard.knows(fetch.host):
             async with self._queues.look_up(fetch.ticket, self.settings.connect_timeout):
                 await self._address_guard.look_up(fetch.host)
 
     async def _ask(self, fetch: Fetch, headers: tuple[tuple[str, str], ...]) -> Failed | Exchange:
-        """What comes of a page, or why it is not asked for."""
+        """Request a page; returns the exchange, or why it was not requested."""
         rules, allowed = ALLOW_ALL, True
         if self._fetcher is not None:
             rules, allowed = await self._fetcher.ask(fetch)
@@ -481,7 +483,7 @@ class HttpDriver:
                     exchange, reply = await self._rendered(fetch, exchange, reply)
                     reply = reply if refusals else without_refusal(reply, exchange)
                 if self.settings.noai and isinstance(reply, Fetched) and is_reserved(reply.page):
-                    # Not archived either: an archive is what others learn from.
+                    # It is not archived either: others learn from archives.
                     exchange = None
                     reply = Failed(fetch.ticket, "robots", "it asks not to be learned from (noai)")
         except ClockSharedError as error:
@@ -506,7 +508,8 @@ class HttpDriver:
     async def _get(
         self, fetch: Fetch, rules: Rules, headers: tuple[tuple[str, str], ...]
     ) -> Exchange:
-        """A page or a sitemap; the first page of a host brings the host's sitemaps with it."""
+        """Request a page or a sitemap. The exchange of an origin's first page also names the
+        origin's sitemaps."""
         is_sitemap = fetch.choice.why == sitemaps.WHY
         watched, again = self.settings.command == "watch", bool(self.settings.refresh)
         types = None if is_sitemap else self._types

@@ -1,6 +1,6 @@
-"""A live run: a crawl, its folder and the network, from settings to the end.
+"""A live run: a crawl, its folder and the network, from the settings to the end.
 
-The command line and the notebook both run these lines.
+The command line and the notebook both use it.
 """
 
 from __future__ import annotations
@@ -70,18 +70,19 @@ ESTIMATE_EVERY = 10
 """Pages between two estimates of what is left, where a run ends by them."""
 
 FIRST_ADVICE = 20
-"""Pages after which the user is first advised on the topic; then whenever there are twice as
-many, and at the end."""
+"""Pages after which the user is first advised on the topic; then whenever the pages have doubled,
+and at the end."""
 
 COMMIT_SECONDS = 0.025
-"""Between two commits: what arrives meanwhile shares one, and one wait for the disk."""
+"""Seconds between two commits: replies that arrive meanwhile share one wait for the disk."""
 
 CHECKPOINT_SECONDS = 20.0
-"""Nothing is lost between two: they only shorten what is gone through again after a crash."""
+"""Seconds between two checkpoints. Nothing is lost between them: a checkpoint only shortens the
+journal that is replayed after a crash."""
 
 IN_MEMORY = 10_000
-"""Links up to which a frontier stays in memory by default: with more, each checkpoint
-takes long, since it writes them all, and each link a kilobyte."""
+"""Open links up to which a frontier stays in memory by default. With more, each checkpoint takes
+long, since it writes all of them, and each link takes a kilobyte of memory."""
 
 
 class LiveCrawl:
@@ -114,7 +115,7 @@ class LiveCrawl:
         self._began = time.monotonic()
         self._pages_before = 0
         self._seconds_before, self._bytes = folder.used()
-        """Seconds that the run went on in processes before, and bytes of its documents."""
+        """Seconds that the run took in earlier processes, and bytes of its documents."""
         self._byte_grant = self._bytes if folder.settings.max_bytes and engine.outbox else None
         """Bytes of documents that a shard may have taken in at most."""
         self._byte_wanted = 0
@@ -129,22 +130,21 @@ class LiveCrawl:
         self.on_step = on_step
         self._steps: list[tuple[Fetch, Outcome | Deferred]] = []
         self._deferred: dict[int, Deferred] = {}
-        """Ticket that is asked for again → when, and why."""
+        """Ticket that will be requested again → when, and why."""
         self._page_at = 0.0
         """When the last page came, or the run began, by the crawl's clock."""
         self._waits = ""
-        """What it waits for, as noted."""
+        """What the crawl waits for, as noted last."""
         self.on_second: Callable[[Wait | None], None] = lambda wait: None
-        """Called once a second, between two turns, with what a crawl waits for to which no page
-        came for `STILL` seconds."""
+        """Called once a second, between two turns; with what the crawl waits for, if no page came
+        for `STILL` seconds."""
         self.on_interrupt: Callable[[], None] = lambda: None
         self.on_fault: Callable[[str], None] = lambda line: None
-        """Called once with a line about a policy that failed and was replaced, and about a judge
-        whose budget is spent or that gave no answer; and about each document that is found to be
-        damaged."""
+        """Called once with a line about a policy that failed and was replaced, a judge whose budget
+        is spent or that gave no answer, and each document that is found damaged."""
         folder.on_damage = lambda line: self.on_fault(line)
         self.on_advice: Callable[[Advice], None] = lambda advice: None
-        """Called with what a user should know of the topic, where that is something new."""
+        """Called with advice on the topic, if it says something new."""
         if isinstance(engine.judge, KeepsAnswers):
             answers = folder.path / files.ANSWERS
             engine.judge.keep_answers(answers, lambda line: self.on_fault(line))
@@ -180,7 +180,7 @@ class LiveCrawl:
             engine.policy.report_fault(lambda line: self.on_fault(line))
 
     def _continue(self, state: State) -> None:
-        """Load the last checkpoint, and do again what was done since then."""
+        """Load the last checkpoint, and replay the journal since then."""
         before, now = self.folder.checkpoint_settings.frontier, self.folder.settings.frontier
         if before != now and not {before, now} <= {*BUILT_IN_FRONTIERS}:
             raise InputError(
@@ -223,13 +223,13 @@ class LiveCrawl:
         return self._disk
 
     def _usable(self, state: State) -> bool:
-        """Whether the frontier of a checkpoint is still there."""
+        """Whether the frontier of a checkpoint still exists."""
         frontier = state["frontier"]
         return "digest" not in frontier or self._on_disk().holds(frontier)
 
     def _move_frontier(self) -> None:
-        """Move it to disk where the settings say so, or where it became too large for memory: its
-        choices are the same on either."""
+        """Move the frontier to disk if the settings say so, or if it has become too large for
+        memory. It makes the same choices on either."""
         old, store = self.crawl.frontier, self.folder.settings.frontier
         if isinstance(old, OnDisk) or store not in ("auto", "disk"):
             return
@@ -243,8 +243,8 @@ class LiveCrawl:
             self.crawl.policy.attach(new)
 
     def _resume(self, now: float, changeable: Mapping[str, Any]) -> None:
-        """Request again what was in flight, a whole delay from now: nobody knows when the process
-        before sent its last request. Politeness and budget may have changed."""
+        """Request again what was in flight, a whole delay from now, since nobody knows when the
+        earlier process sent its last request. Politeness and budget may have changed."""
         if changeable != self._settings.to_dict(fixed=False):
             self._configure(Settings.from_dict(changeable))
         self.crawl.reissue(now)
@@ -259,25 +259,24 @@ class LiveCrawl:
 
     @property
     def fault(self) -> str:
-        """How its policy broke its protocol, and which policy replaces it; or empty."""
+        """How its policy broke its protocol, and which policy replaces it; empty if it did not."""
         policy = self.crawl.policy
         return policy.fault() if isinstance(policy, FallsBack) else ""
 
     def run(self) -> str:
-        """To the end; returns the reason."""
+        """Crawl to the end; returns why it ended."""
         return asyncio.run(self.serve(self.driver()))
 
     def estimate(self) -> Estimate | None:
-        """How much is left to find; None where too little is known."""
+        """How much is left to find; None if too little is known."""
         counts = self.crawl.counts
         return self._harvest.estimate(self.crawl.frontier.open_count, counts.requests)
 
     def driver(
         self, engine: Engine | None = None, owns: Callable[[str], bool] = lambda url: True
     ) -> HttpDriver:
-        """What fetches for the journal, or for an `engine` before it, of the URLs that it `owns`.
-        Raises InputError where all pages are to be rendered, and nothing is there
-        to do it."""
+        """The driver of the journal, or of an `engine` in front of it, for the URLs that it `owns`.
+        Raises InputError if all pages are to be rendered and no browser is there."""
         if self.folder.settings.render != "never":
             self.renders = Renders(
                 self.folder.settings,
@@ -306,7 +305,7 @@ class LiveCrawl:
         return self._driver
 
     def _of_earlier(self) -> dict[str, Any]:
-        """What the driver asks of pages of an earlier run."""
+        """Arguments of the driver about pages of an earlier run."""
         folder, revisits = self.folder, self.folder.revisits
         if revisits is None:
             return {}
@@ -316,21 +315,21 @@ class LiveCrawl:
         }
 
     def grant_bytes(self, grant: int) -> None:
-        """A shard may take in documents of so many bytes in all."""
+        """Set how many bytes of documents this shard may receive in all."""
         self._byte_grant = grant
 
     def used_time(self, seconds: float) -> None:
-        """The run went on for so many seconds until now, by the clock of a shard's coordinator."""
+        """Set how long the run has taken so far, by the clock of the shards' coordinator."""
         self._seconds_before = seconds - (time.monotonic() - self._began)
 
     @property
     def bytes(self) -> dict[str, int]:
-        """What a shard tells of its share of the byte budget."""
+        """What a shard reports of its share of the byte budget."""
         grant = max(self._byte_grant or 0, self._bytes)
         return {"grant": grant, "used": self._bytes, "wanted": self._byte_wanted}
 
     def _admits(self, reply: LiveReply) -> bool:
-        """Whether the byte grant of a shard has room for a reply, or there is none."""
+        """Whether a shard's byte grant has room for a reply; always, if there is no grant."""
         self._byte_wanted = 0
         if self._byte_grant is None or not isinstance(reply, Fetched) or not reply.size:
             return True
@@ -347,7 +346,7 @@ class LiveCrawl:
         return counts.relevant / counts.pages if counts.pages else 0.0
 
     async def serve(self, driver: HttpDriver) -> str:
-        """As `run`, in a loop that runs already."""
+        """As `run`, in an event loop that runs already."""
         stop_on_signals(driver, self.on_interrupt)
         # A shard may be executing its first order, and commit, in the thread of turns.
         await driver.apart(lambda: self.folder.note("stopped", ""))
@@ -380,7 +379,7 @@ class LiveCrawl:
         return reason
 
     async def _listen(self, driver: HttpDriver) -> None:
-        """Once a second, take in the labels that people gave, and their wish that it ends."""
+        """Once a second, read the labels that people gave, and whether they asked to stop."""
         while True:
             try:
                 if take_request(self.folder.path):
@@ -415,7 +414,7 @@ class LiveCrawl:
         self.on_second(wait)
 
     def _take_labels(self) -> None:
-        # Between two turns of the driver all is committed but what nobody waits for.
+        # Labels concern committed pages, so the rest is committed first.
         self.commit()
         for url, relevant in self.folder.labels():
             changed = self.folder.relabel(url, relevant)
@@ -425,7 +424,7 @@ class LiveCrawl:
         self._count_again()
 
     def _count_again(self) -> None:
-        """Verdicts on pages that were counted are others now; all are committed."""
+        """Read all verdicts again, since some have changed; all are committed."""
         verdicts = self.folder.verdicts()
         self._harvest = Harvest(verdicts)
         self._recent.extend(verdicts[len(verdicts) - len(self._recent) :])
@@ -463,15 +462,15 @@ class LiveCrawl:
             self._failed = fetch.url, step.reply
 
     def _seconds(self) -> float:
-        """For which the run went on, in all its processes."""
+        """Seconds that the run has taken, in all its processes."""
         return self._seconds_before + time.monotonic() - self._began
 
     def _stop_if_used(self, seconds: float = 0.0) -> bool:
-        """End at once where the budget of time or bytes is used."""
+        """End at once if the budget of time or bytes is used; returns whether it is."""
         reason = self._rule.used(max(seconds, self._seconds()), self._bytes)
         if reason is not None and not self._rule_applied and self._driver is not None:
             self._rule_applied = True
-            # What is in flight is not counted on top: it is asked for again when the run goes on.
+            # What is in flight is requested again when the run goes on, so it does not count.
             self._driver.abort(reason)
         return reason is not None
 
@@ -500,7 +499,7 @@ class LiveCrawl:
                 self.on_step(fetch, step)
 
     def _advise(self, *, over: bool = False) -> None:
-        """Note what a user should know of the topic, by all that is committed."""
+        """Note the advice on the topic, from all committed pages."""
         self._advised_at = max(self._advised_at, self.crawl.counts.pages)
         if self._advisor is None:
             return
@@ -532,7 +531,7 @@ class LiveCrawl:
         return f"{shown(url)}: {shown(failures.in_words(reply))}"
 
     def summary(self, reason: str) -> dict[str, Any]:
-        """What was done, for `--json`."""
+        """What the run did, for `--json`; `reason` is why it ended."""
         counts = self.crawl.counts
         seconds = time.monotonic() - self._began
         judge = self.crawl.judge
