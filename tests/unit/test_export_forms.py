@@ -19,6 +19,7 @@ import zipfile
 from collections.abc import Iterable
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -36,6 +37,7 @@ from spoor.formats.exporters.columns import Options
 from spoor.formats.exporters.wacz import payload_digest, surt
 from spoor.formats.fields import field_specs, json_ld, microdata, tables_of, values_of
 from spoor.http.world_server import serving
+from spoor.runs.documents import signatures
 from spoor.runs.near_copies import near_copies
 from spoor.runs.reader import Run
 from spoor.views.live_page import LivePage
@@ -160,6 +162,22 @@ def test_a_folder_of_markdown(pots: Path, tmp_path: Path) -> None:
     assert {row["file"] for row in listed} == {
         str(one.relative_to(text)) for one in text.rglob("*.txt")
     }
+
+
+def test_what_another_site_copied_does_not_stand_for_a_page_of_a_seed() -> None:
+    """It was fetched first; it is the same to the byte, or but for little."""
+    words = [f"w{at}" for at in range(400)]
+    texts = [" ".join(words), " ".join(["stolen", *words]), " ".join(words)]
+    urls = ["http://scraper.example/1", "http://scraper.example/2", "http://www.pots.example/guide"]
+    documents: list[Any] = [
+        SimpleNamespace(url=url, text=text, bytes=text.encode(), row=SimpleNamespace(number=at + 1))
+        for at, (url, text) in enumerate(zip(urls, texts, strict=True))
+    ]
+    with near_copies(signatures(lambda: documents, ["http://pots.example/"])) as copies:
+        assert [number for number in (1, 2, 3) if not copies.is_copy(number)] == [3]
+        assert copies.of(3) == urls[:2]
+    with near_copies(signatures(lambda: documents, ["http://hub.example/"])) as copies:
+        assert copies.of(1) == urls[1:]
 
 
 def test_near_copies_and_passages(

@@ -44,7 +44,8 @@ def export(
         bool,
         typer.Option(
             "--copies/--no-copies",
-            help="Without near-copies, of which the one fetched first stands for the others.",
+            help="Without near-copies, of which one of a seed's domain, or else the one fetched "
+            "first, stands for the others.",
         ),
     ] = True,
     text: Annotated[bool, typer.Option("--text", help="With the main text.")] = False,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from html import escape
@@ -19,6 +19,7 @@ from spoor.formats.warc_reader import Archived, reply_at
 from spoor.isolate import DOCUMENT, GivenUpError, bounded, extract
 from spoor.runs.passages import Passage, PassageScores, passages_of
 from spoor.runs.rows import PageRow, Why
+from spoor.web.urls import host, registrable_domain
 
 
 class RunDocument:
@@ -228,7 +229,14 @@ class RunDocument:
         return row
 
 
-def signature(document: RunDocument) -> tuple[int, str, str, bytes]:
-    """What near-copies are found by: number, URL, text, digest of the bytes."""
-    digest = hashlib.sha256(document.bytes).digest()
-    return document.row.number, document.url, document.text, digest
+def signatures(
+    documents: Callable[[], Iterable[RunDocument]], seeds: Sequence[str]
+) -> Iterator[tuple[int, str, str, bytes]]:
+    """What near-copies are found by: number, URL, text, digest of the bytes. The documents of the
+    seeds' domains come first: what another site copied from them does not stand for them."""
+    named = {registrable_domain(host(url)) for url in seeds}
+    for own in (True, False):
+        for document in documents():
+            if (registrable_domain(host(document.url)) in named) == own:
+                digest = hashlib.sha256(document.bytes).digest()
+                yield document.row.number, document.url, document.text, digest

@@ -2,7 +2,7 @@
 
 Two documents are near-copies where their bytes are the same, or where the estimated resemblance of
 their word triples is at least `LIKE` (MinHash: Broder 1997; found by bands of hashes: Leskovec,
-Rajaraman and Ullman 2014, ch. 3.4). The one fetched first stands for the others, so a page must not
+Rajaraman and Ullman 2014, ch. 3.4). The one given first stands for the others, so a page must not
 be made to look like one of another site: the sets of triples are of nearly the same size, and
 hashes that a random key chooses for each use are alike, too. What is known lies in a file that is
 deleted with its name, so memory stays flat.

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ from spoor.learn.harvest_estimate import Estimate
 from spoor.runs import files, shards, snapshot
 from spoor.runs.assemble import topic_for_policy, topic_of_settings
 from spoor.runs.database import noted, reading
-from spoor.runs.documents import RunDocument, signature
+from spoor.runs.documents import RunDocument, signatures
 from spoor.runs.export import export_run
 from spoor.runs.journal import Event, events_of, label_event, packed
 from spoor.runs.labels import Label, read_labels, write_label
@@ -126,7 +127,7 @@ class Run:
         asked for: memory stays flat.
 
         `min_score`: in [0, 1]. `since`: Unix seconds. `copies=False`: without near-copies, for
-        which the one fetched first stands; that reads every document twice.
+        which one stands (see `Selection`); that reads every document twice.
         """
         for document, _ in self.select(Selection(everything, min_score, since, copies)):
             yield document
@@ -137,7 +138,8 @@ class Run:
         if selection.copies:
             yield from ((document, ()) for document in self._selected(selection))
             return
-        with near_copies(map(signature, self._selected(selection))) as known:
+        documents = partial(self._selected, selection)
+        with near_copies(signatures(documents, self.settings.seeds)) as known:
             for document in self._selected(selection):
                 if not known.is_copy(document.row.number):
                     yield document, known.of(document.row.number)

@@ -20,7 +20,8 @@ class Selection:
     since: float | None = None
     """Fetched at this moment or later, Unix seconds."""
     copies: bool = True
-    """False: without near-copies, of which the one fetched first stands for the others."""
+    """False: without near-copies, of which one of a seed's domain, or else the one fetched first,
+    stands for the others."""
 
     def __post_init__(self) -> None:
         score = self.min_score
