@@ -433,7 +433,7 @@ class HttpDriver:
         return exchange, reply
 
     async def _look_up(self, fetch: Fetch) -> None:
-        """Look up the host's address; the request holds no slot meanwhile, as that may take long."""
+        """Look up the host's address; as that may take long, the request holds no slot then."""
         if not self._address_guard.knows(fetch.host):
             async with self._queues.look_up(fetch.ticket, self.settings.connect_timeout):
                 await self._address_guard.look_up(fetch.host)

@@ -8,10 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from typing import Any
 
+from spoor.runs.database import BROKE_OFF
 from spoor.runs.recovery import Ends, forgotten
 from spoor.runs.renders import RenderRow
 from spoor.runs.rows import PageRow
 from spoor.types import Revision
+from spoor.web.exchange import Exchange
+from spoor.web.freshness import fresh_for
+from spoor.web.validators import Validators
 
 
 @dataclass(slots=True)
@@ -22,20 +26,20 @@ class PendingRows:
     failures: list[tuple[Any, ...]] = field(default_factory=list)
     results: list[str] = field(default_factory=list)
     revisions: dict[int, tuple[float, int, str]] = field(default_factory=dict)
-    """Ticket of a page → (score, relevant, why), as its judge judged it anew."""
+    """Ticket of a page → (score, relevant, why) by its judge's revision."""
     turned: set[int] = field(default_factory=set)
-    """Tickets of pages that are relevant by a newer verdict and were not before, or the reverse."""
+    """Tickets of pages whose relevance a revision changed."""
     labels: dict[int, tuple[float, int, str]] = field(default_factory=dict)
     """seq of a page that a person judged → (score, relevant, why)."""
     notes: dict[str, str] = field(default_factory=dict)
     validators: dict[str, tuple[str, str]] = field(default_factory=dict)
     """URL → (ETag, Last-Modified) of its newest document."""
     freshness: dict[str, float] = field(default_factory=dict)
-    """URL → until when its newest document needs no new visit, by its own word."""
+    """URL → Unix seconds until which its newest document is fresh, by its headers."""
     forgotten: list[str] = field(default_factory=list)
-    """URLs of which nothing is kept any more."""
+    """URLs whose validators, freshness and renders are deleted."""
     superseded: set[int] = field(default_factory=set)
-    """seq of rows of an earlier run whose pages are others now, or gone."""
+    """seq of rows of an earlier run whose pages were replaced, or are gone."""
     renders: list[RenderRow] = field(default_factory=list)
     rendered: list[str] = field(default_factory=list)
     """URLs that a watch has rendered."""
@@ -43,7 +47,7 @@ class PendingRows:
     """(URL, media type, body) of documents that are saved as files."""
 
     def forget(self, urls: Iterable[str]) -> None:
-        """Keep nothing of these URLs, which a watch visits no more."""
+        """Delete what is kept of these URLs, which a watch no longer visits."""
         self.forgotten += urls
         for url in self.forgotten:
             self.validators.pop(url, None)
@@ -51,13 +55,28 @@ class PendingRows:
         left = set(self.forgotten)
         self.rendered = [url for url in self.rendered if url not in left]
 
+    def keep_validators(self, exchange: Exchange) -> None:
+        """Keep how to request a document conditionally later, and until when it is fresh. One whose
+        body broke off is requested whole the next time (RFC 9111, section 3.3)."""
+        # They say nothing of a rendered document: what its scripts fetch may be new.
+        if exchange.status != 200 or exchange.document is not exchange.body:
+            return
+        url, headers = exchange.url, exchange.headers
+        if exchange.truncated not in ("", "length"):
+            self.validators[url], self.freshness[url] = BROKE_OFF, 0.0
+            return
+        if (found := Validators.of(headers)) is not None:
+            self.validators[url] = found.etag, found.last_modified
+        if "Cache-Control" in headers or "Expires" in headers:
+            self.freshness[url] = exchange.began + fresh_for(headers)
+
     @property
     def changes_results(self) -> bool:
-        """Whether results that were written may be wrong now."""
+        """Whether lines of the results file may be wrong now."""
         return bool(self.labels or self.revisions or self.superseded)
 
     def revise(self, revisions: Sequence[Revision], pages: int) -> None:
-        """Newer verdicts of the judge, after so many pages."""
+        """Take the judge's revisions after so many pages."""
         for one in revisions:
             head = f"judged anew after {pages} pages, was {one.before.score:.3f}"
             why = [[head, 0.0], *([reason, round(share, 4)] for reason, share in one.after.why)]
@@ -68,7 +87,7 @@ class PendingRows:
         self.notes["revised"] = str(revisions[-1].number)
 
     def write(self, db: sqlite3.Connection, ends: Ends) -> None:
-        """Into the database, within the transaction of a commit, whose `ends` move on."""
+        """Write the rows within the transaction of a commit, and advance its `ends`."""
         for table, columns, new in (("pages", 19, self.pages), ("failures", 8, self.failures)):
             if not new:
                 continue
@@ -112,7 +131,7 @@ class PendingRows:
             db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", self.notes.items())
 
     def turned_pages(self, db: sqlite3.Connection) -> Iterator[PageRow]:
-        """The pages that newer verdicts made relevant or not, and those that a person judged."""
+        """The pages whose relevance a revision changed, and those that a person judged."""
         keys = [("ticket", ticket) for ticket in sorted(self.turned)]
         keys += [("seq", seq) for seq in self.labels]
         for column, key in keys:

@@ -1,10 +1,10 @@
 """Writes a live run: settings, state, pages, results.
 
-The database is the truth: what was fetched, the journal of all that went into the crawl, two
-generations of its state, and how far the WARC files reach. A commit brings the WARC records onto
-the disk first, then everything else in one transaction. The files of settings and results are for
-the reader; opening the folder cuts the WARC files back to the last commit (records that are whole
-are kept aside) and mends the rest, so that all agree whenever the process died.
+The database decides: it holds what was fetched, the journal of all that went into the crawl, two
+generations of the crawl's state, and how far the WARC files reach. A commit writes the WARC records
+to the disk first, then everything else in one transaction. The files of settings and results are
+for people. Opening the folder (`spoor.runs.opening`) makes all of them agree again, whenever the
+process died.
 """
 
 from __future__ import annotations
@@ -13,58 +13,40 @@ import errno
 import json
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spoor.distribution import VERSION
-from spoor.errors import TOO_MANY_FILES, InputError, PausedError, SpoorError
+from spoor.errors import TOO_MANY_FILES, InputError, PausedError
 from spoor.formats.warc_records import DamagedError
 from spoor.formats.warc_writer import ROTATE_AT, Place, WarcWriter
 from spoor.runs import files
-from spoor.runs.database import BROKE_OFF, broke_off, noted, validators_of
+from spoor.runs.database import broke_off, noted, validators_of
 from spoor.runs.exchanges import captured, read_body
 from spoor.runs.labels import read_labels
 from spoor.runs.lock import Lock
+from spoor.runs.opening import empty_log, open_folder, paused, unwritable
 from spoor.runs.pending_rows import PendingRows
 from spoor.runs.recovery import (
-    check_database,
-    committed,
-    cut_archives,
     damaged,
     journal_after,
     mend_results,
-    open_mark,
-    refuse_leftovers,
     result_line,
-    swapped_archives,
     telling,
     write_mark,
 )
 from spoor.runs.renders import RenderRow, forget_renders
 from spoor.runs.rows import FIRST_TICKET
 from spoor.runs.saved_files import follow_verdicts, save
-from spoor.runs.schema import (
-    ADDED,
-    FORMAT,
-    TABLES,
-    as_kept,
-    from_tables,
-    read_settings,
-    to_tables,
-    write_settings,
-)
 from spoor.settings import Settings, user_agent
 from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, Revision, State
-from spoor.web.freshness import fresh_for
-from spoor.web.validators import Validators
 
 if TYPE_CHECKING:
     from spoor.runs.originals import Originals
     from spoor.web.exchange import Exchange
     from spoor.web.revisits import Revisits
+    from spoor.web.validators import Validators
 
 POINTS = (
     "opened",
@@ -88,16 +70,15 @@ POINTS = (
     "state committed",
     "log emptied",
 )
-"""Steps of opening, of a commit and of a checkpoint, passed to the writer's `at` when they are
-reached: where a test may end the process."""
+"""Steps of opening, of a commit and of a checkpoint; `failpoint` is called with each when it is
+reached, and a test may end the process there."""
 
 
 class RunWriter:
     """Opens a run's folder, new or old. Only one process may hold it.
 
-    Raises InputError where it cannot be written, is held by another process (BusyError), belongs to
-    another version, was begun with other settings, or is damaged; PausedError where later the disk
-    is full.
+    Raises InputError if it cannot be written, is held by another process (BusyError), is of another
+    version, was begun with other settings, or is damaged; PausedError if the disk is full later.
     """
 
     def __init__(
@@ -111,14 +92,11 @@ class RunWriter:
         self.path = path
         self.settings = settings
         self.failpoint = failpoint
-        try:
-            self._lock = Lock(path)
-        except OSError as error:
-            raise self._unwritable(error.strerror) from error
         with ExitStack() as undo:
-            undo.callback(self._lock.close)
             try:
-                self._open(undo)
+                self._lock = Lock(path)
+                undo.callback(self._lock.close)
+                opened = open_folder(path, settings, self._lock, failpoint, undo)
                 self._results = (path / files.RELEVANT).open("a", encoding="utf-8")
                 undo.callback(self._results.close)
                 self.failpoint("results mended")
@@ -128,123 +106,40 @@ class RunWriter:
                     else None
                 )
             except OSError as error:
-                raise self._unwritable(error.strerror) from error
+                raise unwritable(path, error.strerror) from error
             undo.pop_all()
+        self._db, self._ends, self._mark = opened.db, opened.ends, opened.mark
+        self._labels_read = opened.labels_read
+        self.resumed = opened.resumed
+        """Whether the run was begun before."""
+        self.added_seeds = opened.added_seeds
+        """Seeds that the run was not begun with."""
+        self.recovered = opened.recovered
+        """Files into which archived records were moved that the last commit does not know."""
         self._rows = PendingRows()
         self._place: Place | None = None
         self._body = b""
-        """Of the exchange recorded last, where documents are saved."""
+        """Body of the exchange recorded last, if documents are saved."""
         self._after = 0
         self.on_damage: Callable[[str], None] = lambda line: None
-        """Called with a line about a document that its archive has damaged."""
+        """Called with a line about a document that is damaged in the archive."""
         self.closing: list[Callable[[], None]] = []
-        """What else is closed with it."""
+        """Called when the writer is closed."""
         self.checkpoint_settings = self.settings
         self.revisits: Revisits | None = None
         self.originals: Originals | None = None
-        """The pages of an earlier run, where they are visited again."""
+        """Records of an earlier run, if its pages are visited again."""
         self.unchanged = False
-        """Whether the exchange recorded last brought a page of it as it was."""
+        """Whether the exchange recorded last brought a page of the earlier run unchanged."""
 
-    # -- opening
-
-    def _open(self, undo: ExitStack) -> None:
-        """The database, and everything else as it was at the last commit."""
-        path = self.path
-        if files.shards(path):
-            raise InputError(f"{path} is a run in shards; go on with --shards")
-        self._lock.hold()
-        files.refuse_links(path)
-        in_file = read_settings(path) if files.is_run(path) else None
-        if in_file is not None:
-            self.settings.refuse_change(in_file, path / files.SETTINGS)
-        self.failpoint("opened")
-        self._lock.hold_database()
-        try:
-            self._db = sqlite3.connect(path / files.DATABASE, check_same_thread=False)
-            undo.callback(self._db.close)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=FULL")
-            # The log is emptied with each checkpoint of ours and never half-way: what is in the
-            # database itself then belongs together even where the log is lost.
-            self._db.execute("PRAGMA wal_autocheckpoint=0")
-            self.resumed = check_database(path, self._db)
-            if self.resumed:
-                self.failpoint("checked")
-            else:
-                self._create()
-            self._db.executescript(ADDED)
-            begun = noted(self._db, "settings")
-            if begun is None:
-                raise damaged(path, "it holds no settings")
-            known = from_tables(path, json.loads(begun))
-            self.settings.refuse_change(known, path / files.SETTINGS)
-            self.added_seeds = [url for url in self.settings.seeds if url not in known.seeds]
-            """Those that the run was not begun with."""
-            self._ends = committed(path, self._db)
-        except sqlite3.OperationalError as error:  # read-only, full
-            raise self._unwritable(str(error)) from error
-        except (
-            *(sqlite3.Error, ValueError, TypeError),
-            *(LookupError, AttributeError, RecursionError),
-        ) as error:
-            raise damaged(path, str(error)) from error
-        if in_file != known:
-            write_settings(path, known)
-        self.recovered = cut_archives(path, self._ends.warc, swapped_archives(self._db))
-        """Files into which records were put that the last commit knows nothing of."""
-        self.failpoint("warc cut")
-        with telling(path):
-            mend_results(path, self._db)
-            self._labels_read = int(noted(self._db, "labels") or 0)
-            """Bytes of the labels that were taken in."""
-        self._mark = open_mark(path)
-        undo.callback(os.close, self._mark)
-
-    def _create(self) -> None:
-        refresh = self.settings.refresh
-        if refresh:
-            from spoor.runs import earlier  # which reads whole states
-
-            if earlier.left_over(self.path, Path(refresh)):
-                earlier.remove_left_over(self.path)
-        refuse_leftovers(self.path)
-        begun = json.dumps(to_tables(as_kept(self.path, self.settings)))
-        self._db.executescript(f"BEGIN; {TABLES} PRAGMA user_version={FORMAT};")
-        if refresh:
-            for statement in ADDED.split(";"):
-                self._db.execute(statement)
-            warc = earlier.copy_into(self.path, self._db, self.settings, time.time())
-            (pages,) = self._db.execute("SELECT count(*) FROM pages").fetchone()
-            self._db.execute("UPDATE ends SET pages = ?, warc = ?", (pages, json.dumps(warc)))
-        self._db.execute("INSERT INTO meta VALUES ('settings', ?)", (begun,))
-        self._db.execute("INSERT INTO meta VALUES ('version', ?)", (VERSION,))
-        if self.settings.shards and self.path in files.shards(self.path.parent):
-            number = str(files.shard_number(self.path))
-            self._db.execute("INSERT INTO meta VALUES ('shard', ?)", (number,))
-        self._db.commit()
-        self._empty_log()
-        self.failpoint("created")
-
-    def _unwritable(self, reason: str | None) -> SpoorError:
-        """A run that was begun pauses; where none was, the folder is what is wrong. A database that
-        is locked though the run is ours lies where no locks are kept, or is open elsewhere."""
-        if reason == "database is locked":
-            return InputError(
-                f"cannot lock {self.path / files.DATABASE}: choose an --out on a local disk, or "
-                "end the other program that has it open"
-            )
-        with suppress(OSError):
-            if (self.path / files.DATABASE).exists():
-                return PausedError(_paused(self.path, reason))
-        return InputError(f"cannot write the run folder {self.path}: {reason}")
+    # -- the last checkpoint
 
     def state(self, usable: Callable[[State], bool] = lambda state: True) -> dict[str, Any] | None:
-        """The crawl's state at the last checkpoint, None before the first.
-        `checkpoint_settings` then holds the settings of that time, and `tail` gives what came
-        after it.
+        """The crawl's state at the last checkpoint, None before the first. After the call
+        `checkpoint_settings` holds the settings of that checkpoint, and `tail` gives the journal
+        since then.
 
-        A generation that is damaged, or not `usable`, gives way to the one before it.
+        If the newest checkpoint is damaged, or not `usable`, the one before it is taken.
         """
         with telling(self.path):
             return self._state(usable)
@@ -279,7 +174,7 @@ class RunWriter:
         with telling(self.path):
             yield from journal_after(self.path, self._db, self._after, self._ends.seq)
 
-    # -- labels of people
+    # -- notes, rows and labels
 
     def note(self, name: str, value: str) -> None:
         """Note something for readers of the run; durable with the next commit."""
@@ -298,13 +193,13 @@ class RunWriter:
         return [str(url) for (url,) in self._db.execute("SELECT url FROM rendered")]
 
     def verdicts(self) -> list[bool]:
-        """Whether each page committed so far was judged relevant, in order; those that stand there
-        from an earlier run left out, as in `used`."""
+        """Whether each page committed so far was judged relevant, in order; without the pages of an
+        earlier run, as in `used`."""
         query = "SELECT relevant FROM pages WHERE ticket < ? ORDER BY seq"
         return [bool(row[0]) for row in self._db.execute(query, (FIRST_TICKET,))]
 
     def used(self) -> tuple[float, int]:
-        """Seconds that the run went on, and bytes of its documents, as committed so far."""
+        """Seconds that the run has taken, and bytes of its documents, as committed so far."""
         with telling(self.path):  # a sum may overflow
             query = "SELECT coalesce(sum(size), 0) FROM pages WHERE ticket < ?"
             (size,) = self._db.execute(query, (FIRST_TICKET,)).fetchone()
@@ -316,15 +211,15 @@ class RunWriter:
         return [(url, title, score, bool(relevant)) for url, title, score, relevant in rows]
 
     def has_labels(self) -> bool:
-        """Whether there are labels that were not taken in; costs one look at a file's size."""
+        """Whether there are labels that were not read; costs one look at a file's size."""
         try:
             return files.labels(self.path).stat().st_size > self._labels_read
         except OSError:
             return False
 
     def labels(self) -> list[tuple[str, bool]]:
-        """(URL, relevant) of the labels since the last call; a line that is not complete is left
-        for the next. That they were taken in is durable with the next commit."""
+        """(URL, relevant) of the labels since the last call; an incomplete line is left for the
+        next. That they were read is durable with the next commit."""
         labels, end = read_labels(self.path, self._labels_read)
         if end != self._labels_read:
             self._labels_read = end
@@ -332,8 +227,8 @@ class RunWriter:
         return labels
 
     def relabel(self, url: str, relevant: bool) -> tuple[Judgement, Judgement] | None:
-        """A person's verdict on a page that was committed: (before, after); None where there is
-        none, or where a person has said the same. Durable with the next commit."""
+        """Take a person's verdict on a committed page; returns (before, after), or None if there
+        is no such page or a person has said the same before. Durable with the next commit."""
         with telling(self.path):
             return self._relabel(url, relevant)
 
@@ -358,14 +253,14 @@ class RunWriter:
         return before, after
 
     def revise(self, revisions: Sequence[Revision], pages: int) -> None:
-        """Newer verdicts on pages, after so many pages. Durable with the next commit."""
+        """Take the judge's revisions after so many pages. Durable with the next commit."""
         self._rows.revise(revisions, pages)
 
     # -- writing
 
     def record(self, fetch: Fetch, exchange: Exchange) -> Place | None:
-        """Archive one exchange; where, if at all. What an earlier run holds as it is (`unchanged`)
-        becomes a revisit record, which has no place."""
+        """Archive one exchange; returns its place in the archive. None if nothing is archived, or
+        for a revisit record of a page that is `unchanged` since an earlier run."""
         revisit = None
         if self.revisits is not None:
             from spoor.runs import earlier
@@ -391,39 +286,28 @@ class RunWriter:
         return self._place
 
     def keep_validators(self, exchange: Exchange) -> None:
-        """Keep how to ask later for a document that was read, and until when it is fresh. One that
-        broke off is asked for whole the next time (RFC 9111, section 3.3)."""
-        # Of a rendered document they say nothing: what its scripts fetch may be new.
-        if exchange.status != 200 or exchange.document is not exchange.body:
-            return
-        url, headers = exchange.url, exchange.headers
-        if exchange.truncated not in ("", "length"):
-            self._rows.validators[url], self._rows.freshness[url] = BROKE_OFF, 0.0
-            return
-        if (found := Validators.of(headers)) is not None:
-            self._rows.validators[url] = found.etag, found.last_modified
-        if "Cache-Control" in headers or "Expires" in headers:
-            self._rows.freshness[url] = exchange.began + fresh_for(headers)
+        """See `PendingRows.keep_validators`; durable with the next commit."""
+        self._rows.keep_validators(exchange)
 
     def validators(self, url: str) -> Validators | None:
-        """Those of the document that a URL gave last, once that is committed; None where its
-        server gave none. 20 µs."""
+        """The validators of a URL's newest committed document; None if its server gave none.
+        20 µs."""
         return validators_of(self._db, url)
 
     def broke_off(self, url: str) -> bool:
-        """Whether the document that a URL gave last, once that is committed, was part of one."""
+        """Whether the body of a URL's newest committed document broke off."""
         return broke_off(self._db, url)
 
     def forget_urls(self, urls: Iterable[str]) -> None:
-        """Keep nothing of these URLs of a watch, from the next commit on."""
+        """Delete what a watch keeps of these URLs, with the next commit."""
         self._rows.forget(urls)
 
     def body(self, place: Place, size: int) -> bytes:
-        """The body of an exchange that was archived without a cut (`read_body`)."""
+        """The body of an exchange that was archived whole (`read_body`)."""
         return read_body(self.path, place, size)
 
     def step(self, fetch: Fetch, step: Outcome | Deferred, path: list[str], now: float) -> None:
-        """Note what came of a reply; it becomes durable with the next commit."""
+        """Note what the crawl made of a reply; durable with the next commit."""
         if isinstance(step, Deferred):
             self.describe(fetch, step)
             return
@@ -474,8 +358,8 @@ class RunWriter:
             self._rows.results.append(result_line(page.url, judgement.score, page.title, path, why))
 
     def _supersede(self, *urls: str) -> frozenset[str]:
-        """The rows of an earlier run at these URLs count no more; the flag of what replaces them,
-        where there is one."""
+        """Mark the rows of an earlier run at these URLs as replaced; returns the flags of the page
+        that replaces them."""
         if self.revisits is None:
             return frozenset()
         numbers = {number for url in urls if (number := self.revisits.numbers.get(url)) is not None}
@@ -483,8 +367,7 @@ class RunWriter:
         return frozenset({"changed"} if numbers else ())
 
     def refreshed(self, unchanged: int) -> dict[str, Any] | None:
-        """What became of the pages of an earlier run, by the rows that are committed; None where
-        there is none."""
+        """What became of the pages of an earlier run, by the committed rows; None without one."""
         if self.revisits is None:
             return None
         from spoor.runs import earlier
@@ -492,7 +375,7 @@ class RunWriter:
         return earlier.told(self._db, self.revisits, unchanged)
 
     def describe(self, fetch: Fetch, step: Outcome | Deferred) -> None:
-        """Archive what came of the exchange recorded last, where nobody judged a page."""
+        """Archive what came of the exchange recorded last, if no page was judged."""
         if self._place is None:
             self._body = b""
             return
@@ -504,7 +387,7 @@ class RunWriter:
         self._describe(json.dumps(metadata))
 
     def _describe(self, metadata: str) -> Place | None:
-        """Archive what is known of the exchange recorded last; where that stands."""
+        """Archive metadata of the exchange recorded last; returns the exchange's place."""
         place, self._place = self._place, None
         self._body = b""
         if place is not None and self._warc is not None:
@@ -512,7 +395,7 @@ class RunWriter:
         return place
 
     def commit(self, events: bytes) -> None:
-        """Make everything so far durable, with its part of the journal."""
+        """Make everything so far durable, with these events of the journal."""
         self._write(events, None)
 
     def checkpoint(self, state: State, requests: int, now: float, events: bytes = b"") -> None:
@@ -524,11 +407,11 @@ class RunWriter:
         self._write(events, (now, requests, json.dumps(self.settings.to_dict()), blob))
         self.failpoint("state committed")
         with self.pausing():
-            self._empty_log()
+            empty_log(self._db)
         self.failpoint("log emptied")
 
     def _write(self, events: bytes, checkpoint: tuple[float, int, str, bytes] | None) -> None:
-        """WARC files first, then one transaction, then the results, which are there to be read."""
+        """Write the WARC files first, then one transaction, then the file of results."""
         rows, ends, db = self._rows, self._ends, self._db
         damaged: list[str] = []
         self.failpoint("commit begun")
@@ -580,12 +463,9 @@ class RunWriter:
         db.execute("DELETE FROM journal WHERE seq <= (SELECT min(seq) FROM checkpoints)")
         self.failpoint("state written")
 
-    def _empty_log(self) -> None:
-        self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
     @contextmanager
     def pausing(self) -> Iterator[None]:
-        """What cannot be written within it pauses the run: raises PausedError."""
+        """Within it, a failure to write raises PausedError."""
         try:
             yield
         except (OSError, sqlite3.OperationalError) as error:
@@ -595,11 +475,11 @@ class RunWriter:
         if isinstance(error, OSError):
             if error.errno in (errno.EMFILE, errno.ENFILE):
                 return PausedError(TOO_MANY_FILES)
-            return PausedError(_paused(self.path, error.strerror))
-        return PausedError(_paused(self.path, str(error)))
+            return PausedError(paused(self.path, error.strerror))
+        return PausedError(paused(self.path, str(error)))
 
     def close(self) -> None:
-        """Close the files; what came after the last commit is dropped at the next opening."""
+        """Close the files; the next opening drops what came after the last commit."""
         for close in self.closing:
             with suppress(OSError):  # what it still holds cannot be written, as was said before
                 close()
@@ -614,13 +494,6 @@ class RunWriter:
             os.close(self._mark)
             self._mark = -1  # its number may be another file's by now
         self._lock.close()
-
-
-def _paused(path: Path, what: str | None) -> str:
-    return (
-        f"paused: cannot write {path} ({what}); make room, or make it writable, and give the same "
-        "command to go on"
-    )
 
 
 _PERSON = "a person said so"
