@@ -1,9 +1,9 @@
-"""What people say of the pages of a run, while it runs or after.
+"""The file of labels: what people say of the pages of a run.
 
-Whoever labels a page appends a line to the labels in the run's folder. The process that holds the
-folder takes it in: a running crawl within a second, and where none runs, whoever labelled. How far
-it read that file, the page's new judgement and the journal's entry become durable in one
-transaction, so that each line is taken in exactly once, whenever a process dies.
+A label is a line that is appended to the file. The process that holds the folder reads it: a
+running crawl within a second; if none is running, the process that labels. How far the file was
+read, the page's new judgement and the journal's entry become durable in one transaction, so that
+each line is read exactly once, whenever a process dies.
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ class Label:
     """Canonical."""
     relevant: bool
     was: bool
-    """As it was judged until then."""
+    """Whether the page was relevant before."""
     running: bool
-    """A crawl is running, and takes it in within a second; if not, the page is judged anew at once
-    and the policy learns it when the crawl goes on."""
+    """Whether a crawl is running, which reads the label within a second. If not, the page's
+    judgement changes at once, and the policy learns from it when the crawl goes on."""
     learned: bool
-    """Whether the policy is one that learns from it."""
+    """Whether the policy learns from labels."""
     recovered: tuple[str, ...] = ()
-    """Files into which whole records of the archive were put that came after the last commit."""
+    """Files into which archived records were moved that the last commit does not know."""
     damaged: tuple[str, ...] = ()
-    """What is damaged in the archive, so that a saved file could not follow, each in one line."""
+    """A line about each document that is damaged in the archive and could not be saved as a file."""
 
 
 def write_label(path: Path, url: str, relevant: bool, now: float) -> None:

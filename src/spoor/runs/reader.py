@@ -1,18 +1,17 @@
-"""Reads a run: its settings, pages, journal and last checkpoint, while it goes on or after."""
+"""Reads a run: its settings, pages, journal and last checkpoint, while its crawl goes on or
+after."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from spoor import registry
 from spoor.crawl import Crawl
 from spoor.distribution import import_extra
 from spoor.errors import InputError
@@ -24,9 +23,10 @@ from spoor.runs.assemble import topic_for_policy, topic_of_settings
 from spoor.runs.database import noted, reading
 from spoor.runs.documents import RunDocument, signatures
 from spoor.runs.export import export_run
-from spoor.runs.journal import Event, events_of, label_event, packed
-from spoor.runs.labels import Label, read_labels, write_label
-from spoor.runs.lock import BusyError, is_running
+from spoor.runs.journal import Event, events_of
+from spoor.runs.labelling import label_page
+from spoor.runs.labels import Label, read_labels
+from spoor.runs.lock import is_running
 from spoor.runs.near_copies import near_copies
 from spoor.runs.passages import PassageScores
 from spoor.runs.recovery import damaged, telling
@@ -35,7 +35,6 @@ from spoor.runs.schema import read_settings
 from spoor.runs.search import Found, search
 from spoor.runs.selection import Selection
 from spoor.runs.snapshot import AHEAD, NEXT, NextLink, OpenLink, Snapshot, parts
-from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Topic
 from spoor.web.urls import canonical, host, shard_of
@@ -44,21 +43,22 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 CHUNK = 1_000
-"""Rows that are read at once: a crawl that goes on waits for no reader longer than that."""
+"""Rows that are read at once; a crawl that is running waits for a reader no longer than that
+takes."""
 
 
 class Run:
-    """A run in its folder; one in shards reads as one.
+    """A run in its folder. A run in shards reads like any other.
 
-    Each call reads what is there at that moment; those within `at_once` read the same. Only
-    `label`, `export` and, for its index, `search` write. Raises InputError, at once or later, where
-    there is no run, where it is of another format, or where it cannot be read.
+    Each call reads what is there at that moment; calls within `at_once` read the same. Only
+    `label`, `export` and, for its index, `search` write. Raises InputError, at once or later, if
+    there is no run, if it is of another format, or if it cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.settings = read_settings(path)
-        """As the run was begun with."""
+        """The settings that the run was begun with."""
         self._db: sqlite3.Connection | None = None
 
     @property
@@ -72,12 +72,12 @@ class Run:
         return is_running(self.path)
 
     def topic(self) -> Topic | None:
-        """The topic in words, where it has one. Raises InputError where its file is gone."""
+        """The topic in words, if it has one. Raises InputError if its file is gone."""
         source = topic_of_settings(snapshot.settings_of(self.path))
         return None if source is None else source.topic
 
     def wish(self) -> str:
-        """What its crawl looks for, in plain words; empty where that is no wish, or not known."""
+        """What its crawl looks for, in plain words; empty if it has no wish, or none is known."""
         with suppress(InputError):
             source = topic_of_settings(snapshot.settings_of(self.path))
             if source is not None and source.wish is not None:
@@ -92,7 +92,7 @@ class Run:
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Within it the database is opened once; for a run in shards that costs O(pages)."""
+        """Within it, the database is opened once; for a run in shards that costs O(pages)."""
         with self._read() as self._db:
             try:
                 yield
@@ -110,8 +110,8 @@ class Run:
     # -- rows
 
     def pages(self, *, relevant: bool = False, after: int = 0) -> Iterator[PageRow]:
-        """Pages in the order of fetching, from the one after number `after` on, a few at a time;
-        only the `relevant` ones where asked. What is fetched meanwhile is left out."""
+        """The pages after number `after`, in the order of fetching, read a few at a time; only
+        the relevant ones if `relevant`. Pages that are fetched meanwhile are left out."""
         where = " AND relevant" if relevant else ""
         return map(PageRow.of, self._rows("pages", after, where=where))
 
@@ -198,12 +198,12 @@ class Run:
         return frame
 
     def failures(self, after: int = 0) -> Iterator[FailureRow]:
-        """Requests that brought no page, from the one after number `after` on."""
+        """Requests that brought no page, after number `after`."""
         return map(FailureRow.of, self._rows("failures", after))
 
     def outcomes(self, after: int = 0) -> Iterator[sqlite3.Row]:
         """(seq, number, url, host, score, relevant, seconds, flags) of the pages after number
-        `after`: at a small part of the cost of `pages`."""
+        `after`, at a small part of the cost of `pages`."""
         columns = f"seq, {self._number} AS number, url, host, score, relevant, seconds, flags"
         return self._rows("pages", after, columns)
 
@@ -230,17 +230,17 @@ class Run:
         return [bool(row["relevant"]) for row in self._rows("pages", columns="seq, relevant")]
 
     def page(self, url: str) -> PageRow | None:
-        """The page of a canonical URL; None where it was not fetched. Of a run in shards only the
+        """The page of a canonical URL; None if it was not fetched. Of a run in shards only the
         shard that has it is read, and its `seq` counts the pages of that shard."""
         row = self._find("pages", url)
         return None if row is None else PageRow.of(row)
 
     def begins_page(self, file: str, offset: int) -> bool:
-        """Whether the response of a page stands at an offset of a file of the archive. O(pages)."""
+        """Whether the record of a page begins at an offset of a file of the archive. O(pages)."""
         return bool(self._pages("warc_file = ? AND warc_offset = ?", file, offset))
 
     def failure(self, url: str) -> FailureRow | None:
-        """What failed at a canonical URL; None where nothing did. Read as `page` is."""
+        """The failure of a canonical URL; None if there was none. Read as `page` is."""
         row = self._find("failures", url)
         return None if row is None else FailureRow.of(row)
 
@@ -251,7 +251,7 @@ class Run:
             with self._read() as db:
                 row = db.execute(query, (url,)).fetchone()
             return None if row is None else dict(row)
-        # The shard that owns its host first: others may have fetched it while the run had another
+        # The owner of its host first. Another shard may have fetched it while the run had another
         # number of shards.
         owner = files.shard(self.path, shard_of(host(url), max(1, self.settings.shards)))
         begun = 0
@@ -266,7 +266,7 @@ class Run:
         return None
 
     def numbered(self, numbers: Sequence[int]) -> list[PageRow]:
-        """Pages by their `number`, in this order; those that are not there are left out."""
+        """Pages by their `number`, in this order; missing ones are left out."""
         marks = ", ".join("?" * len(numbers))
         rows = {row.number: row for row in self._pages(f"{self._number} IN ({marks})", *numbers)}
         return [rows[number] for number in numbers if number in rows]
@@ -280,7 +280,7 @@ class Run:
         return self._pages("relevant ORDER BY score DESC, seq LIMIT ?", count)
 
     def failure_reasons(self, most: int) -> list[tuple[str, int]]:
-        """Why requests brought no page, and how many each, the commonest first."""
+        """(reason, number of requests that brought no page for it), the commonest first."""
         query = (
             "SELECT coalesce(nullif(reason, ''), kind) AS why, count(*) FROM failures "
             "GROUP BY why ORDER BY 2 DESC, why LIMIT ?"
@@ -289,7 +289,7 @@ class Run:
             return [(why, count) for why, count in db.execute(query, (most,))]
 
     def text(self, page: PageRow) -> str:
-        """What is visible of a page, out of the archive; empty where it was not archived."""
+        """The visible text of a page, from the archive; empty if it was not archived."""
         place = page.place
         archived = None if place is None else read_page(self.path / place[0], *place[1:], page.url)
         return "" if archived is None else archived.text
@@ -311,7 +311,7 @@ class Run:
         where: str = "",
         values: Sequence[float] = (),
     ) -> Iterator[sqlite3.Row]:
-        """Rows in their order, those that are there now."""
+        """The present rows of a table, in their order."""
         with self._read() as db:
             last = db.execute(f"SELECT coalesce(max(seq), 0) FROM {table}").fetchone()[0]
         range_ = f"seq > ? AND seq <= ?{where} ORDER BY seq LIMIT {CHUNK}"
@@ -323,7 +323,7 @@ class Run:
     ) -> Iterator[sqlite3.Row]:
         with ExitStack() as own:
             db = self._db
-            if db is None and self.in_shards:  # merged for us alone: no crawl waits for it
+            if db is None and self.in_shards:  # a merged copy, which no crawl waits for
                 db = own.enter_context(reading(self.path))
             while after < last:
                 with reading(self.path) if db is None else nullcontext(db) as opened:
@@ -331,7 +331,7 @@ class Run:
                 if not rows:
                     return
                 for row in rows:
-                    if row["seq"] <= after:  # a tree that leads round in a ring
+                    if row["seq"] <= after:  # a damaged tree of rows that leads in a circle
                         raise damaged(self.path, "its rows are in no order")
                     after = row["seq"]
                     yield row
@@ -339,12 +339,12 @@ class Run:
     # -- what the run notes beside its rows
 
     def noted(self, name: str) -> str:
-        """A note of the writer, as `stopped`; empty where there is none."""
+        """A note of the writer, such as `stopped`; empty if there is none."""
         with self._read() as db:
             return noted(db, name) or ""
 
     def latest_settings(self) -> Settings:
-        """The settings that it goes on with: those of the last checkpoint, if any."""
+        """The settings that it would go on with: those of the last checkpoint, if any."""
         query = "SELECT settings FROM checkpoints ORDER BY generation DESC LIMIT 1"
         with self._read() as db:
             row = db.execute(query).fetchone()
@@ -353,16 +353,16 @@ class Run:
             return Settings.from_dict(json.loads(row["settings"])).with_fixed_of(self.settings)
 
     def budget(self) -> int:
-        """Pages that it may fetch, by the settings that it goes on with."""
+        """Pages that it may fetch, by its latest settings."""
         return self.latest_settings().pages or self.settings.pages or 0
 
     def shard_status(self) -> Mapping[str, Any] | None:
-        """The state of its shards as the coordinator wrote it last; None without shards."""
+        """The state of its shards that the coordinator wrote last; None without shards."""
         return shards.read_status(self.path)
 
     def revision(self) -> tuple[int, int, int, int]:
-        """Four numbers, of which one grows with the state of shards, with each checkpoint, with
-        newer verdicts of the judge, and with labels that are taken in."""
+        """Four numbers. The first grows with the state of shards, the second with each checkpoint,
+        the third with the judge's revisions, the fourth with the labels that the crawl reads."""
         status = int((self.shard_status() or {"at": 0})["at"])
         with self._read() as db:
             newest = db.execute("SELECT coalesce(sum(generation), 0) FROM checkpoints").fetchone()
@@ -370,14 +370,14 @@ class Run:
         return status, int(newest[0]), revised, self._labels_end()
 
     def labels(self) -> dict[str, bool]:
-        """URL → relevant, as people labelled pages; those that were taken in."""
+        """URL → relevant, by the labels of people that the crawl has read."""
         return dict(read_labels(self.path, end=self._labels_end())[0])
 
     def _labels_end(self) -> int:
         if not self.in_shards:
             with telling(self.path):
                 return int(self.noted("labels") or 0)
-        file = files.labels(self.path)  # each takes in by itself what is its own
+        file = files.labels(self.path)  # each shard reads its own labels
         return file.stat().st_size if file.exists() else 0
 
     def journal(self) -> Iterator[Event]:
@@ -392,40 +392,41 @@ class Run:
     # -- the last checkpoint
 
     def snapshot(self, links: int = NEXT, *, crawl: Crawl | None = None) -> Snapshot | None:
-        """What the last checkpoint says, with so many next links; None before the first. Costs
-        what opening the run costs. `crawl` is one of its settings to load the state into."""
+        """The last checkpoint, with `links` next links; None before the first. It costs as much as
+        opening the run. `crawl`: a crawl of the run's settings, into which the state is loaded."""
         return snapshot.snapshot(self.path, crawl=crawl, links=links)
 
     def frontier(self, top: int = NEXT) -> Sequence[NextLink]:
-        """The open links that the policy would take first, with its reasons, at the last
-        checkpoint, without those that were fetched since."""
+        """The open links that the policy would choose first at the last checkpoint, with its
+        reasons, without those that were fetched since."""
         known = self.snapshot(AHEAD * top)
         return () if known is None else self.still_open(known, top).next
 
     def still_open(self, known: Snapshot, top: int = NEXT) -> Snapshot:
-        """A snapshot whose next links, at most `top`, leave out those that were asked for since."""
-        # In shards, rows of before and after their checkpoints are mixed.
+        """The snapshot with at most `top` next links, without those that were requested since."""
+        # In shards, rows from before and after the checkpoints are mixed.
         pages, failed = (0, 0) if self.in_shards else (known.pages, known.failed)
         done = {row["url"] for row in self._rows("pages", pages, "seq, url")}
         done.update(row["url"] for row in self._rows("failures", failed, "seq, url"))
         return replace(known, next=[link for link in known.next if link.url not in done][:top])
 
     def learned(self) -> Mapping[str, Why]:
-        """Group → the features that its policy learned with their weights, most telling first."""
+        """Group → the features that its policy learned and their weights, the most important
+        first."""
         known = self.snapshot(0)
         return {} if known is None else known.learned
 
     def open_link(self, url: str) -> OpenLink | None:
-        """An open link by its canonical URL; None where it is not one."""
+        """The open link of a canonical URL; None if there is none."""
         return snapshot.open_link(self.path, url)
 
     def open_urls(self) -> frozenset[str] | None:
-        """All open links; None before the first checkpoint, and while they lie on the disk of a
-        crawl that goes on."""
+        """All open links; None before the first checkpoint, and while a crawl that is running has
+        them on disk."""
         return snapshot.open_urls(self.path)
 
     def estimates(self) -> Estimate | None:
-        """What is left of the crawl, with intervals; None where nothing can be said."""
+        """An estimate of what is left to find, with intervals; None if too little is known."""
         known = self.snapshot(0)
         return None if known is None else known.estimate(self.verdicts())
 
@@ -447,7 +448,7 @@ class Run:
     ) -> int:
         """Write the relevant documents, or `everything`, to a file or folder; returns how many.
 
-        `kind`: one of `spoor.formats.export.FORMS`; None: as the name says. `text`: with the main
+        `kind`: one of `spoor.formats.export.FORMS`; None: by the file's name. `text`: with the main
         text; `columns` and `fields`: more columns (`spoor.runs.export.export_run`). `index`: of
         bulk lines. `min_score`, `since`, `copies`: see `documents`. Raises InputError where it
         cannot be written, or is the run's own.
@@ -463,18 +464,17 @@ class Run:
         ).pages
 
     def named(self, url: str) -> str:
-        """The canonical spelling of a URL that a person gives; with its fragment where that is a
-        page of the run (`#/guide`). Raises ValueError for one that cannot be fetched."""
+        """The canonical form of a URL that a person gives; with its fragment if that names a page
+        of the run (`#/guide`). Raises ValueError for a URL that cannot be fetched."""
         route = canonical(url, routes=True)
         return route if "#" in route and self._find("pages", route) else canonical(url)
 
     def label(self, url: str, relevant: bool) -> Label:
-        """Judge a page otherwise: its crawl learns it.
+        """Say whether a page is relevant; its crawl learns from that.
 
-        Raises InputError where the run is no crawl, where it has no such page, or where it cannot
-        be written.
+        Raises InputError if the run is no crawl, has no such page, or cannot be written.
         """
-        settings = snapshot.settings_of(self.path)
+        policy = snapshot.settings_of(self.path).policy
         try:
             url = self.named(url)
         except ValueError as error:
@@ -484,47 +484,8 @@ class Run:
             raise InputError(
                 f"{self.path} has no page {url}; its pages are those that were fetched"
             )
-        path = files.shard(self.path, row["shard"]) if self.in_shards else self.path
-        write_label(path, url, relevant, time.time())
-        damaged: list[str] = []
-        recovered = _taken_in(path, damaged.append)
-        running = recovered is None
-        if path != self.path and not running:
+        folder = files.shard(self.path, row["shard"]) if self.in_shards else self.path
+        label = label_page(folder, url, relevant, was=bool(row["relevant"]), policy=policy)
+        if folder != self.path and not label.running:
             shards.write_results(self.path)
-        learns = policy_learns(settings.policy)
-        return Label(
-            *(url, relevant, bool(row["relevant"])),
-            running=running,
-            learned=learns,
-            recovered=tuple(map(str, recovered or ())),
-            damaged=tuple(damaged),
-        )
-
-
-def policy_learns(policy: str) -> bool:
-    """Whether a policy takes changed judgements in; one that is not installed here may."""
-    try:
-        return hasattr(registry.find("policies", policy), "relearn")
-    except InputError:
-        return True
-
-
-def _taken_in(path: Path, on_damage: Callable[[str], None]) -> list[Path] | None:
-    """Take in the labels since the crawl ended, as a journal that it goes through when it goes on;
-    None where it is running and does that itself. Files into which records of the archive were put
-    that the last commit knows nothing of."""
-    try:
-        writer = RunWriter(path, replace(read_settings(path), warc=False))
-    except BusyError:
-        return None
-    writer.on_damage = on_damage
-    try:
-        events = []
-        for url, relevant in writer.labels():
-            changed = writer.relabel(url, relevant)
-            if changed is not None:
-                events.append(label_event(url, *changed, time.time()))
-        writer.commit(packed(events) if events else b"")
-    finally:
-        writer.close()
-    return writer.recovered
+        return label

@@ -15,7 +15,8 @@ from spoor.display import pace_in_words, shown
 from spoor.errors import InputError
 from spoor.files import write_whole
 from spoor.runs import files
-from spoor.runs.reader import Run, policy_learns
+from spoor.runs.labelling import policy_learns
+from spoor.runs.reader import Run
 from spoor.runs.renders import RenderTotals, render_totals
 from spoor.runs.rows import PageRow
 from spoor.runs.snapshot import HostClock, Snapshot, settings_of
