@@ -46,7 +46,7 @@ from spoor.setting import (
 )
 
 Spell = Callable[[str], str]
-"""From the name of a setting to what a place calls it: `--per-host`, `SPOOR_PER_HOST`."""
+"""The name of a setting → its spelling elsewhere: `--per-host`, `SPOOR_PER_HOST`."""
 
 
 def user_agent(contact: str = "") -> str:
@@ -57,7 +57,7 @@ def user_agent(contact: str = "") -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a run is asked to do, checked. The order of the fields is that of the options.
+    """The checked settings of a run. The order of the fields is that of the options.
 
     Raises InputError, in one line that names the setting, the value and what is allowed.
     """
@@ -71,12 +71,12 @@ class Settings:
         inner=True,
     )
     seeds: tuple[str, ...] = setting(
-        (), CRAWL, "URLs that it begins at, canonical.", commands=LIVE, inner=True
+        (), CRAWL, "Canonical URLs where it begins.", commands=LIVE, inner=True
     )
     refresh: str = setting(
         "",
         CRAWL,
-        "Visit what the run in this folder has again, and keep it up to date in a new one.",
+        "Visit the pages of the run in this folder again, and write the new state to a new run.",
         reaches=True,
     )
     hints: bool = setting(
@@ -148,7 +148,7 @@ class Settings:
     changes: str = setting(
         "found",
         CRAWL,
-        "Changes told: of documents found, of all pages on topic, or none.",
+        "Changes that are reported: of found documents, of all pages on topic, or none.",
         choices=("found", "all", "none"),
         commands=("watch",),
     )
@@ -176,7 +176,7 @@ class Settings:
     recheck: float = setting(
         1_800.0,
         CRAWL,
-        "How long a linked page is not asked for again.",
+        "How long a linked page is not requested again.",
         time="30m",
         commands=("watch",),
     )
@@ -288,7 +288,7 @@ class Settings:
         reaches=True,
     )
     contact: str = setting(
-        "", POLITENESS, "URL or mail address of whoever asks.", commands=EVERYWHERE, form=LINE
+        "", POLITENESS, "URL or mail address of who runs it.", commands=EVERYWHERE, form=LINE
     )
     robots: bool = setting(True, POLITENESS, "Obey robots.txt.")
     render: str = setting(
@@ -309,7 +309,11 @@ class Settings:
         False, POLITENESS, "Leave out pages that ask for it (noai, TDMRep).", commands=("crawl",)
     )
     agent: str = setting(
-        "", POLITENESS, "In place of Spoor/VERSION (+CONTACT).", option="--user-agent", form=LINE
+        "",
+        POLITENESS,
+        "The user agent, in place of Spoor/VERSION (+CONTACT).",
+        option="--user-agent",
+        form=LINE,
     )
     header: tuple[str, ...] = setting(
         (),
@@ -404,16 +408,16 @@ class Settings:
     refusals: bool = setting(
         False,
         LIMITS,
-        "Take for documents, too, what is sent in their place: challenges, log-ins, walls of "
+        "Treat as documents, too, what is sent in their place: challenges, log-ins, walls of "
         "consent, 'not found' with status 200.",
         commands=EVERYWHERE,
     )
     verify_tls: bool = setting(True, LIMITS, "Verify certificates.")
     files: Mapping[str, str] = setting(
-        None, CRAWL, "Fingerprints of the files that it goes by, by name.", inner=True
+        None, CRAWL, "Fingerprints of the files that the settings name.", inner=True
     )
     folder: str = setting(
-        "", PROCESS, "Working folder that the names of files are seen from.", inner=True
+        "", PROCESS, "Working folder to which names of files are relative.", inner=True
     )
 
     def __post_init__(self) -> None:
@@ -425,14 +429,14 @@ class Settings:
 
     @property
     def beta(self) -> float | None:
-        """`prefer` as a number; None where it is empty."""
+        """`prefer` as a number; None if it is empty."""
         return beta_of(self.prefer) if self.prefer else None
 
     @classmethod
     def of(cls, values: Mapping[str, Any], command: str = "crawl", spell: Spell = str) -> Self:
-        """The settings of a command from values by name, each called in an error as `spell` says.
+        """The settings of a command from values by name; an error spells each name by `spell`.
 
-        Raises InputError for an unknown name (the nearest is offered) and as `Setting.checked`.
+        Raises InputError for an unknown name (it offers the nearest) and as `Setting.checked`.
         """
         known = cls.of_command(command)
         checked: dict[str, Any] = {"command": command}
@@ -457,8 +461,8 @@ class Settings:
         return {n: one for n, one in described(cls).items() if command in one.commands}
 
     def to_dict(self, *, fixed: bool = True, secret: bool = False) -> dict[str, dict[str, Any]]:
-        """Group → name → plain value, as TOML, JSON and messages can hold it; without `fixed`,
-        only of what may change when a run goes on. `secret`: also what is written nowhere."""
+        """Group → name → plain value, as TOML, JSON and messages can hold it. Without `fixed`: only
+        settings that may change when a run goes on. `secret`: also those that no file holds."""
         tables: dict[str, dict[str, Any]] = {group.name: {} for group in GROUPS}
         for name, one in self.of_command(self.command).items():
             if one.secret and not secret:
@@ -471,7 +475,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls, tables: Mapping[str, Any], source: str = "") -> Self:
-        """The settings that `to_dict` gave; what is missing has its default. Raises InputError,
+        """The settings that `to_dict` gave; missing ones have their defaults. Raises InputError,
         which names the `source`, the key, the value and what is allowed."""
         where = f"{source}: " if source else ""
         if not isinstance(tables, Mapping):
@@ -495,19 +499,18 @@ class Settings:
             raise InputError(f"{where}{error}") from None
 
     def changed(self, begun: Settings) -> Iterator[tuple[str, Any, Any]]:
-        """(name, value then, value now) of what may not change when a run goes on and did."""
+        """(name, value then, value now) of each setting that changed and may not."""
         for name, one in described(type(self)).items():
             then, now = getattr(begun, name), getattr(self, name)
             if one.group.fixed and then != now:
                 yield name, then, now
 
     def with_fixed_of(self, begun: Self) -> Self:
-        """These settings, but as the run was begun in all that may not change."""
+        """These settings, with the values of `begun` for all that may not change."""
         return replace(self, **{name: then for name, then, _ in self.changed(begun)})
 
     def refuse_change(self, begun: Settings, file: Path) -> None:
-        """Raises InputError where a run was begun with other settings, those of the file in its
-        folder."""
+        """Raises InputError if a setting changed that may not; `begun` was read from `file`."""
         for name, then, now in self.changed(begun):
             if name == "seeds" and self.command == "crawl" and set(then) <= set(now):
                 continue  # further seeds are entered
@@ -524,12 +527,12 @@ class Settings:
 
     @property
     def user_agent(self) -> str:
-        """What it calls itself."""
+        """The User-Agent header."""
         return self.agent or user_agent(self.contact)
 
 
 def described(settings: type[Settings]) -> dict[str, Setting]:
-    """Name → what is known of the setting, in the order of the fields of a class of settings."""
+    """Name → setting, in the order of the fields of a class of settings."""
     of: Any = settings
     return _described(of)
 
@@ -558,6 +561,6 @@ def _kind(hint: Any) -> type:
 
 
 def refuse_two(topic: object, topic_file: object, spell: Spell = str) -> None:
-    """Raises InputError where both give a topic."""
+    """Raises InputError if both give a topic."""
     if topic and topic_file:
         raise InputError(f"give {spell('topic')} or {spell('topic_file')}, not both")

@@ -132,7 +132,8 @@ def run(
     Works in a notebook, whose event loop runs already, in a thread, and in a script without a main
     guard. Raises InputError with the line that the command line prints, also where no page came.
 
-    `refresh`: Visit what the run in this folder has again, and keep it up to date in a new one.
+    `refresh`: Visit the pages of the run in this folder again, and write the new state to a new
+    run.
 
     `hints`: With --refresh, leave out pages that sitemaps or Cache-Control call unchanged, but for
     a sample that checks them.
@@ -224,7 +225,7 @@ def run(
 
     `connect_to`: ADDRESS:PORT that every host stands for (a served web).
 
-    `contact`: URL or mail address of whoever asks.
+    `contact`: URL or mail address of who runs it.
 
     `robots`: Obey robots.txt.
 
@@ -234,7 +235,7 @@ def run(
 
     `noai`: Leave out pages that ask for it (noai, TDMRep).
 
-    `agent`: In place of Spoor/VERSION (+CONTACT).
+    `agent`: The user agent, in place of Spoor/VERSION (+CONTACT).
 
     `header`: 'Name: value', for the seeds' hosts alone, or 'HOST|Name: value'.
 
@@ -285,7 +286,7 @@ def run(
 
     `type_limits`: Bytes of a body of one kind: pdf=50000000.
 
-    `refusals`: Take for documents, too, what is sent in their place: challenges, log-ins, walls of
+    `refusals`: Treat as documents, too, what is sent in their place: challenges, log-ins, walls of
     consent, 'not found' with status 200.
 
     `verify_tls`: Verify certificates.

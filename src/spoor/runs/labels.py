@@ -39,7 +39,7 @@ class Label:
     recovered: tuple[str, ...] = ()
     """Files into which archived records were moved that the last commit does not know."""
     damaged: tuple[str, ...] = ()
-    """A line about each document that is damaged in the archive and could not be saved as a file."""
+    """A line about each document that is damaged in the archive, so that no file of it is saved."""
 
 
 def write_label(path: Path, url: str, relevant: bool, now: float) -> None:
