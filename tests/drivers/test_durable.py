@@ -31,6 +31,7 @@ from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import POINTS as FRONTIER_POINTS
 from spoor.frontier.sqlite import SqliteFrontier
+from spoor.live import frontier_store
 from spoor.live import live_crawl as run_module
 from spoor.runs.schema import FORMAT
 from spoor.runs.writer import POINTS
@@ -203,7 +204,7 @@ def test_a_frontier_moves_to_disk_when_it_is_large_and_the_crawl_is_the_same(
     monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1e9)
     orders = []
     for frontier in ("memory", "auto", "disk"):
-        monkeypatch.setattr(run_module, "IN_MEMORY", 20)
+        monkeypatch.setattr(frontier_store, "IN_MEMORY", 20)
         run = open_run(
             tmp_path / frontier, web.root, web.port, frontier=frontier, in_flight=1, policy="random"
         )

@@ -17,15 +17,15 @@ from typing import Any
 
 from spoor.crawl import Crawl
 from spoor.display import shown
-from spoor.errors import InputError
-from spoor.frontier.sqlite import SqliteFrontier
 from spoor.hashing import KEY_SIZE
 from spoor.heap import release_memory
 from spoor.http import failures
 from spoor.judges.advice import NONE_AFTER, Advice, Advisor, answers_in_words
 from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
+from spoor.live.byte_grant import ByteGrant
 from spoor.live.clock import CrawlClock
 from spoor.live.driver import HttpDriver
+from spoor.live.frontier_store import FrontierStore
 from spoor.live.loop_watch import LoopWatch
 from spoor.live.renders import Renders
 from spoor.live.signals import stop_on_signals
@@ -41,14 +41,11 @@ from spoor.protocols import (
     KeepsSample,
     LookAhead,
     Mergeable,
-    OnDisk,
     Stateful,
-    UsesOpenLinks,
 )
 from spoor.runs import files
 from spoor.runs.advised import WORDS, advisor_of
 from spoor.runs.assemble import (
-    BUILT_IN_FRONTIERS,
     left_out_of,
     set_revisits,
 )
@@ -60,7 +57,7 @@ from spoor.runs.renders import all_renders
 from spoor.runs.stop_request import LISTEN_SECONDS, take_request
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
-from spoor.types import Deferred, Failed, Fetch, Fetched, LiveReply, Outcome, State
+from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, State
 from spoor.web.exchange import Exchange
 
 CHECKPOINT_SHARE = 0.02
@@ -79,10 +76,6 @@ COMMIT_SECONDS = 0.025
 CHECKPOINT_SECONDS = 20.0
 """Seconds between two checkpoints. Nothing is lost between them: a checkpoint only shortens the
 journal that is replayed after a crash."""
-
-IN_MEMORY = 10_000
-"""Open links up to which a frontier stays in memory by default. With more, each checkpoint takes
-long, since it writes all of them, and each link takes a kilobyte of memory."""
 
 
 class LiveCrawl:
@@ -114,11 +107,10 @@ class LiveCrawl:
         self.crawl = engine
         self._began = time.monotonic()
         self._pages_before = 0
-        self._seconds_before, self._bytes = folder.used()
-        """Seconds that the run took in earlier processes, and bytes of its documents."""
-        self._byte_grant = self._bytes if folder.settings.max_bytes and engine.outbox else None
-        """Bytes of documents that a shard may have taken in at most."""
-        self._byte_wanted = 0
+        self._seconds_before, used = folder.used()
+        """Seconds that the run took in earlier processes."""
+        limited = bool(folder.settings.max_bytes and engine.outbox)
+        self.bytes = ByteGrant(used, limited=limited)
         self._saved = time.monotonic()
         self._cost = 0.0
         self._failed: tuple[str, Failed] | None = None
@@ -155,10 +147,8 @@ class LiveCrawl:
             folder.revisits, judge_state, learned = revisits_of(folder.path, folder.settings)
             folder.originals = originals_of(folder.path)
             set_revisits(engine, folder.revisits)
-        self._disk: SqliteFrontier | None = None
-        self._frontier_states: deque[State] = deque(maxlen=2)
-        """States of the frontier on disk in the folder's two checkpoints."""
-        state = folder.state(self._usable)
+        self._frontiers = FrontierStore(folder)
+        state = folder.state(self._frontiers.usable)
         if state is None:
             self._configure(folder.settings)
             if isinstance(engine.judge, KeepsSample):
@@ -181,14 +171,7 @@ class LiveCrawl:
 
     def _continue(self, state: State) -> None:
         """Load the last checkpoint, and replay the journal since then."""
-        before, now = self.folder.checkpoint_settings.frontier, self.folder.settings.frontier
-        if before != now and not {before, now} <= {*BUILT_IN_FRONTIERS}:
-            raise InputError(
-                f"{self.folder.path} was begun with --frontier {before}; go on with the same"
-            )
-        if "digest" in state["frontier"]:
-            self.crawl.frontier = self._on_disk()
-            self._frontier_states.append(state["frontier"])
+        self._frontiers.open(self.crawl, state)
         self._configure(self.folder.checkpoint_settings)
         with telling(self.folder.path):
             self.crawl.load(state)
@@ -211,36 +194,6 @@ class LiveCrawl:
         self.crawl.pages = settings.pages if outbox is None else outbox.grant
         if self.folder.revisits is not None:
             self.crawl.pages, self.folder.revisits.most_new = None, settings.pages
-
-    # -- the frontier, in memory or on disk
-
-    def _on_disk(self) -> SqliteFrontier:
-        if self._disk is None:
-            self._disk = SqliteFrontier(
-                self.folder.path / files.FRONTIER, failpoint=self.folder.failpoint
-            )
-            self.folder.closing.append(self._disk.close)
-        return self._disk
-
-    def _usable(self, state: State) -> bool:
-        """Whether the frontier of a checkpoint still exists."""
-        frontier = state["frontier"]
-        return "digest" not in frontier or self._on_disk().holds(frontier)
-
-    def _move_frontier(self) -> None:
-        """Move the frontier to disk if the settings say so, or if it has become too large for
-        memory. It makes the same choices on either."""
-        old, store = self.crawl.frontier, self.folder.settings.frontier
-        if isinstance(old, OnDisk) or store not in ("auto", "disk"):
-            return
-        if store == "auto" and old.open_count < IN_MEMORY:
-            return
-        new = self._on_disk()
-        new.configure(delay=self._settings.delay, per_host=self._settings.per_host)
-        new.load(old.save())
-        self.crawl.frontier = new
-        if isinstance(self.crawl.policy, UsesOpenLinks):
-            self.crawl.policy.attach(new)
 
     def _resume(self, now: float, changeable: Mapping[str, Any]) -> None:
         """Request again what was in flight, a whole delay from now, since nobody knows when the
@@ -299,7 +252,7 @@ class LiveCrawl:
             kept_cookies=self.folder.path / files.COOKIES,
             renders=self.renders,
             owns=owns,
-            admits=self._admits,
+            admits=self.bytes.admits,
             **self._of_earlier(),
         )
         return self._driver
@@ -314,29 +267,9 @@ class LiveCrawl:
             "whole": lambda url: url in revisits.numbers and not folder.broke_off(url),
         }
 
-    def grant_bytes(self, grant: int) -> None:
-        """Set how many bytes of documents this shard may receive in all."""
-        self._byte_grant = grant
-
     def used_time(self, seconds: float) -> None:
         """Set how long the run has taken so far, by the clock of the shards' coordinator."""
         self._seconds_before = seconds - (time.monotonic() - self._began)
-
-    @property
-    def bytes(self) -> dict[str, int]:
-        """What a shard reports of its share of the byte budget."""
-        grant = max(self._byte_grant or 0, self._bytes)
-        return {"grant": grant, "used": self._bytes, "wanted": self._byte_wanted}
-
-    def _admits(self, reply: LiveReply) -> bool:
-        """Whether a shard's byte grant has room for a reply; always, if there is no grant."""
-        self._byte_wanted = 0
-        if self._byte_grant is None or not isinstance(reply, Fetched) or not reply.size:
-            return True
-        if self._bytes + reply.size <= self._byte_grant:
-            return True
-        self._byte_wanted = reply.size
-        return False
 
     def _knows(self, url: str) -> bool:
         return self.crawl.frontier.find(url) is not None
@@ -445,7 +378,7 @@ class LiveCrawl:
             self._deferred.pop(fetch.ticket, None)
         if isinstance(step, Outcome) and isinstance(step.reply, Fetched):
             self._page_at = self.now()
-            self._bytes += step.reply.size
+            self.bytes.used += step.reply.size
             self._stop_if_used()
         if isinstance(step, Outcome) and step.judgement is not None:
             self._recent.append(step.judgement.relevant)
@@ -467,7 +400,7 @@ class LiveCrawl:
 
     def _stop_if_used(self, seconds: float = 0.0) -> bool:
         """End at once if the budget of time or bytes is used; returns whether it is."""
-        reason = self._rule.used(max(seconds, self._seconds()), self._bytes)
+        reason = self._rule.used(max(seconds, self._seconds()), self.bytes.used)
         if reason is not None and not self._rule_applied and self._driver is not None:
             self._rule_applied = True
             # What is in flight is requested again when the run goes on, so it does not count.
@@ -514,12 +447,9 @@ class LiveCrawl:
 
     def _checkpoint(self) -> None:
         began = time.monotonic()
-        self._move_frontier()
+        self._frontiers.move(self.crawl, self._settings)
         self.journal.checkpoint(time.time(), self.now())
-        frontier = self.crawl.frontier
-        if isinstance(frontier, OnDisk):
-            self._frontier_states.append(frontier.saved())
-            frontier.forget(but=self._frontier_states)
+        self._frontiers.saved(self.crawl.frontier)
         release_memory()
         self._saved = time.monotonic()
         self._cost = self._saved - began

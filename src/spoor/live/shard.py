@@ -137,7 +137,7 @@ class Shard:
         if order.get("seconds") is not None:
             self.run.used_time(order["seconds"])
         if order["bytes"] is not None:
-            self.run.grant_bytes(order["bytes"])
+            self.run.bytes.extend(order["bytes"])
         self.run.folder.failpoint("order executed")
         if durable:
             self._commit()
@@ -170,7 +170,7 @@ class Shard:
             own = self.worker.outbox.owns_host
             self._counted, self._hosts = now, sum(own(name) for name, *_ in frontier.hosts())
         report["hosts"] = self._hosts
-        report["bytes"] = self.run.bytes
+        report["bytes"] = self.run.bytes.report()
         report["cpu"] = time.process_time()
         report["busy"] = self._busy
         report["fault"] = self.run.fault or PARTS_LEFT_OUT * self._driver.left_out_parts
