@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, MutableSequence, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from collections.abc import Collection, Iterator, Mapping, MutableSequence, Sequence
+from typing import Any
 
 import numpy as np
 
 from spoor.errors import CallerError
+from spoor.frontier.hosts import Host, HostsOf, ReadyHosts
 from spoor.frontier.in_links import Seen, revived, saved
 from spoor.frontier.slow_hosts import SlowHosts, answered
 from spoor.frontier.strangers import Strangers
@@ -21,43 +21,6 @@ from spoor.types import NO_PARENT, InLink, InLinks, Link, LinkId, State, urls_of
 from spoor.web.urls import host as host_of
 
 OPEN, TAKEN, WAITING, DONE = range(4)
-
-
-@dataclass(slots=True, eq=False)
-class _Ready:
-    """Hosts that are free and have open links, in the order in which they became so (a set's order
-    is not stable), and the number of these links."""
-
-    hosts: dict[str, None] = field(default_factory=dict)
-    links: int = 0
-
-
-@dataclass(slots=True)
-class _Host:
-    """One host: its clock, its delay and its open links."""
-
-    name: str
-    delay: float
-    number: int
-    """In the order of discovery."""
-    open: MutableSequence[LinkId]
-    in_flight: int = 0
-    free_at: float = -np.inf
-    waiting: list[LinkId] = field(default_factory=list)
-    """Links that are due for another request, but the host was busy."""
-    ready: _Ready | None = None
-    """Where it is listed while it is free and has open links."""
-    trust: int = 0
-    misses: int = 0
-    """See `spoor.frontier.slow_hosts`."""
-
-
-class _HostsOf(Protocol):
-    """The host of each link."""
-
-    def append(self, host: _Host, /) -> None: ...
-    def __getitem__(self, link: LinkId, /) -> _Host: ...
-    def __setitem__(self, link: LinkId, host: _Host, /) -> None: ...
 
 
 class MemoryFrontier:
@@ -77,18 +40,16 @@ class MemoryFrontier:
         self._state = bytearray()
         self._parent = array("q")
         self._depth = array("i")
-        self._hosts_of: _HostsOf = []
+        self._hosts_of: HostsOf = []
         self._seen: dict[LinkId, list[Seen]] = {}
-        self._hosts: dict[str, _Host] = {}
+        self._hosts: dict[str, Host] = {}
         # Open links are in one list, and in one list for each host; a link is removed by swapping
         # it with the last. These arrays have the index of each link in both lists.
         self._open: MutableSequence[LinkId] = self._numbers()
         self._positions = array("q")
         self._host_positions = array("q")
         self._slow = SlowHosts()
-        self._proven = _Ready()
-        self._unproven = _Ready()
-        """Those that may not answer: offered while few requests wait for such hosts."""
+        self._ready = ReadyHosts(self._slow)
         self._later: list[tuple[float, str]] = []
         self._due: list[tuple[float, LinkId]] = []
         self._withheld: list[tuple[float, LinkId]] = []
@@ -141,7 +102,7 @@ class MemoryFrontier:
         self._add_open(link, self._host(host_of(url)))
         return link
 
-    def _add_open(self, link: LinkId, host: _Host) -> None:
+    def _add_open(self, link: LinkId, host: Host) -> None:
         """Add a new link, which is open."""
         self._state.append(OPEN)
         self._hosts_of.append(host)
@@ -149,7 +110,7 @@ class MemoryFrontier:
         self._host_positions.append(0)
         self._list_open(link, host)
 
-    def _list_open(self, link: LinkId, host: _Host) -> None:
+    def _list_open(self, link: LinkId, host: Host) -> None:
         """Add a link to the open links of all hosts and of its own."""
         self._positions[link] = len(self._open)
         self._open.append(link)
@@ -160,11 +121,11 @@ class MemoryFrontier:
         elif len(host.open) == 1:
             self._schedule(host)
 
-    def _host(self, name: str) -> _Host:
+    def _host(self, name: str) -> Host:
         host = self._hosts.get(name)
         if host is None:
             number = len(self._hosts)
-            host = self._hosts[name] = _Host(name, self._delay, number, self._numbers())
+            host = self._hosts[name] = Host(name, self._delay, number, self._numbers())
         return host
 
     def _unlist_open(self, link: LinkId) -> None:
@@ -182,7 +143,7 @@ class MemoryFrontier:
 
     # -- hosts and their clocks
 
-    def _schedule(self, host: _Host) -> None:
+    def _schedule(self, host: Host) -> None:
         """Queue a host that is not ready, and its waiting links, for the time at which it is
         free."""
         if self._per_host and host.in_flight >= self._per_host:
@@ -193,17 +154,6 @@ class MemoryFrontier:
         if host.open:
             heapq.heappush(self._later, (host.free_at, host.name))
 
-    def _make_ready(self, host: _Host) -> None:
-        host.ready = self._proven if self._slow.proven(host) else self._unproven
-        host.ready.hosts[host.name] = None
-        host.ready.links += len(host.open)
-
-    def _unready(self, host: _Host) -> None:
-        if host.ready is not None:
-            del host.ready.hosts[host.name]
-            host.ready.links -= len(host.open)
-            host.ready = None
-
     def _wake(self, now: float) -> None:
         later = self._later
         while later and later[0][0] <= now:
@@ -211,7 +161,7 @@ class MemoryFrontier:
             host = self._hosts[name]
             stale = host.free_at != free_at or host.ready is not None or not host.open
             if not stale and not (self._per_host and host.in_flight >= self._per_host):
-                self._make_ready(host)
+                self._ready.add(host)
 
     def configure(self, *, delay: float, per_host: int) -> None:
         """Change the politeness, as if the frontier were made with it and loaded: known hosts keep
@@ -223,16 +173,16 @@ class MemoryFrontier:
         if limit == self._slow.limit:
             return
         self._slow.limit = limit
-        for name in [*self._proven.hosts, *self._unproven.hosts]:
+        for name in [*self._ready.proven.hosts, *self._ready.unproven.hosts]:
             host = self._hosts[name]
-            self._unready(host)
-            self._make_ready(host)
+            self._ready.remove(host)
+            self._ready.add(host)
 
-    def _answered(self, host: _Host, *, in_time: bool) -> None:
+    def _answered(self, host: Host, *, in_time: bool) -> None:
         answered(host, in_time=in_time)
         if host.ready is not None:
-            self._unready(host)
-            self._make_ready(host)
+            self._ready.remove(host)
+            self._ready.add(host)
 
     def no_answer(self, link: LinkId, now: float) -> bool:
         self._slow.miss(link, self._hosts_of[link], now)
@@ -278,7 +228,7 @@ class MemoryFrontier:
                 heapq.heappush(self._withheld, entry)
 
     def next_ready(self, now: float) -> float | None:
-        if self._proven.hosts or (self._unproven.hosts and self._slow.open):
+        if self._ready.names():
             return now
         times = []
         while self._later:
@@ -298,14 +248,14 @@ class MemoryFrontier:
             return now
         return max(now, self._due[0][0]) if self._due else None
 
-    def _busy(self, host: _Host) -> bool:
+    def _busy(self, host: Host) -> bool:
         return bool(self._per_host) and host.in_flight >= self._per_host
 
     def hold(self, host: str, until: float) -> None:
         known = self._host(host)
         if until > known.free_at:
             known.free_at = until
-            self._unready(known)
+            self._ready.remove(known)
             self._schedule(known)
 
     def pace(self, host: str, delay: float) -> None:
@@ -330,7 +280,7 @@ class MemoryFrontier:
             self._slow.begin(link, host, now)
         if host.delay or self._busy(host):
             host.free_at = max(host.free_at, now + host.delay)
-            self._unready(host)
+            self._ready.remove(host)
             self._schedule(host)
         if self._strangers:
             self._strangers.taken(host.name, link)
@@ -380,7 +330,7 @@ class MemoryFrontier:
         self._call_stranger(host)
         return True
 
-    def _call_stranger(self, host: _Host) -> None:
+    def _call_stranger(self, host: Host) -> None:
         """Let a redirect from another domain be due, if it is the turn of one."""
         if self._strangers:
             link = self._strangers.call(host.name, own=bool(host.open))
@@ -473,7 +423,7 @@ class MemoryFrontier:
             "open": np.array(self._open, dtype=np.int64),
             "due": [list(entry) for entry in self._due],
             "later": [list(entry) for entry in self._later],
-            "ready": list(self._proven.hosts),
+            "ready": list(self._ready.proven.hosts),
             "hosts": [
                 [h.name, h.delay, h.in_flight, h.free_at if np.isfinite(h.free_at) else None]
                 for h in self._hosts.values()
@@ -484,7 +434,7 @@ class MemoryFrontier:
         }
         if self._slow.limit:
             state["slow"] = self._slow_state() | {
-                "unproven": list(self._unproven.hosts),
+                "unproven": list(self._ready.unproven.hosts),
                 "trust": [[h.trust, h.misses] for h in self._hosts.values()],
             }
         if self._strangers:
@@ -501,16 +451,6 @@ class MemoryFrontier:
         self._slow.load(state["requests"])
         self._withheld = [(time, link) for time, link in state["withheld"]]
 
-    def _list_ready(self, proven: Iterable[str], unproven: Iterable[str]) -> None:
-        """Restore the hosts that are free, in this order."""
-        self._proven, self._unproven = _Ready(), _Ready()
-        for ready, names in ((self._proven, proven), (self._unproven, unproven)):
-            for name in names:
-                host = self._hosts[name]
-                host.ready = ready
-                ready.hosts[name] = None
-                ready.links += len(host.open)
-
     def load(self, state: State) -> None:
         self._urls = list(state["urls"])
         self._ids = {url: link for link, url in enumerate(self._urls)}
@@ -526,7 +466,7 @@ class MemoryFrontier:
             state["hosts"], state["host_open"], state["host_waiting"], strict=True
         ):
             clock = -np.inf if free_at is None else free_at
-            self._hosts[name] = _Host(
+            self._hosts[name] = Host(
                 name, delay, len(self._hosts), list(links), in_flight, clock, list(waiting)
             )
         self._hosts_of = [self._host(host_of(url)) for url in self._urls]
@@ -538,36 +478,23 @@ class MemoryFrontier:
         for host in self._hosts.values():
             for position, link in enumerate(host.open):
                 self._host_positions[link] = position
-        slow = state.get("slow")
         self._slow, self._withheld = SlowHosts(), []
+        self._load_queues(state)
+        self._seen = dict(revived(state["seen"]))
+
+    def _load_queues(self, state: State) -> None:
+        """Restore which hosts are slow or ready, and what waits for a time."""
+        slow = state.get("slow")
         if slow is not None:
             self._load_slow(slow)
             for host, known in zip(self._hosts.values(), slow["trust"], strict=True):
                 host.trust, host.misses = known
-        self._list_ready(state["ready"], () if slow is None else slow["unproven"])
+        self._ready = ReadyHosts(self._slow)
+        unproven = () if slow is None else slow["unproven"]
+        self._ready.restore(self._hosts, state["ready"], unproven)
         self._later = [(time, name) for time, name in state["later"]]
         self._due = [(time, link) for time, link in state["due"]]
         self._strangers = Strangers.of(state.get("strangers", ()), list(self._hosts))
-        self._seen = dict(revived(state["seen"]))
-
-
-class _Both(Collection[str]):
-    """The hosts of two lists, which share none."""
-
-    __slots__ = ("_first", "_second")
-
-    def __init__(self, first: dict[str, None], second: dict[str, None]) -> None:
-        self._first, self._second = first, second
-
-    def __len__(self) -> int:
-        return len(self._first) + len(self._second)
-
-    def __iter__(self) -> Iterator[str]:
-        yield from self._first
-        yield from self._second
-
-    def __contains__(self, host: object) -> bool:
-        return host in self._first or host in self._second
 
 
 class _MemoryOffer:
@@ -579,9 +506,7 @@ class _MemoryOffer:
         self._frontier = frontier
 
     def __len__(self) -> int:
-        frontier = self._frontier
-        unproven = frontier._unproven.links
-        return frontier._proven.links + (unproven if unproven and frontier._slow.open else 0)
+        return self._frontier._ready.links
 
     def __contains__(self, link: object) -> bool:
         frontier = self._frontier
@@ -589,18 +514,10 @@ class _MemoryOffer:
             return False
         if frontier._state[link] != OPEN:
             return False
-        return self._offers(frontier._hosts_of[link])
-
-    def _offers(self, host: _Host) -> bool:
-        frontier, ready = self._frontier, host.ready
-        return ready is frontier._proven or (ready is frontier._unproven and frontier._slow.open)
+        return frontier._ready.offers(frontier._hosts_of[link])
 
     def hosts(self) -> Collection[str]:
-        frontier = self._frontier
-        proven, unproven = frontier._proven.hosts, frontier._unproven.hosts
-        if not unproven or not frontier._slow.open:
-            return proven.keys()
-        return _Both(proven, unproven) if proven else unproven.keys()
+        return self._frontier._ready.names()
 
     def draw(self, rng: np.random.Generator, k: int) -> Sequence[LinkId]:
         frontier = self._frontier
@@ -613,7 +530,7 @@ class _MemoryOffer:
         drawn: dict[LinkId, None] = {}
         while len(drawn) < k:
             link = frontier._open[int(rng.integers(len(frontier._open)))]
-            if self._offers(frontier._hosts_of[link]):
+            if frontier._ready.offers(frontier._hosts_of[link]):
                 drawn[link] = None
         return list(drawn)
 

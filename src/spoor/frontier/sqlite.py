@@ -34,8 +34,9 @@ from spoor.frontier.arrays import (
     table_digest,
 )
 from spoor.frontier.frontier_file import FrontierFile, in_link_row
+from spoor.frontier.hosts import Host
 from spoor.frontier.in_links import Seen, revived
-from spoor.frontier.memory import DONE, OPEN, MemoryFrontier, _Host
+from spoor.frontier.memory import DONE, OPEN, MemoryFrontier
 from spoor.frontier.strangers import Strangers
 from spoor.frontier.url_index import HostNumbers, UrlIndex
 from spoor.hashing import hash64
@@ -75,7 +76,7 @@ class SqliteFrontier(MemoryFrontier):
         buffer: int = 4096,
         failpoint: Callable[[str], None] = lambda step: None,
     ) -> None:
-        self._by_number: list[_Host] = []
+        self._by_number: list[Host] = []
         super().__init__(delay=delay, per_host=per_host, keep=min(keep, _IN_LINKS))
         self._buffer = buffer
         self._failpoint = failpoint
@@ -196,7 +197,7 @@ class SqliteFrontier(MemoryFrontier):
         self._add_open(link, self._hosts.get(name) or self._host(name))
         return link
 
-    def _host(self, name: str) -> _Host:
+    def _host(self, name: str) -> Host:
         host = super()._host(name)
         if host.number == len(self._by_number):
             self._by_number.append(host)
@@ -340,7 +341,7 @@ class SqliteFrontier(MemoryFrontier):
             "open": as_array(self._open),
             "at host": self._host_positions,
             "prints": self._prints,
-            "ready": array("i", (hosts[name].number for name in self._proven.hosts)),
+            "ready": array("i", (hosts[name].number for name in self._ready.proven.hosts)),
             "later at": array("d", (time for time, _ in self._later)),
             "later": array("i", (hosts[name].number for _, name in self._later)),
             "due at": array("d", (time for time, _ in self._due)),
@@ -353,7 +354,7 @@ class SqliteFrontier(MemoryFrontier):
         if self._slow.limit:
             columns |= {
                 "slow": bytearray(json.dumps(self._slow_state()).encode()),
-                "unproven": array("i", (hosts[name].number for name in self._unproven.hosts)),
+                "unproven": array("i", (hosts[name].number for name in self._ready.unproven.hosts)),
                 "trust": array("i", (host.trust for host in self._by_number)),
                 "misses": array("i", (host.misses for host in self._by_number)),
             }
@@ -462,9 +463,8 @@ class SqliteFrontier(MemoryFrontier):
             trusts, misses = numbers("trust"), numbers("misses")
             for host, trust, late in zip(self._by_number, trusts, misses, strict=True):
                 host.trust, host.misses = trust, late
-        self._list_ready(
-            (names[number] for number in numbers("ready")), (names[number] for number in unproven)
-        )
+        ready = (names[number] for number in numbers("ready"))
+        self._ready.restore(self._hosts, ready, (names[number] for number in unproven))
         prints = column("prints")
         self._prints_dropped = count * 8 // CHUNK
         self._prints.frombytes(prints[self._prints_dropped * CHUNK :])
@@ -498,15 +498,7 @@ class SqliteFrontier(MemoryFrontier):
                 self._host_positions[link] = position
         self._open = array("i", state["open"].tolist())
         self._list_all_open(np.frombuffer(self._open, dtype="i4"), len(urls))
-        slow = state.get("slow")
-        if slow is not None:
-            self._load_slow(slow)
-            for host, known in zip(self._by_number, slow["trust"], strict=True):
-                host.trust, host.misses = known
-        self._list_ready(state["ready"], () if slow is None else slow["unproven"])
-        self._later = [(time, name) for time, name in state["later"]]
-        self._due = [(time, link) for time, link in state["due"]]
-        self._strangers = Strangers.of(state.get("strangers", ()), list(self._hosts))
+        self._load_queues(state)
         self._marks = bytearray(len(urls))
         for link, url in enumerate(urls):
             self._prints.append(hash64(url))

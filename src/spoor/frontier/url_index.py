@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.frontier.memory import _Host
+from spoor.frontier.hosts import Host
 from spoor.types import LinkId
 
 _SEGMENTS = 12
@@ -69,15 +69,15 @@ class HostNumbers:
 
     __slots__ = ("_hosts", "numbers")
 
-    def __init__(self, hosts: Sequence[_Host]) -> None:
+    def __init__(self, hosts: Sequence[Host]) -> None:
         self._hosts = hosts
         self.numbers = array("i")
 
-    def append(self, host: _Host) -> None:
+    def append(self, host: Host) -> None:
         self.numbers.append(host.number)
 
-    def __getitem__(self, link: LinkId) -> _Host:
+    def __getitem__(self, link: LinkId) -> Host:
         return self._hosts[self.numbers[link]]
 
-    def __setitem__(self, link: LinkId, host: _Host) -> None:
+    def __setitem__(self, link: LinkId, host: Host) -> None:
         self.numbers[link] = host.number
