@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterable, Sequence
-from importlib.metadata import entry_points
+import threading
+import time
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from opentelemetry.metrics import CallbackOptions, Observation
@@ -18,8 +18,11 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from spoor.display import shown
 from spoor.distribution import VERSION
-from spoor.errors import InputError
 from spoor.live.metrics import SECONDS, Download, Read
+from spoor.live.otel_exporters import exporters, say_once
+
+END_SECONDS = 10.0
+"""For what is left at the end of a crawl; a collector may take it a byte at a time."""
 
 
 class OpenTelemetry:
@@ -31,13 +34,14 @@ class OpenTelemetry:
     """
 
     def __init__(self, read: Read) -> None:
+        self._say = say_once()
         readers = [
             PeriodicExportingMetricReader(exporter)
-            for exporter in _exporters("METRICS", "opentelemetry_metrics_exporter")
+            for exporter in exporters("METRICS", "opentelemetry_metrics_exporter")
         ]
         processors = [
             BatchSpanProcessor(exporter)
-            for exporter in _exporters("TRACES", "opentelemetry_traces_exporter")
+            for exporter in exporters("TRACES", "opentelemetry_traces_exporter")
         ]
         resource = _resource()
         self._meters = MeterProvider(readers, resource, shutdown_on_exit=False)
@@ -89,9 +93,25 @@ class OpenTelemetry:
             span.set_status(StatusCode.ERROR, shown(download.reason or download.kind))
         span.end(int((download.began + download.seconds) * 1e9))
 
-    def close(self) -> None:
+    def close(self, seconds: float = END_SECONDS) -> None:
+        """Send what is left, for so many seconds at most: the SDK waits for its exporters without a
+        bound. Their threads end with the process."""
+        ends = [
+            threading.Thread(target=end, daemon=True) for end in (self._end_spans, self._end_counts)
+        ]
+        for thread in ends:
+            thread.start()
+        deadline = time.monotonic() + seconds
+        for thread in ends:
+            thread.join(max(0.0, deadline - time.monotonic()))
+        if any(thread.is_alive() for thread in ends):
+            self._say(f"its collector did not take the rest within {seconds:.0f} seconds")
+
+    def _end_spans(self) -> None:
         self._tracers.force_flush(5_000)
         self._tracers.shutdown()
+
+    def _end_counts(self) -> None:
         self._meters.shutdown(5_000)
 
 
@@ -101,38 +121,3 @@ def _resource() -> Resource:
     if not os.environ.get("OTEL_SERVICE_NAME") and "service.name=" not in named:
         attributes["service.name"] = "spoor"
     return Resource.create(attributes)
-
-
-def _exporters(kind: str, group: str) -> list[Any]:
-    """The exporters that OTEL_`kind`_EXPORTER names. Raises InputError for one that is not
-    installed, or does not work as it is set up."""
-    variable = f"OTEL_{kind}_EXPORTER"
-    made: list[Any] = []
-    for name in os.environ.get(variable, "otlp").split(","):
-        name = name.strip()
-        if name in ("", "none"):
-            continue
-        points = [
-            point for entry in _entries_of(name) for point in entry_points(group=group, name=entry)
-        ]
-        if not points:
-            how = "pip install opentelemetry-exporter-otlp, or " if name == "otlp" else ""
-            raise InputError(
-                f"--otel: no exporter {name!r} is installed; {how}set {variable} to console or none"
-            )
-        arguments = {"out": sys.stderr} if name == "console" else {}
-        try:
-            made.append(points[0].load()(**arguments))
-        except Exception as error:  # somebody else's code, by somebody's variables
-            raise InputError(f"--otel: the exporter {name!r} cannot be used: {error}") from error
-    return made
-
-
-def _entries_of(name: str) -> Sequence[str]:
-    """Entry points of an exporter: OTLP has two protocols."""
-    if name != "otlp":
-        return (name,)
-    protocols = ["otlp_proto_http", "otlp_proto_grpc"]
-    if os.environ.get("OTEL_EXPORTER_OTLP_PROTOCOL", "") == "grpc":
-        protocols.reverse()
-    return (*protocols, "otlp")
