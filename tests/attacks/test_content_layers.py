@@ -5,10 +5,13 @@ from __future__ import annotations
 import gzip
 import zlib
 
+import brotli
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spoor.formats.warc_reader import _http, _response
+from spoor.types import Failed, Fetched
 from spoor.web.content_encoding import Layers, decoded
 
 ROOM = 10 << 20
@@ -67,3 +70,43 @@ def test_an_honest_body_comes_through_several_layers(text: str, times: int, size
     assert out == body
     assert layers.complete
     assert decoded(wire, "identity, gzip, deflate", len(body)) == body
+
+
+PAGE = b"<html><title>Kiln</title><body><p>" + b"".join(
+    b"The kiln is lit on day %d, and so are %d lamps. " % (number, 7 * number)
+    for number in range(900)
+)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "body", "begins"),
+    [
+        ("gzip", gzip.compress(PAGE), PAGE[:20]),
+        ("gzip", PAGE, PAGE[:20]),  # many archives hold what was decoded already
+        ("br", PAGE, PAGE[:20]),
+        ("gzip", "\ufeff<html>é".encode("utf-16"), b"\xff\xfe"),
+        ("gzip", b"%PDF-1.4 \0\1", b"%PDF"),
+        ("gzip", brotli.compress(PAGE), None),
+        ("br", b"\x7f\x01" * 3_000, None),
+        ("br, gzip", gzip.compress(b"\x7f\x01" * 3_000), None),
+        ("gzip, gzip, gzip, gzip, gzip", gzip.compress(PAGE), None),
+        ("gzip, gzip", gzip.compress(b"\x1f\x8b\xff" * 99), None),
+        ("gzip", gzip.compress(PAGE)[:5_000] + b"\xff" * 9_000, PAGE[:20]),
+    ],
+)
+def test_what_is_packed_is_not_read_as_text_out_of_an_archive(
+    encoding: str, body: bytes, begins: bytes | None
+) -> None:
+    """Nor is what came before it broke lost: a crawl reads that, too."""
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Encoding: {encoding}\r\n\r\n"
+    block = head.encode() + body
+    reply = _response("http://pots.example/", block, None, "here", None).reply
+    assert isinstance(reply, Failed | Fetched)
+    if begins is None:
+        assert isinstance(reply, Failed)
+        assert reply.reason.endswith("cannot be undone")
+        return
+    assert isinstance(reply, Fetched) or reply.reason == "the PDF is damaged"
+    read = _http(block)[2]
+    assert read is not None
+    assert read.startswith(begins)

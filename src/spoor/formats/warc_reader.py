@@ -19,12 +19,13 @@ from typing import Any
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
+from spoor.documents.kinds import tell
 from spoor.errors import InputError
 from spoor.formats.sources import CHUNK, MAX_BODY, FileSource, Job, moment
 from spoor.formats.warc_records import DamagedError, records_at
 from spoor.isolate import parse_reply
 from spoor.types import Failed, Fetched, Page, Recording, Redirected, Reply
-from spoor.web.content_encoding import Layers
+from spoor.web.content_encoding import Layers, begins_like_text
 from spoor.web.urls import Joiner, canonical
 
 RECORD_TYPES = WarcRecordType.response | WarcRecordType.resource | WarcRecordType.revisit
@@ -32,6 +33,8 @@ RECORD_TYPES = WarcRecordType.response | WarcRecordType.resource | WarcRecordTyp
 JOINER = Joiner()
 """Joins of this process; it only saves work."""
 
+_STEP = 1 << 10
+"""Bytes at once of a body that breaks: those of one step are lost."""
 MAX_HEAD = 1 << 20
 """Bytes of a record's head and that of the reply in it."""
 
@@ -94,7 +97,7 @@ def reply_at(file: Path, offset: int, length: int, url: str) -> Archived | None:
             found = Archived(record.headers.get("content-type", ""), record.block[:MAX_BODY])
         elif record.kind == "response":
             _, headers, body = _http(record.block)
-            found = Archived(headers.get("content-type", ""), body)
+            found = Archived(headers.get("content-type", ""), body or b"")
     return found
 
 
@@ -213,7 +216,10 @@ def _response(
             reply = Redirected(0, canonical(location, url), status)
         except ValueError:
             reply = Failed(0, "redirect", f"to {location[:200]!r}", status)
-    elif 200 <= status < 300:
+    elif 200 <= status < 300 and body is None:
+        encoding = headers.get("content-encoding", "")[:80]
+        reply = Failed(0, "http", f"its Content-Encoding {encoding!r} cannot be undone", status)
+    elif 200 <= status < 300 and body is not None:
         reply = _page(url, body, headers.get("content-type", ""), status, time)
     else:
         reply = Failed(0, "http", f"status {status}", status)
@@ -224,11 +230,11 @@ def _page(url: str, body: bytes, media: str, status: int, time: float | None) ->
     return parse_reply(body, url, content_type=media, status=status, fetched_at=time, joiner=JOINER)
 
 
-def _http(block: bytes) -> tuple[int, dict[str, str], bytes]:
+def _http(block: bytes) -> tuple[int, dict[str, str], bytes | None]:
     """Status, headers by lower-case name, and the body without its transfer and content encoding.
 
     Many archives hold bodies that were decoded already under headers that say otherwise, so a body
-    that does not decode is taken as it is.
+    that does not decode is taken as it is, unless it is packed: then it is None.
     """
     for decode in ("transfer", "none"):
         record = WarcRecord()
@@ -246,9 +252,26 @@ def _http(block: bytes) -> tuple[int, dict[str, str], bytes]:
     return 0, {}, b""
 
 
-def _decoded(body: bytes, encoding: str) -> bytes:
-    """As much of a body as is read, without its content encoding; as it is where that fails."""
+def _decoded(body: bytes, encoding: str) -> bytes | None:
+    """As much of a body as is read, without its content encoding; None where that cannot be undone,
+    and the body is not what was encoded: what is packed is no text."""
     try:
         return Layers(encoding).feed(body, MAX_BODY)
     except ValueError:
-        return body
+        if _was_decoded(body, encoding):
+            return body
+    out = bytearray()
+    try:
+        layers = Layers(encoding)
+        for start in range(0, len(body), _STEP):
+            out += layers.feed(body[start : start + _STEP], MAX_BODY - len(out))
+    except ValueError:  # what came before it is read, as in a crawl
+        pass
+    return bytes(out) or None
+
+
+def _was_decoded(body: bytes, encoding: str) -> bool:
+    """Whether a body that does not decode begins as a document does, and not as what is packed."""
+    packed = body.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")) and bool(encoding)
+    text = begins_like_text(body) or body.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return text or (not packed and tell(body, "").kind != "html")

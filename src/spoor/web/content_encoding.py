@@ -57,6 +57,12 @@ class _Plain:
         return data[:room]
 
 
+def begins_like_text(body: bytes) -> bool:
+    """Whether the beginning of a body holds no byte that no text holds, but for UTF-16."""
+    head = body[:_HEAD_OF_TEXT]
+    return head.translate(None, _BINARY) == head
+
+
 class _Unknown:
     """A body under a name that is no encoding (`utf-8`, `none`, `text/html`): read as it is, as
     browsers do, where it begins like text; ValueError where it does not."""
@@ -70,7 +76,7 @@ class _Unknown:
     def feed(self, data: bytes, room: int) -> bytes:
         if self._unseen > 0:
             head = data[: self._unseen]
-            if head.translate(None, _BINARY) != head:
+            if not begins_like_text(head):
                 raise ValueError(f"unknown content encoding {self._name!r}")
             self._unseen -= len(head)
         return data[:room]
