@@ -104,4 +104,5 @@ def test_bodies_of_many_hosts_have_a_bound_together(
     assert len(got) == 16
     kept = 3.5 * MIB if packed else 2.1 * MIB  # the bytes as they came, and what they stand for
     assert 2 * MIB < max(most) <= 4 * MIB + 2 * kept
-    assert driver._client.room._total == 0
+    assert driver._requests is not None
+    assert driver._requests._client.room._total == 0

@@ -23,7 +23,7 @@ from protego import Protego
 
 from document_makers import json_text
 from loopback import ADDRESS, MISSING, Asked, Loopback, page, reply
-from spoor import isolate, politeness
+from spoor import isolate
 from spoor.crawl import Crawl
 from spoor.foragers.hosts import Hosts
 from spoor.frontier import slow_hosts
@@ -42,8 +42,9 @@ from spoor.live.helper_turns import (
 from spoor.live.live_crawl import LiveCrawl
 from spoor.live.loop_watch import LoopWatch
 from spoor.policies.breadth_first import BreadthFirst
+from spoor.politeness import request_slots, robots
 from spoor.politeness.hosts import KnowsLateHosts
-from spoor.politeness.request_slots import RequestSlots
+from spoor.politeness.request_slots import PLACES, RequestSlots
 from spoor.runs.assemble import make_crawl
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
@@ -84,7 +85,7 @@ def pages_of_good_hosts(
     first link of each good host among theirs. `slow_page`: a URL of a good host that takes as long;
     pages of this host count then."""
     frontier = MemoryFrontier(delay=1.0, per_host=per_host)
-    frontier.bound_slow_hosts(politeness.PLACES * slots)
+    frontier.bound_slow_hosts(PLACES * slots)
     crawl = Crawl(BreadthFirst(Task(np.random.default_rng(0))), Keywords(["k"]), frontier)
     good = [f"http://good{host}.example/{n}" for n in range(200) for host in range(GOOD)]
     others = [f"http://{BAD}{host}.example/{n}" for n in range(3) for host in range(bad)]
@@ -128,7 +129,7 @@ def pages_of_good_hosts(
             limits.send(step.ticket, now)
             slow = step.host.startswith(BAD) or step.url == slow_page
             heapq.heappush(ends, (now + (answer if slow else 0.3), next(number), step))
-        assert len(ends) <= (1 + politeness.PLACES) * slots
+        assert len(ends) <= (1 + PLACES) * slots
         times = [time for time in (until, limits.next_change(now)) if time is not None]
         times += [ends[0][0]] if ends else []
         now = max(now + 1e-6, min(times))
@@ -297,7 +298,7 @@ def crawled(server: Loopback, seeds: list[str], enough: int, **settings: Any) ->
 
     frontier = MemoryFrontier(delay=0.0, per_host=1)
     one = Settings(delay=0.0, in_flight=4, timeout=300.0, **settings)
-    frontier.bound_slow_hosts(politeness.PLACES * one.in_flight)
+    frontier.bound_slow_hosts(PLACES * one.in_flight)
     engine = Crawl(BreadthFirst(Task(np.random.default_rng(0))), Keywords(["k"]), frontier)
     engine.seed(seeds)
     driver = HttpDriver(engine, one, on_step=step)
@@ -312,9 +313,9 @@ def crawled(server: Loopback, seeds: list[str], enough: int, **settings: Any) ->
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(politeness, "PATIENCE", 0.2)
-    monkeypatch.setattr(politeness, "FIRST_PATIENCE", 0.2)
-    monkeypatch.setattr(politeness, "FIRST_CHANCE", 0.3)
+    monkeypatch.setattr(request_slots, "PATIENCE", 0.2)
+    monkeypatch.setattr(request_slots, "FIRST_PATIENCE", 0.2)
+    monkeypatch.setattr(request_slots, "FIRST_CHANCE", 0.3)
     monkeypatch.setattr(slow_hosts, "PATIENCE", 0.2)
 
 
@@ -807,7 +808,7 @@ def test_whoever_waits_holds_no_long_rules(monkeypatch: pytest.MonkeyPatch) -> N
         return found
 
     monkeypatch.setattr(Protego, "parse", parsed)
-    monkeypatch.setattr(politeness, "MOST_MEMORY", 1 << 20)
+    monkeypatch.setattr(robots, "MOST_MEMORY", 1 << 20)
 
     def answer(asked: Asked) -> bytes:
         if asked.path == "/robots.txt":

@@ -1,0 +1,263 @@
+"""The requests of one crawl over HTTP: each from its turn to its reply."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from spoor.documents.kinds import Types
+from spoor.http.address_guard import AddressGuard
+from spoor.http.client import Client
+from spoor.http.failures import failure
+from spoor.http.host_queues import ClockSharedError, HostQueues
+from spoor.http.replies import without_refusal
+from spoor.http.reservations import ReservationFetcher, is_reserved
+from spoor.http.robots import RobotsFetcher
+from spoor.http.subrequests import Subrequests, scope_of_parts
+from spoor.live.broken_bodies import BrokenBodies
+from spoor.live.queued_politeness import QueuedPoliteness
+from spoor.live.renders import Renders
+from spoor.live.reply_reader import ReplyReader
+from spoor.politeness.request_limits import RequestLimits
+from spoor.politeness.request_slots import RequestSlots
+from spoor.politeness.robots import RobotsCache, origin_of
+from spoor.settings import Settings
+from spoor.types import Failed, Fetch, Fetched, LiveReply
+from spoor.web import sitemaps
+from spoor.web.exchange import Exchange
+from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, FORBIDDEN, Rules
+from spoor.web.urls import canonical
+
+
+def loop_time() -> float:
+    """Seconds by the clock of the event loop."""
+    return asyncio.get_running_loop().time()
+
+
+class PageRequests:
+    """Makes the requests that a crawl chose, and those that go with them: for addresses,
+    robots.txt, tdmrep.json, redirects of robots.txt, and parts of rendered pages.
+
+    Made in the event loop. `hosts`, `slots`, `robots`, `broken`, `clock`, `wall`, `kept_cookies`,
+    `renders` and `owns` are the driver's. `allows`: whether parts of rendered pages may be
+    requested from a URL; `count` is called with the size of each body.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        hosts: QueuedPoliteness,
+        slots: RequestSlots,
+        robots: RobotsCache,
+        broken: BrokenBodies,
+        *,
+        clock: Callable[[], float],
+        wall: Callable[[], float],
+        kept_cookies: Path | None,
+        renders: Renders | None,
+        owns: Callable[[str], bool],
+        allows: Callable[[str], bool],
+        count: Callable[[int], None],
+    ) -> None:
+        self.settings = settings
+        self._hosts = hosts
+        self._slots = slots
+        self._robots = robots
+        self._broken = broken
+        self._clock = clock
+        self._wall = wall
+        self._renders = renders
+        self._types = Types.of(settings)
+        self._announced: set[str] = set()
+        """Origins whose sitemaps the crawl knows."""
+        self._address_guard = AddressGuard(settings)
+        self._client = Client(settings, self._address_guard, kept_cookies, count)
+        self._reader = ReplyReader(settings.ratio_limit, wall, loop_time)
+        limits = RequestLimits(
+            per_host=settings.per_host,
+            per_domain=settings.per_domain,
+            per_address=settings.per_address,
+        )
+        self._queues = HostQueues(limits, self._address_guard.addresses_of, slots)
+        fetcher = RobotsFetcher(
+            robots,
+            hosts,
+            self._client,
+            self._queues,
+            agent=settings.user_agent,
+            clock=clock,
+            owns=owns,
+        )
+        self._fetcher = fetcher if settings.robots else None
+        self._reservations: ReservationFetcher | None = None
+        if settings.noai:
+            self._reservations = ReservationFetcher(self._client, hosts, self._queues, clock)
+        self._parts: Subrequests | None = None
+        if renders is not None:
+            scope = scope_of_parts(settings)
+            self._parts = Subrequests(
+                self._client,
+                self._queues,
+                self._fetcher,
+                hosts,
+                lambda host, own: hosts.spend(host, clock(), own=own),
+                lambda url, kind: allows(url) and scope(url, kind),
+                wall,
+                watched=settings.command == "watch",
+                owns=owns,
+            )
+            renders.open(self._parts.load)
+
+    @property
+    def robots_requests(self) -> int:
+        """Requests for robots.txt so far."""
+        return 0 if self._fetcher is None else self._fetcher.requests
+
+    @property
+    def left_out_parts(self) -> bool:
+        """Whether a rendered page lacks something that another shard asks for."""
+        return self._parts is not None and self._parts.left_out
+
+    def give_up(self) -> None:
+        """End the requests that had their time, where others want their places."""
+        self._queues.give_up()
+
+    def received(self, ticket: int) -> None:
+        """The body of this ticket's reply is no longer held in memory."""
+        self._client.room.leave(ticket)
+
+    async def close(self) -> None:
+        """Close the connections, and the browser."""
+        self._reader.close()
+        if self._renders is not None:
+            await self._renders.close()
+        await self._client.close()
+        await self._address_guard.close()
+
+    async def make(
+        self, fetch: Fetch, headers: tuple[tuple[str, str], ...]
+    ) -> tuple[LiveReply, Exchange | None]:
+        """Make one request, with `headers` that may make it conditional. Returns the reply, and the
+        exchange that is to be archived, if any."""
+        reply: LiveReply
+        exchange: Exchange | None = None
+        try:
+            await self._look_up(fetch)
+            async with self._queues.visit(fetch.host, self._hosts.delay(fetch.host)) as visit:
+                asked = await self._ask(fetch, headers)
+            if visit.rest:
+                self._hosts.hold(fetch.host, self._clock() + visit.rest)
+            if isinstance(asked, Failed):
+                reply = asked
+            else:
+                exchange = asked
+                reply = await self._reader.read(fetch, exchange)
+                refusals, renders = self.settings.refusals, self._renders is not None
+                if not refusals:
+                    reply = without_refusal(reply, exchange, rendering=renders)
+                if renders and isinstance(reply, Fetched):
+                    exchange, reply = await self._rendered(fetch, exchange, reply)
+                    reply = reply if refusals else without_refusal(reply, exchange)
+                if self.settings.noai and isinstance(reply, Fetched) and is_reserved(reply.page):
+                    # It is not archived either: others learn from archives.
+                    exchange = None
+                    reply = Failed(fetch.ticket, "robots", "it asks not to be learned from (noai)")
+        except ClockSharedError as error:
+            self._hosts.hold(fetch.host, self._clock() + error.wait)
+            reply = Failed(
+                fetch.ticket, "later", str(error), transient=True, retry_after=error.wait
+            )
+        except Exception as error:
+            reply = failure(fetch.ticket, error)
+        if exchange is not None and self._broken.asks_anew(exchange, reply):
+            reason = "its body broke off, and what came before may be whole"
+            status, exchange = exchange.status, None
+            reply = Failed(fetch.ticket, "connection", reason, status, transient=True)
+        if self._renders is not None and (exchange is None or exchange.rendered is None):
+            self._renders.forget(fetch)
+        answered = not (isinstance(reply, Failed) and reply.unanswered)
+        rest = self._slots.end(fetch.ticket, answered=answered)
+        if rest:
+            self._hosts.hold(fetch.host, self._clock() + rest)
+        return reply, exchange
+
+    async def _rendered(
+        self, fetch: Fetch, exchange: Exchange, plain: Fetched
+    ) -> tuple[Exchange, LiveReply]:
+        """The exchange and reply of a page after rendering, where rendering pays."""
+        assert self._renders is not None
+        renders, reply = self._renders, plain
+        exchange = await renders.rendered(fetch, exchange, plain.page)
+        rendered = exchange.rendered
+        if exchange.document is not exchange.body and rendered is not None:
+            made = await self._reader.read(fetch, exchange)
+            if isinstance(made, Fetched) and renders.keeps(plain.page, made.page):
+                return exchange, made
+            why = made.reason if isinstance(made, Failed) else "it brings nothing"
+            rendered = replace(rendered, html=b"", failed=why)
+            exchange = replace(exchange, rendered=rendered)
+        if renders.needs(plain.page.url):
+            why = "there is no browser" if rendered is None else rendered.failed
+            return exchange, Failed(fetch.ticket, "limit", f"it cannot be rendered: {why}", 200)
+        return exchange, reply
+
+    async def _look_up(self, fetch: Fetch) -> None:
+        """Look up the host's address; as that may take long, the request holds no slot then."""
+        if not self._address_guard.knows(fetch.host):
+            async with self._queues.look_up(fetch.ticket, self.settings.connect_timeout):
+                await self._address_guard.look_up(fetch.host)
+
+    async def _ask(self, fetch: Fetch, headers: tuple[tuple[str, str], ...]) -> Failed | Exchange:
+        """Request a page; returns the exchange, or why it was not requested."""
+        rules, allowed = ALLOW_ALL, True
+        if self._fetcher is not None:
+            rules, allowed = await self._fetcher.ask(fetch)
+        if rules is DISALLOW_ALL:
+            origin = origin_of(fetch.url)
+            reason = self._robots.reason(origin)
+            return Failed(
+                fetch.ticket,
+                "robots",
+                f"robots.txt could not be had ({reason}), so all is forbidden",
+                transient=True,
+                retry_after=self._robots.wait(origin, self._clock()),
+            )
+        if not allowed:
+            return Failed(fetch.ticket, "robots", FORBIDDEN)
+        if reason := self._robots.too_slow(rules):
+            return Failed(fetch.ticket, "robots", f"{reason} (--max-crawl-delay)")
+        if self._reservations is not None and await self._reservations.reserve(fetch):
+            return Failed(fetch.ticket, "robots", "its site reserves it in tdmrep.json (--noai)")
+        return await self._get(fetch, rules, headers)
+
+    async def _get(
+        self, fetch: Fetch, rules: Rules, headers: tuple[tuple[str, str], ...]
+    ) -> Exchange:
+        """Request a page or a sitemap. The exchange of an origin's first page also names the
+        origin's sitemaps."""
+        is_sitemap = fetch.choice.why == sitemaps.WHY
+        watched, again = self.settings.command == "watch", bool(self.settings.refresh)
+        types = None if is_sitemap else self._types
+        async with self._queues.turn(fetch.ticket, fetch.host, self._hosts.delay(fetch.host)):
+            exchange = await self._client.get(
+                fetch.url,
+                self._wall(),
+                types=types,
+                headers=headers,
+                progress=partial(self._slots.bring, fetch.ticket),
+                ticket=fetch.ticket,
+            )
+        if watched or (again and is_sitemap):
+            exchange = replace(exchange, watched=True)
+        if not (self.settings.sitemaps or watched or again):
+            return exchange
+        origin = origin_of(exchange.url)
+        there = 200 <= exchange.status < 300 or exchange.status == 304
+        if is_sitemap or origin in self._announced or not there:
+            return replace(exchange, sitemap=True) if is_sitemap else exchange
+        self._announced.add(origin)
+        named = [canonical(url) for url in rules.sitemaps[: sitemaps.MAX_SITEMAPS]]
+        return replace(exchange, sitemaps=tuple(named) or (f"{origin}/sitemap.xml",))
