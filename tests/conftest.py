@@ -23,23 +23,27 @@ settings.register_profile(
 settings.register_profile("spoor", settings.get_profile("spoor-random"), derandomize=True)
 settings.load_profile("spoor")
 
-LONG = ("test_docs.py", "test_policies.py", "test_shards.py", "test_kill.py")
-"""Where each of four processes begins."""
-
-SOON = ("test_watch_for_months.py", "test_durable.py", "test_ui.py")
-"""Long enough to be what all others wait for at the end."""
+LONG = (
+    *("test_docs.py", "test_control_room.py", "test_policies.py", "test_kill.py"),
+    *("test_shards.py", "test_watch_durable.py", "test_durable.py", "test_hostile_documents.py"),
+    *("test_rendered_crawls.py", "test_damaged_files.py", "test_rendered_watch.py"),
+    *("test_refresh.py", "test_ui.py", "test_watch_for_months.py", "test_documents_crawl.py"),
+    *("test_watch.py", "test_shard_laws.py", "test_watching.py", "test_lab_commands.py"),
+    *("test_frontiers.py", "test_crawl_laws.py", "test_isolate.py", "test_worse_model.py"),
+)
+"""Files that take five seconds or more on a quiet machine, or start what others wait for: the
+longest first, so that what is begun last is short."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files that wait for servers and commands stand among those that compute, one after two. Each
-    process takes two files at first, so a short one follows each that is long."""
+    """The long files first, in their order. Of the others, those that wait for servers and commands
+    stand among those that compute, one after two."""
     paths = list(dict.fromkeys(item.path for item in items))
-    waiting = [path for path in paths if "e2e" in path.parts and path.name not in LONG + SOON]
-    computing = [path for path in paths if "e2e" not in path.parts and path.name not in LONG + SOON]
+    waiting = [path for path in paths if "e2e" in path.parts]
+    computing = [path for path in paths if "e2e" not in path.parts]
     place = {path: 2.0 * at for at, path in enumerate(waiting)}
     place |= {path: at + 0.5 for at, path in enumerate(computing)}
-    place |= {path: -1.0 for path in paths if path.name in LONG}
-    place |= {path: 4.2 for path in paths if path.name in SOON}
+    place |= {path: LONG.index(path.name) - len(LONG) for path in paths if path.name in LONG}
     items.sort(key=lambda item: place[item.path])
 
 

@@ -103,3 +103,8 @@ def test_what_makes_the_report_is_imported_once_there_is_something_to_report(
     assert code == 2
     assert "aiohttp" in imported
     assert "jinja2" not in imported
+
+
+def test_the_lab_imports_statistics_once_something_is_compared() -> None:
+    script = "import sys, spoor.lab.papers; sys.exit('scipy.stats' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -385,3 +388,32 @@ def coming_back(policy: Trail) -> Trail:
     other = Trail(Task(np.random.default_rng(0), Topic(name="kiln")), in_links=3)
     other.load(unpack(pack(policy.save())))
     return other
+
+
+LOADED = """
+import resource
+import numpy as np
+from spoor import registry
+from spoor.learn.state import pack, unpack
+from spoor.testing.policies import TOPIC
+from spoor.types import Task
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
+
+first, second = (registry.build("policies", "trail", Task(np.random.default_rng(0), TOPIC)) for _ in "12")
+state = unpack(pack(first.save()))
+before = resident()
+second.load(state)
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+def test_what_is_loaded_takes_memory_for_what_it_holds() -> None:
+    """Its tables have places for a million features each."""
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED], check=True, capture_output=True, text=True
+    )
+    assert int(done.stdout) < 4 << 20

@@ -213,16 +213,17 @@ def test_no_slice_of_a_compaction_holds_a_watch_for_long() -> None:
 
 def large(count: int) -> Fleet:
     """A watch that has seen so many stories in sixty days, each with links to ten before it."""
-    fleet, random = fleet_of("change-rate", 30 * DAY), Random(0)
+    fleet = fleet_of("change-rate", 30 * DAY)
     known = fleet.known
+    steps = np.random.default_rng(0).integers(200, size=(count, 10))
+    before = np.maximum(1, np.arange(count)[:, None] - steps).tolist()
     fleet.next(BEGIN)
     for number in range(count):
         at = BEGIN + number / count * 60 * DAY
         url = known.number(f"{SITE}story/{number}", at, 0, at)
         text = f"Story {number} is told in one sentence." + " The kiln is lit." * (number % 4 == 0)
         known.see(url, Page(known.urls[url], text=text), at)
-        before = {max(1, number - random.randrange(200)) for _ in range(10)} - {url}
-        known._links[url] = (0, 0, sorted(before))
+        known._links[url] = (0, 0, sorted({*before[number]} - {url}))
     known._count_links()
     fleet.crew.save()  # takes in what was entered all at once
     return fleet

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import false_discovery_control, permutation_test
 
 from spoor.errors import InputError
 from spoor.lab.intervals import CONFIDENCE, RESAMPLES, interval
@@ -258,6 +257,7 @@ def sign_test(difference: NDArray[np.float64]) -> float:
     """Two-sided p that paired differences have mean 0, by permutation of their signs."""
     if not difference.any():
         return 1.0
+    from scipy.stats import permutation_test  # takes most of a second
 
     def mean(x: NDArray[np.float64], y: NDArray[np.float64], axis: int = -1) -> Any:
         return np.mean(x - y, axis=axis)
@@ -273,13 +273,19 @@ def sign_test(difference: NDArray[np.float64]) -> float:
     return float(result.pvalue)
 
 
+def _false_discovery(p: Sequence[float]) -> Sequence[float]:
+    from scipy.stats import false_discovery_control
+
+    return false_discovery_control(p).tolist() if p else []
+
+
 def corrected(comparisons: Sequence[Comparison], how: str = "holm") -> list[Comparison]:
     """The comparisons with their p corrected for how many there are: `holm` (no false claim at all
     in 95 % of such tables), `fdr` (5 % of the claims false, Benjamini and Hochberg) or `none`."""
     tested = [comparison.p for comparison in comparisons if comparison.p is not None]
     adjust: Callable[[Sequence[float]], Sequence[float]] = {
         "holm": holm,
-        "fdr": lambda p: false_discovery_control(p).tolist() if p else [],
+        "fdr": _false_discovery,
         "none": lambda p: p,
     }[how]
     new = iter(adjust(tested))

@@ -7,8 +7,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import bootstrap, ttest_1samp
-from scipy.stats import t as student
 
 CONFIDENCE = 0.95
 RESAMPLES = 9_999
@@ -29,6 +27,8 @@ def interval(values: Sequence[float] | Floats) -> Interval:
     if np.ptp(sample) == 0:
         return float(sample[0]), float(sample[0])
     if len(sample) < FEW:
+        from scipy.stats import ttest_1samp  # takes most of a second
+
         limits = ttest_1samp(sample, 0.0).confidence_interval(CONFIDENCE)
         return float(limits.low), float(limits.high)
     return bootstrap_interval(np.mean, [sample])
@@ -39,6 +39,8 @@ def bootstrap_interval(
 ) -> Interval:
     """95 % percentile bootstrap interval of a statistic of paired samples; `statistic` takes the
     samples and an `axis`. None where the statistic has no spread."""
+    from scipy.stats import bootstrap
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # all values alike: an interval of width 0
         limits = bootstrap(
@@ -99,4 +101,6 @@ def _of_means(first: Floats, second: Floats, axis: int = -1) -> Floats:
 
 
 def _reach(freedom: float) -> float:
+    from scipy.stats import t as student
+
     return float(student.ppf(0.5 + CONFIDENCE / 2, freedom))

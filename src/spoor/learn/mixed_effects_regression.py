@@ -40,20 +40,25 @@ class MixedEffectsRegression:
         mean: Floats,
         spread: Floats,
     ) -> None:
-        # Adjacent, since both are needed of a slot and one look-up reads both.
-        beliefs = np.zeros((1 << bits, 2), dtype=np.float32)
-        self._beliefs = beliefs.view(np.int64)[:, 0]
-        self.w: Floats = beliefs[:, 0]
-        self.h: Floats = beliefs[:, 1]
-        """Precision that examples have added to a slot's prior precision."""
-        self.h[0] = np.inf
-        self.column: NDArray[np.uint8] = np.zeros(1 << bits, dtype=np.uint8)
-        """The column that a slot was last learned in."""
+        self._clear(1 << bits)
         self._columns = np.arange(len(variance), dtype=np.uint8)
         self.prior = (1.0 / variance).astype(np.float32)
         self.a = mean.astype(np.float32)
         self.b = spread.astype(np.float32)
         """Posterior variances of the dense weights."""
+
+    def _clear(self, slots: int) -> None:
+        """Forget all of so many slots. The arrays are new, since the pages of a new one take memory
+        only once they are written."""
+        # Adjacent, since both are needed of a slot and one look-up reads both.
+        beliefs = np.zeros((slots, 2), dtype=np.float32)
+        self._beliefs = beliefs.view(np.int64)[:, 0]
+        self.w: Floats = beliefs[:, 0]
+        self.h: Floats = beliefs[:, 1]
+        """Precision that examples have added to a slot's prior precision."""
+        self.h[0] = np.inf
+        self.column: NDArray[np.uint8] = np.zeros(slots, dtype=np.uint8)
+        """The column that a slot was last learned in."""
 
     def score(self, slots: Slots, dense: Floats) -> tuple[Floats, Floats]:
         """Mean and variance of the log-odds of R rows: slots (R, K), dense (R, D)."""
@@ -123,8 +128,7 @@ class MixedEffectsRegression:
 
     def load(self, state: State) -> None:
         """Go on from `save`."""
-        self.w[:] = 0.0
-        self.h[1:] = 0.0
+        self._clear(len(self.h))
         held: NDArray[Any] = state["slots"]
         self.w[held] = state["w"]
         self.h[held] = state["h"]

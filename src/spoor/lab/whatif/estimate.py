@@ -9,7 +9,6 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest
 
 from spoor.lab.intervals import CONFIDENCE, Floats
 from spoor.lab.whatif.partial_web import PartialWeb, build_policy, crawl_partial
@@ -245,6 +244,8 @@ def _wilson(w: Floats, r: Floats, scale: float) -> tuple[float, float]:
     if not len(w):
         return 0.0, scale
     share, n = float(w @ r / w.sum()), float(w.sum() ** 2 / (w @ w))
+    from scipy.stats import binomtest  # takes most of a second
+
     limits = binomtest(round(share * n), max(1, round(n))).proportion_ci(CONFIDENCE, "wilson")
     return scale * float(limits.low), scale * float(limits.high)
 

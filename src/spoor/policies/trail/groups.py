@@ -96,6 +96,6 @@ class Groups:
             group: array("i", part.tobytes())
             for group, part in zip(members["groups"].tolist(), links, strict=True)
         }
-        self.tried[:] = 0.0
+        self.tried = np.zeros(self.tried.shape, dtype=np.float32)
         self.tried[state["tried"]["groups"]] = state["tried"]["counts"]
         self.sweep, self.swept = array("i", state["sweep"].tolist()), 0
