@@ -6,12 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spoor.judges import reading
-from spoor.judges.reading import TEXT_LETTERS, _first_letters
+from spoor.judges.reading import TEXT_LETTERS, _first_letters, _Memo
 from spoor.judges.relevance import Relevance
 from spoor.judges.wish import parse
 from spoor.types import Page
-from spoor.web.text import terms
 
 
 @given(st.lists(st.text(min_size=1, max_size=9), max_size=40), st.integers(1, 99))
@@ -28,12 +26,14 @@ def test_no_more_letters_are_made_terms_than_a_page_with_spaces_has(
     letters = "".join(map(chr, range(0x4E00, 0x9FA0))) * 20
     read = list[int]()
 
-    def counted(text: str) -> list[str]:
-        read.append(len(text))
-        return terms(text)
+    count_pairs = _Memo.count_pairs
+
+    def counted(memo: _Memo, runs: str, ids: dict[int, int]) -> None:
+        read.append(len(runs))
+        count_pairs(memo, runs, ids)
 
     judge = Relevance(parse("窯"))
-    monkeypatch.setattr(reading, "terms", counted)
+    monkeypatch.setattr(_Memo, "count_pairs", counted)
     judgement = judge.judge(Page("http://site.example/", title="窯", text=f"窯 {letters}"))
     assert judgement.score > 0.0
     assert TEXT_LETTERS <= sum(read) < TEXT_LETTERS + 100

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -294,6 +295,10 @@ def test_words_stand_for_a_phrase_that_no_page_has() -> None:
     assert found == pytest.approx([0.36, 0.0])
 
 
+def count_page(frequencies: Frequencies, ids: Sequence[int]) -> None:
+    frequencies.add(np.array([*map(frequencies.slots.__getitem__, ids)], np.int64))
+
+
 def kept(name: str, *links: str) -> KeptPage:
     numbers = np.array([number_of_url(SITE + link) for link in links], np.uint64)
     ids = numbers.astype(np.uint32)
@@ -310,7 +315,7 @@ def test_what_linked_pages_say() -> None:
     pages.append(kept("alone"))
     frequencies = Frequencies()
     for page in pages:
-        frequencies.add(page.ids.tolist())
+        count_page(frequencies, page.ids.tolist())
     links = Links(pages, frequencies)
     words = np.array([0.36, 0.0, 0.0, 0.0])
     assert links.outward(words) == pytest.approx([0.0, 0.36, 0.0, 0.0])
@@ -370,7 +375,7 @@ def test_what_wanted_pages_have_in_common_is_no_commonplace() -> None:
     for number, its in enumerate(terms):
         ids = np.array(its, np.uint32)
         page = KeptPage(f"{SITE}{number}", ids, np.ones(len(ids), np.uint8), len(ids), np.zeros(1))
-        frequencies.add(its)
+        count_page(frequencies, its)
         pages.append(page)
     stretch = matrix(pages, frequencies, wanted).stretch
     assert stretch == pytest.approx([math.log(3 / 2) / math.log(8 / 5), 2.0])
@@ -472,7 +477,7 @@ def test_the_place_of_a_page_counts() -> None:
     for number, folder in enumerate((7, 7, 8, 8)):
         ids = np.array([100 + number, 200 + number, folder], np.uint32)
         for _ in range(2):  # what one page has alone counts for nothing
-            frequencies.add(ids.tolist())
+            count_page(frequencies, ids.tolist())
         ones = np.ones(3, np.uint8)
         pages.append(KeptPage(f"/{number}", ids, ones, 1, np.zeros((0, 2)), places=1))
     rows = matrix(pages, frequencies, np.zeros(len(pages)))
@@ -513,7 +518,7 @@ def test_a_matrix_of_many_rows_is_that_of_its_vectors() -> None:
     for number in range(600):  # several blocks of rows
         ids = rng.choice(400, 9, replace=False).astype(np.uint32)
         often = rng.integers(1, 256, 9).astype(np.uint8)
-        frequencies.add(ids.tolist())
+        count_page(frequencies, ids.tolist())
         pages.append(KeptPage(f"/{number}", ids, often, int(rng.integers(0, 10)), np.zeros((0, 2))))
     rows = matrix(pages, frequencies, np.zeros(len(pages)))
     dense = np.zeros((600, len(rows.ids)))

@@ -9,10 +9,9 @@ the wish; then again from the new surest pages.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import islice, repeat
 from typing import Any, TypeVar
 
 import numpy as np
@@ -44,26 +43,75 @@ VOCABULARY = 150_000
 """Terms, links and parts of places whose number of pages is known at most."""
 
 
+class _Slots(dict[int, int]):
+    """Number of a term, link or part of a place → where its count stands."""
+
+    def __missing__(self, number: int) -> int:
+        slot = self[number] = len(self)
+        return slot
+
+
 class Frequencies:
     """How many pages have each term or link (by its number), with a bounded memory."""
 
     def __init__(self) -> None:
         self.pages = 0
-        self.counts = Counter[int]()
+        self.slots = _Slots()
+        """Of each number; a page is counted by them (`add`). They change where `forgot` does."""
+        self.forgot = 0
+        """How often rare ones were forgotten."""
+        self._counts = np.zeros(1, np.int64)
+        """Of each slot; the last belongs to none."""
+        self._numbers = np.zeros(1, np.uint32)
+        self._known = 0
+        """Slots that a page was counted with."""
+        self._numbered = 0
+        """Slots whose numbers stand in the array."""
 
-    def add(self, ids: Sequence[int]) -> Floats:
-        """Count one page; how many have each of its ids now."""
+    def add(self, slots: NDArray[np.int64]) -> tuple[Floats, NDArray[np.uint32]]:
+        """Count one page, by the slots of what it has: how many pages have each now, and its
+        number."""
         self.pages += 1
-        self.counts.update(ids)
-        rare = 0
-        while len(self.counts) > (0.6 * VOCABULARY if rare else VOCABULARY):
-            rare += 1
-            self.counts = Counter({number: n for number, n in self.counts.items() if n > rare})
-        return self.of(ids)
+        size = len(self.slots)
+        if size >= len(self._counts):
+            more = np.zeros(2 * size + 1 - len(self._counts), np.int64)
+            self._counts = np.concatenate([self._counts, more])
+            self._numbers = np.concatenate([self._numbers, more.astype(np.uint32)])
+        new = size - self._numbered
+        self._numbers[self._numbered : size] = [*islice(reversed(self.slots), new)][::-1]
+        self._numbered = size
+        found = self._counts[slots] + 1
+        numbers = self._numbers[slots]
+        self._counts[slots] = found
+        self._known += int(np.count_nonzero(found == 1))
+        if self._known > VOCABULARY or size > 4 * VOCABULARY:
+            self._forget()
+        return found.astype(np.float64), numbers
+
+    def _forget(self) -> None:
+        """Forget what no page has, and, where there is too much, what few have."""
+        numbers, rare = self._numbers[: len(self.slots)], 0
+        counts = self._counts[: len(numbers)]
+        kept = counts > 0
+        if self._known > VOCABULARY:
+            while np.count_nonzero(kept) > 0.6 * VOCABULARY:
+                rare += 1
+                kept = counts > rare
+        self._take(numbers[kept], counts[kept])
+        self.forgot += 1
+
+    def _take(self, numbers: NDArray[np.uint32], counts: NDArray[np.int64]) -> None:
+        self.slots.clear()
+        self.slots.update(zip(numbers.tolist(), range(len(numbers)), strict=True))
+        self._counts = np.append(counts.astype(np.int64), 0)
+        self._numbers = np.append(numbers.astype(np.uint32), np.uint32(0))
+        self._known = self._numbered = len(numbers)
 
     def of(self, ids: Sequence[int]) -> Floats:
         """How many pages have each of these; 1 where that is not known."""
-        return np.fromiter(map(self.counts.get, ids, repeat(1)), np.float64, len(ids))
+        slots = np.fromiter(map(self.slots.get, ids, repeat(-1)), np.int64, len(ids))
+        slots[slots >= len(self._counts)] = -1  # not counted yet
+        return np.maximum(self._counts[slots], 1).astype(np.float64)
 
     def idf(self, counts: Floats, *, alone: bool = False) -> Floats:
         """ln((1 + pages) / (1 + pages with it)) of what so many pages have; 0 for what only one
@@ -82,17 +130,20 @@ class Frequencies:
         return self.idf(found), np.where(found < 2, 0.0, np.maximum(weights, 0.0))
 
     def save(self) -> State:
-        size = len(self.counts)
+        numbers = np.fromiter(self.slots, np.uint32, len(self.slots))
+        counts = self._counts[: len(numbers)]
+        counted = np.flatnonzero(counts)
+        counted = counted[np.argsort(numbers[counted], kind="stable")]
         return {
             "pages": self.pages,
-            "ids": np.fromiter(self.counts, np.uint32, size),
-            "counts": np.fromiter(self.counts.values(), np.uint32, size),
+            "ids": numbers[counted],
+            "counts": counts[counted].astype(np.uint32),
         }
 
     def load(self, state: State) -> None:
         self.pages = int(state["pages"])
-        counts = zip(state["ids"].tolist(), state["counts"].tolist(), strict=True)
-        self.counts = Counter(dict(counts))
+        self._take(state["ids"], state["counts"])
+        self.forgot += 1
 
 
 def number_of_url(url: str) -> int:

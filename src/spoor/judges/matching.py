@@ -7,7 +7,7 @@ which the parts of the page count apart, as independent evidence: 1 − Π (1 �
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from operator import and_, or_
@@ -106,6 +106,10 @@ class Matcher:
         number = {part: at for at, part in enumerate(self.parts)}
         self.part_numbers = [tuple(number[part] for part in leaf.parts) for leaf in self.leaves]
         self._spaced = [(at, part) for at, part in enumerate(self.parts) if not _is_unspaced(part)]
+        self._heads = tuple({part[:2] for _, part in self._spaced})
+        self._tails = tuple({part[3:] for _, part in self._spaced if len(part) > 4})
+        self._roots = tuple({part[:4] for _, part in self._spaced if len(part) > 3})
+        self._unspaced = [(at, part) for at, part in enumerate(self.parts) if _is_unspaced(part)]
         self._stems: dict[tuple[str, str], str] = {}
         self._trigrams = {part: _trigrams(part) for _, part in self._spaced}
         self._number = number
@@ -147,6 +151,27 @@ class Matcher:
         return self.leaves.index(leaf)
 
     # ---------------------------------------------------------------- terms
+
+    def may_fit(self, words: Sequence[str]) -> Callable[[str], bool]:
+        """Tells of each of some words with spaces, in lower case, whether it may fit a part of the
+        wish: most do not, and are told at once. A slip in the first two letters leaves those from
+        the fourth on."""
+        heads, tails, together = self._heads, self._tails, " ".join(words)
+        roots = [re.escape(root) for root in self._roots if root in together]
+        if not roots:
+            return lambda word: word.startswith(heads) or word.endswith(tails)
+        within = re.compile("|".join(roots)).search
+        return lambda word: (
+            word.startswith(heads) or word.endswith(tails) or within(word) is not None
+        )
+
+    def fits_of_run(self, run: str) -> tuple[tuple[int, bool, float], ...]:
+        """As `fits`, of all terms of a run of a script without spaces."""
+        found: list[tuple[int, bool, float]] = []
+        for at, part in self._unspaced:
+            if part in run and (len(part) > 1 or part == run):
+                found += [(at, True, 1.0)] * _overlapping(part, run)
+        return tuple(found)
 
     def fits(self, term: str, stemmer: str) -> tuple[tuple[int, bool, float], ...]:
         """(part, whether it is the part itself or a form of it, likeness) of each part that a term
@@ -238,6 +263,13 @@ def _is_function_word(part: Part) -> bool:
 
 def _is_unspaced(term: str) -> bool:
     return not term.isascii() and UNSPACED.match(term) is not None
+
+
+def _overlapping(part: str, run: str) -> int:
+    """How often a part stands in a run, also across one another."""
+    if len(set(part)) > 1 or len(part) == 1:
+        return run.count(part)  # two letters that differ, or one
+    return sum(run.startswith(part, at) for at in range(len(run) - len(part) + 1))
 
 
 def _trigrams(word: str) -> frozenset[str]:

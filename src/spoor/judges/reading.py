@@ -7,7 +7,7 @@ import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, compress, filterfalse
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,8 @@ class Reader:
         self.together = np.zeros(len(matcher.conjunctions), np.int64)
         """Pages on which what each conjunction names stands together in a title, URL or anchor."""
         self._memos: dict[str, _Memo] = {}
+        self._forgot = 0
+        """What the memos know of slots is of so many times of `Frequencies.forgot`."""
         self._seen_links = [0] * SLOTS
         self._anchors: dict[int, dict[int, tuple[float, float]]] = {}
 
@@ -86,13 +88,18 @@ class Reader:
             "description": page.description,
             "text": page.text,
         }
-        text = _first_letters(words_of(page.text).first(TEXT_WORDS), TEXT_LETTERS)
+        text = words_of(page.text).first(TEXT_WORDS)
+        if 2 * len(page.text) > TEXT_LETTERS:  # a letter has two in lower case at most
+            text = _first_letters(text, TEXT_LETTERS)
         ids: dict[int, int] = {}
+        runs: list[str] = []
         found: dict[str, _Found] = {}
         for name, written in fields.items():
             if written:
                 words = text if name == "text" else terms(written[:20_000])
-                found[name] = memo.count(words, ids if name != "description" else None)
+                found[name] = memo.count(words, ids if name != "description" else None, runs)
+        if runs:
+            memo.count_pairs("".join(runs), ids)
         fields["url"] = page.url
         found["url"] = memo.count(chain(*url_words(page.url)))
         evidence, reasons, parts = self._leaves(page, fields, found, len(text))
@@ -100,13 +107,14 @@ class Reader:
         together = np.array(self._matcher.stand_together(parts), np.bool_)
         self.together += together
         links = self._links(page, memo)
-        numbers = np.fromiter(ids, np.uint32, len(ids))
-        often = np.minimum(np.fromiter(ids.values(), np.int64, len(ids)), 255).astype(np.uint8)
         places = places_of(page.url)
-        known = self.frequencies.add([*ids, *map(as_id, links), *places])
-        ends = len(ids), len(ids) + len(links)
         outward = np.array(links, np.uint64)
-        terms_kept = self._rarest(numbers, often, known[: ends[0]], MOST_TERMS)
+        slots = self.frequencies.slots
+        others = map(slots.__getitem__, chain(map(as_id, links), places))
+        known, every = self.frequencies.add(np.array([*ids, *others], np.int64))
+        ends = len(ids), len(ids) + len(links)
+        often = np.minimum(np.fromiter(ids.values(), np.int64, len(ids)), 255).astype(np.uint8)
+        terms_kept = self._rarest(every[: ends[0]], often, known[: ends[0]], MOST_TERMS)
         ones = np.ones(len(outward), np.uint8)
         links_kept = self._rarest(outward, ones, known[ends[0] : ends[1]], MOST_LINKS)
         tongue = 1.0
@@ -131,8 +139,11 @@ class Reader:
         return kept, reasons, np.concatenate([terms_kept[2], links_kept[2], known[ends[1] :]])
 
     def _memo(self, stemmer: str) -> _Memo:
+        if self._forgot != self.frequencies.forgot:
+            self._memos.clear()
+            self._forgot = self.frequencies.forgot
         if stemmer not in self._memos:
-            self._memos[stemmer] = _Memo(self._matcher, stemmer)
+            self._memos[stemmer] = _Memo(self._matcher, stemmer, self.frequencies.slots)
         self._memos[stemmer].trim()
         return self._memos[stemmer]
 
@@ -226,12 +237,14 @@ class Reader:
         best = 0.0
         wanted = {part for at in known for part in self._matcher.part_numbers[at][:1]}
         fitting = memo.fits
-        for place, word in [(at, word) for at, word in enumerate(words) if word in fitting]:
+        for place, word in compress(enumerate(words), map(fitting.__contains__, words)):
             for part, _, _ in fitting[word]:
                 last[part] = place
             if len(last) >= len(wanted) > 1:
                 spread = place - min(last.values()) + 1 - len(wanted)
-                best = max(best, 1.0 / (1.0 + max(0, spread) / 4.0))
+                if spread <= 0:
+                    return 1.0
+                best = max(best, 1.0 / (1.0 + spread / 4.0))
         return best
 
     def _rarest(
@@ -282,18 +295,22 @@ _Found = tuple[dict[int, float], dict[int, float]]
 
 
 class _Memo(dict[str, int]):
-    """Word → the number of its term, or a code below 0 for a word that is `_NO_TERM`, fits the
-    wish, or is several terms: so that the words of a text are counted by their numbers at once."""
+    """Word → the slot of its term, or a code below 0: `_NO_TERM`, a run of a script without spaces
+    (`_RUN`), or one of several terms: so that the words of a text are counted by slots at once."""
 
-    def __init__(self, matcher: Matcher, stemmer: str) -> None:
+    def __init__(self, matcher: Matcher, stemmer: str, slots: Mapping[int, int]) -> None:
         super().__init__()
         self._matcher = matcher
         self._stemmer = stemmer
-        self._coded: dict[int, tuple[str, tuple[int, ...]]] = {}
-        """Code of a word → the word and the numbers of its terms."""
-        self._code = _NO_TERM
+        self._slots = slots
+        self._coded: dict[int, tuple[int, ...]] = {}
+        """Code of a word → the slots of its terms."""
+        self._code = _RUN
         """The last that was given."""
         self._long: list[str] = []
+        self._pairs: dict[int, int] = {}
+        """A pair of letters of a script without spaces, the first above 16 bits, or one that stands
+        alone → the slot of its term."""
         self.fits: dict[str, tuple[_Fit, ...]] = {}
         """What parts of the wish a word fits, if any."""
 
@@ -303,56 +320,97 @@ class _Memo(dict[str, int]):
             self.clear()
             self._coded.clear()
             self.fits.clear()
+        if len(self._pairs) > 100_000:
+            self._pairs.clear()
         for word in self._long:
             self._coded.pop(self.pop(word, _NO_TERM), None)
             self.fits.pop(word, None)
         self._long.clear()
 
-    def __missing__(self, word: str) -> int:
-        numbers: tuple[int, ...] = ()
-        if len(word) <= _LONG or UNSPACED.search(word):
-            found = terms(word)
-            fits = tuple(fit for term in found for fit in self._matcher.fits(term, self._stemmer))
-            if fits:
-                self.fits[word] = fits
-            numbers = tuple(number_of(term) for term in found if not term.isdigit())
-        if len(word) > _LONG:
-            self._long.append(word)
-        if len(numbers) > 1 or word in self.fits:
-            self._code -= 1
-            self._coded[self._code] = word, numbers
-            answer = self._code
-        else:
-            answer = numbers[0] if numbers else _NO_TERM
-        self[word] = answer
-        return answer
+    def _add(self, words: Sequence[str]) -> None:
+        """Words that are not known yet, in lower case."""
+        may_fit, slots = self._matcher.may_fit(words), self._slots
+        for word in words:
+            is_one = word.isalnum() and (word.isascii() or not UNSPACED.search(word))
+            if is_one and len(word) <= _LONG and not may_fit(word):
+                self[word] = _NO_TERM if word.isdigit() else slots[number_of(word)]
+            elif UNSPACED.fullmatch(word):
+                self[word] = _RUN
+                if fits := self._matcher.fits_of_run(word):
+                    self.fits[word] = fits
+            else:
+                self[word] = self._code_of(word)
+            if len(word) > _LONG:
+                self._long.append(word)
 
-    def count(self, words: Iterable[str], ids: dict[int, int] | None = None) -> _Found:
+    def _code_of(self, word: str) -> int:
+        """Of one that may fit the wish or be several terms."""
+        found = terms(word) if len(word) <= _LONG or UNSPACED.search(word) else []
+        fits = tuple(fit for term in found for fit in self._matcher.fits(term, self._stemmer))
+        if fits:
+            self.fits[word] = fits
+        numbers = tuple(self._slots[number_of(term)] for term in found if not term.isdigit())
+        if len(numbers) < 2:
+            return numbers[0] if numbers else _NO_TERM
+        self._code -= 1
+        self._coded[self._code] = numbers
+        return self._code
+
+    def count(
+        self, words: Iterable[str], ids: dict[int, int] | None = None, runs: list[str] | None = None
+    ) -> _Found:
         """What the words fit. Adds how often each term stands there to `ids`, in the order of their
-        first words."""
+        first words, by its slot; those of runs are not counted but added to `runs`."""
         exact: dict[int, float] = {}
         like: dict[int, float] = {}
         counted = Counter(words)
-        codes = [*map(self.__getitem__, counted)]
-        fitting = min(codes, default=0) < _NO_TERM
-        if ids is None and not fitting:
+        self._add([*filterfalse(self.__contains__, counted)])
+        for word in filter(self.fits.__contains__, counted):
+            often = counted[word]
+            for part, same, likeness in self.fits[word]:
+                into = exact if same else like
+                into[part] = into.get(part, 0.0) + often * likeness
+        if ids is None or runs is None:
             return exact, like
-        ids = {} if ids is None else ids
         get = ids.get
+        codes = [*map(self.__getitem__, counted)]
         for code, often in zip(codes, counted.values(), strict=True):
             if code >= 0:
                 ids[code] = get(code, 0) + often
-            elif code < _NO_TERM:
-                word, numbers = self._coded[code]
-                for one in numbers:
+            elif code < _RUN:
+                for one in self._coded[code]:
                     ids[one] = get(one, 0) + often
-                for part, same, likeness in self.fits.get(word, ()):
-                    into = exact if same else like
-                    into[part] = into.get(part, 0.0) + often * likeness
+        if _RUN in codes:
+            runs += [
+                f"{word} " * counted[word] for word in compress(counted, map(_RUN.__eq__, codes))
+            ]
         return exact, like
 
+    def count_pairs(self, runs: str, ids: dict[int, int]) -> None:
+        """Add how often each term stands in runs, which end with a blank each. O(n log n), by a
+        sort of numbers instead of a look-up for each pair."""
+        letters = np.frombuffer(f" {runs}".encode("utf-16-le"), np.uint16).astype(np.uint32)
+        inside = letters != ord(" ")
+        both = inside[1:] & inside[:-1]
+        alone = inside[1:-1] & ~both[1:] & ~both[:-1]
+        first, second = letters[:-1][both], letters[1:][both]
+        found = np.concatenate([first << np.uint32(16) | second, letters[1:-1][alone]])
+        found.sort()
+        ends = np.flatnonzero(np.append(found[1:] != found[:-1], True))
+        often = np.diff(ends, prepend=-1).tolist()
+        pairs, different = self._pairs, found[ends].tolist()
+        for pair in filterfalse(pairs.__contains__, different):
+            letters_of = (chr(pair >> 16) if pair >> 16 else "") + chr(pair & 0xFFFF)
+            digits = letters_of.isdigit()
+            pairs[pair] = _NO_TERM if digits else self._slots[number_of(letters_of)]
+        counted = dict(zip(map(pairs.__getitem__, different), often, strict=True))
+        for slot in counted.keys() & ids.keys():
+            counted[slot] += ids[slot]
+        ids |= counted
+        ids.pop(_NO_TERM, None)
 
-_NO_TERM = -1
+
+_NO_TERM, _RUN = -1, -2
 
 
 def _first_letters(words: list[str], most: int) -> list[str]:

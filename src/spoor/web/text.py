@@ -42,24 +42,42 @@ _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _FIRST = 256
 _IN_WORDS = re.compile("[^\\W_]|’")
-_BARE_QUOTE = re.compile(rb"'(?:(?<![a-z0-9]')|(?![a-z0-9]))")
-"""One that does not stand between two letters or digits."""
-_BLANKS = bytes(byte if bytes((byte,)).isalnum() or byte == ord("'") else 32 for byte in range(256))
+_BARE_QUOTE = re.compile(rb"'(?:(?<![a-z0-9\x80-\xff]')|(?![a-z0-9\x80-\xff]))")
+"""One that does not stand between two letters or digits; of what is not ASCII each byte counts."""
+_BLANKS = bytes(
+    byte if bytes((byte,)).isalnum() or byte == ord("'") or byte > 127 else 32
+    for byte in range(256)
+)
+_LATIN = "\u024f"
+"""The last letter of scripts whose words are mostly ASCII."""
 
 
 def tokens(text: str) -> list[str]:
     """Words of a text, lower-case; letters and digits of any script. O(length), and in a third of
-    the time for a text whose letters are ASCII."""
-    if not text.isascii():
-        # A text of another script is told by its first characters, as a rule; a search for one sign
-        # in a long text takes longer than to find all that there are.
-        first = _NOT_ASCII.search(text, 0, _FIRST)
-        if (first and _IN_WORDS.match(first[0])) or _IN_WORDS.search(_not_ascii(text)):
-            return _WORD.findall(text.lower())
-    plain = text.encode("ascii", "replace").lower()  # what is replaced parts words as before
-    if b"'" in plain:
-        plain = _BARE_QUOTE.sub(b" ", plain)
-    return plain.translate(_BLANKS).decode("ascii").split()
+    the time for a text whose letters are ASCII, in half of it where most are."""
+    if text.isascii():
+        return _parted(text.encode("ascii").lower())
+    # A text of another script is told by its first characters, as a rule; a search for one sign in
+    # a long text takes longer than to find all that there are.
+    first = _NOT_ASCII.search(text, 0, _FIRST)
+    if first and first[0] > _LATIN and first[0].isalnum():
+        return _WORD.findall(text.lower())
+    if not _IN_WORDS.search(_not_ascii(text)):
+        return _parted(text.encode("ascii", "replace").lower())  # a "?" parts words, too
+    found = list[str]()
+    for word in _parted(text.lower().encode("utf-8", "surrogatepass")):
+        if word.isalnum():
+            found.append(word)
+        else:
+            found += _WORD.findall(word)
+    return found
+
+
+def _parted(text: bytes) -> list[str]:
+    """What stands between the signs and blanks that are ASCII."""
+    if b"'" in text:
+        text = _BARE_QUOTE.sub(b" ", text)
+    return text.translate(_BLANKS).decode("utf-8", "surrogatepass").split()
 
 
 def _not_ascii(text: str) -> str:

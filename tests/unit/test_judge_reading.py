@@ -1,0 +1,70 @@
+"""What the judge of words counts on a page, by quick ways, is what its terms say one by one."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spoor.judges import feedback
+from spoor.judges.feedback import Frequencies
+from spoor.judges.matching import Matcher
+from spoor.judges.reading import Reader, number_of
+from spoor.judges.wish import parse
+from spoor.types import Page
+from spoor.web.text import terms, words_of
+
+LETTERS = "데이터 확장のーデタ数 kiln's 12٣၁"
+
+
+@given(st.text(LETTERS, max_size=40), st.text(LETTERS, max_size=40))
+def test_terms_are_counted_as_one_by_one(title: str, text: str) -> None:
+    wish = parse("데이터 확장, ーー, データ, kiln")
+    matcher = Matcher(wish)
+    reader = Reader(wish, matcher)
+    kept, *_ = reader.read(Page("http://pots.example/", title=title, text=text))
+    words = words_of(text).first(1_000)
+    each = [*terms(title), *(term for word in words for term in terms(word))]
+    expected = Counter(number_of(term) for term in each if not term.isdigit())
+    found = kept.ids[: kept.terms].tolist()
+    assert dict(zip(found, kept.often.tolist(), strict=False)) == expected
+    fits = Counter(fit for word in words for term in terms(word) for fit in matcher.fits(term, ""))
+    exact, like = reader._memo("").count(words)
+    assert exact == {part: n for (part, same, _), n in fits.items() if same}
+    assert set(like) == {part for part, same, _ in fits if not same}
+
+
+@given(st.text("abrewit", max_size=9))
+def test_what_fits_may_fit(word: str) -> None:
+    matcher = Matcher(parse("rewrite, tab, ab, writer, bear"))
+    if matcher.fits(word, "english"):
+        assert matcher.may_fit([word])(word)
+
+
+def test_rare_numbers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(feedback, "VOCABULARY", 10)
+    frequencies = Frequencies()
+    for page in range(6):
+        slots = [frequencies.slots[number] for number in (1, 2, 100 + page, 200 + page)]
+        counts, numbers = frequencies.add(np.array(slots))
+        assert numbers.tolist() == [1, 2, 100 + page, 200 + page]
+        assert counts.tolist() == [page + 1, page + 1, 1, 1]
+    assert frequencies.forgot == 1
+    # Forgotten after the fifth page, when twelve were known.
+    assert frequencies.of([1, 2, 100, 105, 999]).tolist() == [6, 6, 1, 1, 1]
+    assert frequencies.save()["ids"].tolist() == [1, 2, 105, 205]
+
+
+def test_frequencies_are_saved_whatever_was_read_meanwhile() -> None:
+    one, other = Frequencies(), Frequencies()
+    other.slots[7]  # of an anchor: no page has it
+    for frequencies in (one, other):
+        frequencies.add(np.array([frequencies.slots[number] for number in (9, 3)]))
+    other.load(other.save())
+    for frequencies in (one, other):
+        frequencies.add(np.array([frequencies.slots[number] for number in (7, 3)]))
+    for name, its in one.save().items():
+        assert np.array_equal(its, other.save()[name])
