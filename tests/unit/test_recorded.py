@@ -228,8 +228,6 @@ def test_graph_follows_redirects_and_leaves_out_repeats_and_loops(small: Path) -
     assert graph.indptr.tolist() == [0, 2, 3, 4]
     assert graph.indices.tolist() == [1, 2, 0, 1]
     assert graph.targets.tolist() == [False, True, True]
-    assert world.labelled("x").tolist() == [False, True, True]
-    assert world.labelled("nothing").tolist() == [False] * 3
     within = RecordedWorld(small, site="a").graph(np.array([True, False]))
     assert (within.indices.tolist(), within.targets.tolist()) == ([1, 0], [True, False])
 

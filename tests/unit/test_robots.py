@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from protego import Protego
 
-from spoor.web.robots import LIMIT, Rules, allowed, from_reply, parse
+from spoor.web.robots import LIMIT, Rules, from_reply, parse
 
 DATA = Path(os.environ.get("SPOOR_DATA", Path(__file__).parents[2] / "../shared/data")).resolve()
 FILES = DATA / "conformance" / "robots-cc"
@@ -149,8 +149,8 @@ CASES: list[tuple[str, str, str, str, bool]] = [
     ids=[case[0] for case in CASES],
 )
 def test_rfc_9309(text: str, agent: str, path: str, expected: bool) -> None:
-    assert allowed(text, agent, H + path) is expected
-    assert allowed(text.encode(), agent, H + path) is expected
+    assert parse(text, agent).allowed(H + path) is expected
+    assert parse(text.encode(), agent).allowed(H + path) is expected
 
 
 @pytest.mark.parametrize(
@@ -166,7 +166,7 @@ def test_rfc_9309(text: str, agent: str, path: str, expected: bool) -> None:
     ],
 )
 def test_what_of_a_url_is_compared(url: str, path: str) -> None:
-    assert not allowed(f"User-agent: *\nDisallow: {path}$", "spoor", url)
+    assert not parse(f"User-agent: *\nDisallow: {path}$", "spoor").allowed(url)
 
 
 def test_marks_and_encodings() -> None:
@@ -176,9 +176,9 @@ def test_marks_and_encodings() -> None:
         text.encode("utf-16"),
         b"\xfe\xff" + text.encode("utf-16-be"),
     ):
-        assert not allowed(encoded, "spoor", f"{H}/%C3%A9/x")
+        assert not parse(encoded, "spoor").allowed(f"{H}/%C3%A9/x")
     # Bytes that are no UTF-8 stand for themselves.
-    assert not allowed(text.encode("latin-1"), "spoor", f"{H}/%E9")
+    assert not parse(text.encode("latin-1"), "spoor").allowed(f"{H}/%E9")
 
 
 def test_a_file_that_is_too_long_is_cut_at_a_line() -> None:
@@ -359,7 +359,9 @@ def test_agrees_with_protego_where_nothing_is_escaped(
 ) -> None:
     lines = [f"{'Allow' if allow else 'Disallow'}: {rule}" for allow, rule in rules]
     text = "\n".join(["User-agent: spoor", *lines])
-    assert allowed(text, "spoor", H + path) == Protego.parse(text).can_fetch(H + path, "spoor")
+    assert parse(text, "spoor").allowed(H + path) == Protego.parse(text).can_fetch(
+        H + path, "spoor"
+    )
 
 
 @given(st.binary(max_size=400), st.text(max_size=40))

@@ -17,7 +17,7 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
-from spoor.learn.relevance import Relevance, tenth
+from spoor.learn.relevance import TENTHS, Relevance
 from spoor.learn.state import pack, unpack
 from spoor.policies.sarsa import Sarsa
 from spoor.policies.sarsa.categories import find_categories
@@ -329,7 +329,7 @@ def test_the_laws_hold_with_vectors(update: str, within: str) -> None:
 @given(st.floats(0, 1))
 def test_a_tenth_holds_both_discretisations(relevance: float) -> None:
     if min(abs(relevance * 10 - edge) for edge in range(11)) > 1e-6:
-        k = tenth(relevance)
+        k = TENTHS[int(relevance * 10 + 1e-9)]
         assert k // 2 == np.searchsorted([0.2, 0.4, 0.6, 0.8], relevance)
         assert (k + 1) // 2 == np.searchsorted([0.1, 0.3, 0.5, 0.7, 0.9], relevance)
 

@@ -163,7 +163,13 @@ def test_groups_go_from_narrow_to_wide() -> None:
     assert groups("http://a.example/about") == (("a.example/*", False),)
     item = groups("http://a.example/item/deadbeef42")
     assert item == (("a.example/item/#", True), ("a.example/item/*", False))
-    assert masked("Events of 3rd May, 2024") == ["events", "of", "#", "#", "#"]
+    assert [masked(word) for word in "Events of 3rd May, 2024".lower().split()] == [
+        "events",
+        "of",
+        "#",
+        "#",
+        "#",
+    ]
 
 
 def page_at(url: str, title: str, text: str, *links: str) -> Page:
@@ -181,8 +187,13 @@ def seen(traps: Traps, page: Page, *, relevant: bool = False) -> list[str]:
 
 def test_letters_that_could_be_a_number_take_linear_time() -> None:
     # A second million of them took ten days where each letter looked for a digit by itself.
-    assert masked("abcdef" * 200_000) == ["abcdef" * 200_000]
-    assert masked("deadbeef01 cafe1 20041122 abcdefab") == ["#", "cafe#", "#", "abcdefab"]
+    assert [masked("abcdef" * 200_000)] == ["abcdef" * 200_000]
+    assert [masked(word) for word in "deadbeef01 cafe1 20041122 abcdefab".lower().split()] == [
+        "#",
+        "cafe#",
+        "#",
+        "abcdefab",
+    ]
 
 
 def test_session_parameters_are_dropped_and_the_page_kept() -> None:

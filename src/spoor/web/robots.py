@@ -172,11 +172,6 @@ def _text(robots_txt: str | bytes) -> str:
     return robots_txt.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
 
 
-def allowed(robots_txt: str | bytes, agent: str, url: str) -> bool:
-    """Whether `agent` may fetch `url` under this robots.txt."""
-    return parse(robots_txt, agent).allowed(url)
-
-
 def from_reply(status: int, body: bytes, agent: str, *, url: str | None = None) -> Rules:
     """The rules that a reply to a request for robots.txt means (RFC 9309, 2.3.1).
 

@@ -29,11 +29,6 @@ class Clocked:
         passed = (self._clock() - self._began) * self._speed
         return min(self.world.end, self.world.start + passed)
 
-    def when(self, time: float) -> float:
-        """What the other clock showed, or will show, at a time of the web."""
-        began = self._clock() if self._began is None else self._began
-        return began + (time - self.world.start) / self._speed
-
     def answer(self, fetch: Fetch) -> Reply:
         self.world.advance(max(self.world.now, self.now()))
         reply = self.world.answer(fetch)

@@ -110,12 +110,6 @@ class EvolvingWorld:
 
     # -- the pages of this moment
 
-    def current(self, url: str) -> Version | None:
-        """What a URL shows now; None where it shows nothing."""
-        number = self._numbers.get(url)
-        index = -1 if number is None else self._current[number]
-        return None if index < 0 or self.versions[index].gone else self.versions[index]
-
     def last_change(self, url: str) -> float | None:
         """When a URL changed or vanished last; None for one that was never there."""
         number = self._numbers.get(url)

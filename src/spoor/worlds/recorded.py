@@ -388,16 +388,6 @@ class RecordedWorld:
 
     # -- the graph
 
-    def labelled(self, label: str) -> Mask:
-        """Which pages of `graph` carry this label."""
-        names = self._tables["labels"]
-        rows = self._rows[: self._pages]
-        mask = np.zeros(self._pages, dtype=bool)
-        if label in names:
-            owner = np.repeat(np.arange(self._pages), rows["labels"])
-            mask[owner[self._label_ids[: len(owner)] == names.index(label)]] = True
-        return mask[self._inside]
-
     def _relevant(self, judge: Judge) -> Mask:
         """Which pages of `graph` this judge calls relevant."""
         return target_pages(judge, self.pages(), len(self))
