@@ -32,8 +32,8 @@ Tenths = tuple[int, float]
 """The tenths of all cosines as one decimal number, the topic's first; and the topic's cosine."""
 
 TENTHS: tuple[int, ...] = (*range(10), 9)
-"""The tenth of a cosine, 0 to 9, is `TENTHS[int(cosine * 10 + 1e-9)]`: a value on an edge belongs to
-the upper tenth."""
+"""The tenth of a cosine, 0 to 9, is `TENTHS[int(cosine * 10 + 1e-9)]`; a value on an edge belongs
+to the upper tenth."""
 
 
 class Recurring(Vectors):

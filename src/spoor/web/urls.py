@@ -297,7 +297,7 @@ class Joiner:
             return None
         if self._above is None:
             self._above = self._aboves.get(self._directory, [])
-            if not self._above and _is_canonical(self._base):
+            if not self._above and is_canonical(self._base):
                 self._above = self._aboves[self._directory] = _directories(self._directory)
         if not self._above:
             return None
@@ -308,13 +308,14 @@ class Joiner:
         """The same of a plain path on any host: a reference to it from that host."""
         origin, path, query = url.groups("")
         if origin not in self._aboves:
-            if not _is_canonical(f"{origin}/"):
+            if not is_canonical(f"{origin}/"):
                 return None
             self._aboves[origin] = [origin]
         return f"{origin}{path}{query}"
 
 
-def _is_canonical(url: str) -> bool:
+def is_canonical(url: str) -> bool:
+    """Whether a URL is in its canonical form."""
     try:
         return canonical(url) == url
     except ValueError:

@@ -13,14 +13,13 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import TracebackType
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spoor.errors import InputError
-from spoor.web.urls import canonical
+from spoor.web.urls import is_canonical
 from spoor.worlds.store import FORMAT, PAGE, ROW, TABLES, first_of_places, place_of
 from spoor.worlds.store_rows import Packed
 
@@ -121,12 +120,7 @@ class Writer:
     def __enter__(self) -> Writer:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         try:
             if kind is None:
                 self._finish()
@@ -170,7 +164,7 @@ class Writer:
             else:
                 self._rows[row]["root"] |= packed.root
         for alias in packed.aliases:
-            if place_of(alias) != place_of(packed.url) and _is_canonical(alias):
+            if place_of(alias) != place_of(packed.url) and is_canonical(alias):
                 self._aliases.setdefault(alias, row)
 
     def _prevails(self, packed: Packed, row: int) -> bool:
@@ -414,13 +408,6 @@ def _check_free(folder: Path, replace: bool) -> None:
         raise InputError(f"{folder} holds something that is not a web; give another folder")
     if not replace:
         raise InputError(f"{folder} is a web already; give another folder, or --replace")
-
-
-def _is_canonical(url: str) -> bool:
-    try:
-        return canonical(url) == url
-    except ValueError:
-        return False
 
 
 def _bodiless(packed: Packed) -> bool:
