@@ -1,4 +1,4 @@
-"""How a link was come to: the URLs from a seed to it."""
+"""The path to a link: the URLs from a seed to it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from spoor.types import LEFT_OUT, LinkId
 
 MOST_STEPS = 64
 MOST_CHARACTERS = 16_384
-"""Of a path that is told. Each page is written with its path, so that without a bound a chain of n
-pages would be n² addresses."""
+"""Limits of a path that is written. Each page is written with its path, so without a limit a chain
+of n pages would need n² URLs."""
 
 
 def path_to(
     frontier: Frontier, link: LinkId, before: Mapping[LinkId, Sequence[str]] | None = None
 ) -> list[str]:
-    """URLs from a seed to a link, along the pages on which each was first seen; of a long path
-    `LEFT_OUT` and the last ones: `MOST_STEPS`, or as many as have `MOST_CHARACTERS` in all, but two
-    at least. `before`: of a first link, the path to it. O(`MOST_STEPS`)."""
+    """URLs from a seed to a link, along the pages on which each was first seen. A long path is cut
+    to `LEFT_OUT` and its last URLs: at most `MOST_STEPS` and `MOST_CHARACTERS`, but at least two.
+    `before`: first link of a path → the path to it in other shards. O(`MOST_STEPS`)."""
     steps = frontier.path(link, MOST_STEPS + 1)
     first = () if before is None else before.get(steps[0], ())
     return _last([*first, *map(frontier.url, steps)])

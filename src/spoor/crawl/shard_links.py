@@ -1,5 +1,4 @@
-"""The links that one shard of a crawl sends to the others and receives from them, and where they
-came from."""
+"""The links that one shard of a crawl sends to other shards and receives from them."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from spoor.types import NO_PARENT, Anchor, InLink, InLinks, Link, LinkBatch, Lin
 
 
 class ShardLinks:
-    """What one shard knows of links that crossed its border. `outbox` sends them."""
+    """What one shard knows of the links that it sent or received. `outbox` sends them."""
 
     def __init__(self, outbox: Outbox, frontier: Frontier) -> None:
         self._outbox = outbox
@@ -33,20 +32,20 @@ class ShardLinks:
         return path_to(self.frontier, link, self._paths)
 
     def crossed(self, link: LinkId) -> int:
-        """How many redirects to another domain or shard led here to this link. It is asked for
-        once, when the link is requested."""
+        """How many redirects to another domain or shard led to this link. Call it once, when the
+        link is requested."""
         return self._crossed.pop(link, 0)
 
     def enter(self, batch: LinkBatch) -> InLinks:
         """Enter the links that another shard sent; returns those to targets that are not fetched
-        yet. Close those that it has done with `close_done` once the policy has seen these."""
+        yet. Call `close_done` for the batch once the policy has observed them."""
         frontier = self.frontier
         links = self._outbox.keep(
             batch.page, batch.links, batch.score, batch.depth, lambda: batch.path, batch.crossed
         )
         for arrived in links:
             link = frontier.find(arrived.url) if self._away else None
-            # A link that left after a redirect has another URL here; that URL stays done.
+            # A link that left after a redirect has another URL here, which stays closed.
             if link in self._away and frontier.url(link) == arrived.url:
                 self._away.discard(link)
                 frontier.reopen(link)
@@ -85,8 +84,8 @@ class ShardLinks:
             self._outbox.keep(page, [Link(url, anchor, kind)], score, depth, path.copy, crossed)
 
     def send_open(self, left: set[LinkId]) -> int:
-        """Send all open links that other shards own, and the URLs that are done there by name;
-        `left` were sent before. Returns how many links left in all."""
+        """Send all open links that other shards own, and report their URLs that are done; `left`
+        were sent before. Returns how many links left in all."""
         outbox, frontier = self._outbox, self.frontier
         for link in list(frontier.open()):
             if not outbox.owns(url := frontier.url(link)):

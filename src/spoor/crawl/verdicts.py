@@ -1,4 +1,4 @@
-"""The newest verdict on each page of a crawl, where its judge judges pages anew."""
+"""The newest verdict on each page of a crawl whose judge revises its judgements."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from spoor.protocols import Rejudges
 from spoor.types import Judgement, LinkId, Revision, State
 
 _FIRST = 16
-"""Pages after which the judge is asked first whether it judges some anew."""
+"""Pages after which the judge is first asked for revisions."""
 _MOST = 1_000
-"""Most pages between two times, or an eighth of all pages where that is more: so a page is judged
-anew some eight times in all, however long the crawl."""
+"""Most pages between two times, or an eighth of all pages if that is more: so each page is judged
+again some eight times in all, however long the crawl."""
 
 
 class Verdicts:
     """The newest verdict on each page, and when the judge is asked for newer ones. `find` gives the
-    link of a URL. What a person said of a page stays."""
+    link of a URL. A person's label of a page stands."""
 
     def __init__(self, judge: Rejudges, find: Callable[[str], LinkId | None]) -> None:
         self._judge = judge
@@ -29,36 +29,36 @@ class Verdicts:
         """Link → ticket, score, relevant, reward."""
         self._by_person: set[LinkId] = set()
         self._early: dict[str, Judgement] = {}
-        """URL → newer verdict on a page that the crawl has not received yet: Scrapy judges a page
-        before the spider gets it."""
+        """URL → revision of a page that the crawl has not received yet: Scrapy judges a page before
+        the spider gets it."""
         self.revisions = 0
-        """How many there were."""
+        """Number of revisions so far."""
         self._next = _FIRST
         self._pages = 0
-        """Pages when the judge was asked last."""
+        """Number of pages when the judge was last asked."""
         self.keeps_early = True
-        """Whether a verdict on a page that was not received is kept for when it is."""
+        """Whether a revision of a page that was not received is kept until it is."""
         self.labelled = False
-        """A person labelled a page since then."""
+        """Whether a person has labelled a page since then."""
 
     def due(self, pages: int) -> bool:
-        """Whether the judge is to be asked, with so many pages received."""
+        """Whether to ask the judge now, after so many pages."""
         return pages >= self._next or self.labelled
 
     def note(self, link: LinkId, ticket: int, judgement: Judgement) -> None:
-        """The verdict at arrival."""
+        """Keep the verdict at arrival."""
         self._newest[link] = (ticket, *_values(judgement))
 
     def label(self, link: LinkId, judgement: Judgement) -> None:
-        """The verdict of a person."""
+        """Keep the verdict of a person."""
         self._by_person.add(link)
         if (known := self._newest.get(link)) is not None:
             self._newest[link] = (known[0], *_values(judgement))
         self.labelled = True
 
     def revise(self, pages: int) -> Sequence[Revision]:
-        """Ask the judge; its newer verdicts on pages that were received, numbered. Nothing if no
-        page came and no label since it was asked last."""
+        """Ask the judge; returns its revisions of pages that were received, numbered. Empty if
+        neither a page nor a label came since it was last asked."""
         if pages == self._pages and not self.labelled:
             return []
         self._pages, self.labelled = pages, False
@@ -83,7 +83,7 @@ class Verdicts:
                 yield Revision(self.revisions, ticket, link, url, before, after)
 
     def save(self) -> State:
-        """Everything, as columns."""
+        """All verdicts, as columns."""
         columns: Any = zip(*self._newest.values(), strict=True) if self._newest else ([],) * 4
         tickets, scores, relevant, rewards = columns
         return {
@@ -101,7 +101,7 @@ class Verdicts:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
+        """Continue from a state of `save`."""
         columns = [state[name].tolist() for name in ("tickets", "scores", "relevant", "rewards")]
         self._newest = dict(zip(state["links"].tolist(), zip(*columns, strict=True), strict=True))
         self._by_person = set(state["by_person"])
