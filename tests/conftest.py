@@ -47,6 +47,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: place[item.path])
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Long bytes give a test no name: what is packed may hold the time, and each process must have
+    the same names."""
+    return argname if isinstance(val, bytes) and len(val) > 40 else None
+
+
 @pytest.fixture(autouse=True, scope="session")
 def no_browser() -> Iterator[None]:
     """Crawls render nothing, whatever is installed, but in tests that patch it back."""
