@@ -13,6 +13,7 @@ from spoor.foragers.states import NoStates
 from spoor.foragers.watching import Watching
 from spoor.live import changes
 from spoor.live.changes import ChangeTracker
+from spoor.types import Fetch, Outcome, Redirected, Reply
 from spoor.worlds.evolving import EvolvingWorld, Version
 from stepping import run
 
@@ -85,3 +86,43 @@ def test_who_links_first_keeps_nothing_from_being_told() -> None:
             front = f"At {number} {post}."
             versions.append(Version(when + 0.1, STRANGER, "Front", front, (page,)))
     assert watched(versions, own, 1.1).own == len(own)
+
+
+def test_redirects_of_a_stranger_do_not_choose_the_address_of_news(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its pages lead to each news as it comes, by a parameter that the site does not look at."""
+    own = [f"{SITE}news/{number}" for number in range(12)]
+    versions = list[Version]()
+    for number, url in enumerate(own):
+        when = BEGIN + 600 + 240 * number
+        for address in (url, f"{url}?via=evil"):
+            versions.append(Version(when - 10, address, f"News {number}", words(number), (SITE,)))
+        links = tuple(f"{STRANGER}to/{one}" for one in range(number + 1))
+        versions.append(Version(when - 5, STRANGER, "Front", f"It has {number}.", links))
+        versions.append(Version(when, SITE, "Front", f"Number {number}.", tuple(own[: number + 1])))
+    read = EvolvingWorld.answer
+
+    def answer(world: EvolvingWorld, fetch: Fetch) -> Reply:
+        if fetch.url.startswith(f"{STRANGER}to/"):
+            number = fetch.url.rpartition("/")[2]
+            return Redirected(fetch.ticket, f"{SITE}news/{number}?via=evil", 302)
+        return read(world, fetch)
+
+    monkeypatch.setattr(EvolvingWorld, "answer", answer)
+    told = watched(versions, own, 1.5)
+    assert told.own == len(own)
+
+
+def test_a_redirect_of_a_stranger_is_not_followed_at_once() -> None:
+    """What it leads to has a turn of its own, so that no look at another site costs a site one."""
+    begin = [Version(BEGIN - 5, url, "Front", "Front.", ()) for url in (SITE, STRANGER)]
+    world = EvolvingWorld(begin, roots=[SITE, STRANGER], start=BEGIN, end=BEGIN + 9)
+    hosts, rng = Hosts(delay=2.0, per_host=1), np.random.default_rng(0)
+    task = FleetTask(world.roots(), NoStates(), rng, hosts=hosts, watching=Watching())
+    fleet = change_rate(task)
+    steps = [fleet.next(BEGIN), fleet.next(BEGIN)]
+    (step,) = (one for one in steps if isinstance(one, Fetch) and one.url == STRANGER)
+    done = fleet.receive(Redirected(step.ticket, f"{SITE}a", 302), BEGIN + 1)
+    assert isinstance(done, Outcome)
+    assert fleet.known.find(f"{SITE}a") is not None

@@ -33,6 +33,7 @@ from spoor.types import (
     State,
 )
 from spoor.web.sitemaps import WHY as SITEMAP
+from spoor.web.urls import host as host_of
 
 FORMAT = 2
 MOST_HOPS = 10
@@ -403,7 +404,9 @@ class Fleet:
         return Fetch(ticket, self.known.urls[url], host, choice, hops + 1)
 
     def _redirected(self, reply: Redirected, url: int, hops: int, now: float) -> Outcome | Deferred:
-        """The page belongs to the URL that answers; the step continues there."""
+        """The page belongs to the URL that answers; the step continues there. To a page of another
+        site that the user named it does not: that has its own turn, as what strangers link to."""
+        stranger = self.known.stranger(url, host_of(reply.location))
         if not self.known.admits(reply.location):
             failed = Failed(reply.ticket, "skipped", f"{reply.location} is out of scope")
         elif (target := self.known.moved(url, reply.location, now)) == url or hops > MOST_HOPS:
@@ -413,7 +416,7 @@ class Fleet:
             here = target in self._pages or target in self._queue
             busy = any(target == other for other, _ in self._flights.values())
             self.known.tried(url, now)
-            if not here and not busy and self._stopped is None:
+            if not (here or busy or stranger) and self._stopped is None:
                 if url == self._step:
                     self._step = target
                 self._again.append((reply.ticket, target, hops))

@@ -142,6 +142,8 @@ class Known(Urls):
             counts = watching.take(url, self.hosts[url], page, first)
             if page.flags & {"feed", "sitemap"}:
                 self.hubs.add(url)
+            if first and self._is_before_guessed(url):
+                watching.stand_for(url)
             if counts:
                 self.date[url] = self._date(watching, url, page, self.dated(now), first=first)
             if watching.content and not self.guessed(url):
@@ -151,6 +153,13 @@ class Known(Urls):
         if counts:
             self.active[url] = now
         return counts
+
+    def _is_before_guessed(self, url: int) -> bool:
+        """Whether a page has the content of one to which only strangers linked, and its own site
+        links to it."""
+        assert self.watching is not None
+        other = self.watching.copy_of.get(url, -1)
+        return other >= 0 and self.guessed(other) and not self.guessed(url)
 
     def _date(self, watching: Watching, url: int, page: Page, now: float, *, first: bool) -> float:
         """When what a watch downloaded was published. No document is younger than what is known of

@@ -110,6 +110,13 @@ class Watching:
                 if other != url:
                     self.copy_of[url] = other
 
+    def stand_for(self, url: int) -> None:
+        """A page that was taken for a copy of another now stands for it."""
+        other = self.copy_of.pop(url)
+        self.copy_of[other] = url
+        if (key := self._newest.pop(other, None)) is not None:
+            self._same[key], self._newest[url] = url, key
+
     def _has(self, url: int, key: int) -> None:
         before = self._newest.get(url, key)
         self._same[key], self._newest[url] = url, key
