@@ -40,6 +40,10 @@ from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 TOPIC = "pottery, kiln, glaze"
 
+STANDS_STILL = 300.0
+"""Seconds after which a crawl of these few pages is taken to stand still: it ends, and its test
+fails."""
+
 FILES = (files.SETTINGS, files.DATABASE, files.archive(0), files.FRONTIER)
 """What an error may name."""
 
@@ -117,6 +121,7 @@ def served(
         assert ready.wait(100)
         yield counted
     finally:
+        counted.going.set()  # or what is asked for would never be over
         loop.call_soon_threadsafe(over.set)
         thread.join()
         loop.close()
@@ -138,6 +143,7 @@ def open_run(
 ) -> LiveCrawl:
     """A run of the web served at this port. `at` is called with each of `runs.writer.POINTS`
     that is reached. The caller closes the run's folder."""
+    more.setdefault("max_time", STANDS_STILL)
     given = Settings(
         topic=topic,
         policy=policy,

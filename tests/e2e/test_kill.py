@@ -11,15 +11,17 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import kills as killed_runs
-from kills import CountedWeb, check_run, open_run, served
+from kills import STANDS_STILL, CountedWeb, check_run, open_run, served
 from spoor.cli.main import run as spoor
 from spoor.crawl import Crawl
 from spoor.errors import PausedError
@@ -53,15 +55,30 @@ def whole(web: CountedWeb, tmp_path_factory: pytest.TempPathFactory) -> set[str]
 
 
 def until(process: subprocess.Popen[str], holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + STANDS_STILL
     while not holds():
         assert process.poll() is None, f"it ended before its time: {process.communicate()}"
+        assert time.monotonic() < end, "it stands still"
         time.sleep(0.002)
 
 
-def start(command: list[str]) -> subprocess.Popen[str]:
-    return subprocess.Popen(
+@contextmanager
+def started(web: CountedWeb, command: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """A process that is killed where the block ends, however that ends, and at the latest once it is taken to
+    stand still: what waits for a line of it then has the end of the file."""
+    process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
     )
+    late = threading.Timer(2 * STANDS_STILL, process.kill)
+    late.start()
+    try:
+        yield process
+    finally:
+        late.cancel()
+        web.going.set()
+        if process.poll() is None:
+            process.kill()
+            process.communicate()
 
 
 def asked(web: CountedWeb) -> int:
@@ -76,10 +93,8 @@ def test_kill_9(frontier: str, web: CountedWeb, whole: set[str], tmp_path: Path)
     web.asked.clear()
     for _ in range(kills):
         before = asked(web)
-        process = start(command)
-        until(process, lambda before=before: asked(web) > before + 10 + rng.integers(20))  # type: ignore[misc]
-        process.kill()
-        process.communicate()
+        with started(web, command) as process:
+            until(process, lambda before=before: asked(web) > before + 10 + rng.integers(20))  # type: ignore[misc]
         assert process.returncode == -signal.SIGKILL
     assert finish(web, tmp_path / "run") == whole
     assert web.again <= 8 * kills
@@ -94,6 +109,7 @@ def test_another_process_goes_through_the_same_states(web: CountedWeb, tmp_path:
             [*command, str(web.port), point, "20" if order == "1" else "1"],
             env=environment,
             check=False,
+            timeout=2 * STANDS_STILL,
         )
         assert done.returncode == -signal.SIGKILL
     assert (tmp_path / "run.again").read_text() == (tmp_path / "run.commit").read_text()
@@ -110,17 +126,16 @@ def test_signals(web: CountedWeb, whole: set[str], tmp_path: Path) -> None:
     ):
         slow = reason == "aborted"
         before = asked(web)
-        process = start(command if slow else [*command, "--json"])
-        until(process, lambda before=before: asked(web) > before + 15)  # type: ignore[misc]
-        if slow:
-            web.going.clear()
+        with started(web, command if slow else [*command, "--json"]) as process:
+            until(process, lambda before=before: asked(web) > before + 15)  # type: ignore[misc]
+            if slow:
+                web.going.clear()
+                process.send_signal(number)
+                # Two that come at once are one: it says when it has taken the first.
+                assert process.stderr is not None
+                assert any("stopping: " in line for line in process.stderr)
             process.send_signal(number)
-            # Two that come at once are one: it says when it has taken the first.
-            assert process.stderr is not None
-            assert any("stopping: " in line for line in process.stderr)
-        process.send_signal(number)
-        out, errors = process.communicate(timeout=60)
-        web.going.set()
+            out, errors = process.communicate(timeout=60)
         assert process.returncode == 1, errors
         pages = len(check_run(tmp_path / "run"))
         assert slow or json.loads(out)["fetched"] == pages
@@ -149,7 +164,9 @@ def test_short_of_room(
     """As on a full disk: no file may grow beyond 200 KiB; and with few file descriptors."""
     command = web.command(tmp_path / "run", *(flags or IN_FLIGHT))
     shell = ["bash", "-c", f'ulimit {limit} && exec "$@"', "bash", *command]
-    done = subprocess.run(shell, check=False, capture_output=True, text=True)
+    done = subprocess.run(
+        shell, check=False, capture_output=True, text=True, timeout=2 * STANDS_STILL
+    )
     assert (done.returncode, len(done.stderr.splitlines()[-1:])) == (1, 1), done.stderr
     assert message in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
@@ -164,7 +181,9 @@ def test_256_descriptors_are_too_few_for_many_hosts(tmp_path: Path) -> None:
     with served(pages, hosts=hosts, latency=2.0) as slow:
         many = ("--per-host", "8", "--in-flight", "400", "--policy", policy)
         shell = ["bash", "-c", 'ulimit -n 256 && exec "$@"', "bash", *slow.command(path, *many)]
-        done = subprocess.run(shell, check=False, capture_output=True, text=True)
+        done = subprocess.run(
+            shell, check=False, capture_output=True, text=True, timeout=2 * STANDS_STILL
+        )
     assert done.returncode == 1, done.stderr
     assert "too many open files" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
@@ -184,7 +203,9 @@ def in_own_mounts(script: str, *command: str) -> subprocess.CompletedProcess[str
     ).returncode:
         pytest.skip("no file system may be mounted here")
     shell = ["unshare", "-rm", "bash", "-ec", f'{script}; "$@"', "bash", *command]
-    return subprocess.run(shell, check=False, capture_output=True, text=True)
+    return subprocess.run(
+        shell, check=False, capture_output=True, text=True, timeout=2 * STANDS_STILL
+    )
 
 
 def test_a_folder_that_became_read_only(web: CountedWeb, whole: set[str], tmp_path: Path) -> None:
@@ -194,10 +215,8 @@ def test_a_folder_that_became_read_only(web: CountedWeb, whole: set[str], tmp_pa
     assert (new.returncode, new.stdout) == (2, "")
     assert f"cannot write the run folder {path}: Read-only file system" in new.stderr
     web.asked.clear()
-    process = start(command)
-    until(process, lambda: asked(web) > 30)
-    process.kill()
-    process.communicate()
+    with started(web, command) as process:
+        until(process, lambda: asked(web) > 30)
     for _ in range(2):  # during the first, the server may still read what the killed one had sent
         before = asked(web)
         old = in_own_mounts(f"mount --bind -o ro {path} {path}", *command)
@@ -260,7 +279,9 @@ def test_refusals_are_told_at_once(
     path = tmp_path / "run"
     run = open_run(path, web.root, web.port, pages=20)
     run.run()
-    held = subprocess.run(web.command(path), check=False, capture_output=True, text=True)
+    held = subprocess.run(
+        web.command(path), check=False, capture_output=True, text=True, timeout=2 * STANDS_STILL
+    )
     assert (held.returncode, "in use by another process" in held.stderr) == (2, True)
     run.folder.close()
     before = asked(web)
