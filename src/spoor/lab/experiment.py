@@ -11,7 +11,7 @@ that it has, the `sites` that it crawls, or `leave_out = true`.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
@@ -21,6 +21,15 @@ from spoor.errors import InputError
 from spoor.files import read_toml
 from spoor.judges.spec import words_of
 from spoor.lab.manuals import Manual, manual_of
+from spoor.lab.tables import (
+    check_keys,
+    share_of,
+    strings_of,
+    table_of,
+    tables_of,
+    text_of,
+    whole_number,
+)
 from spoor.registry import nearest
 
 PACKAGED = "experiments"
@@ -205,20 +214,20 @@ def _differs(name: str, new: Any, long: Mapping[str, Any]) -> str:
 
 def _short(table: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     """The table `[short]` of a file, checked."""
-    short = _table(table, "short", where)
+    short = table_of(table, "short", where)
     check_keys(short, SHORT, f"{where}: short")
     for key in ("seeds", "pages", "in_flight"):
         if key in short:
             whole_number(short[key], f"{where}: short {key}")
-    _share(short, f"{where}: short")
-    _table(short, "settings", f"{where}: short")
-    _strings(short, "sites", f"{where}: short")
-    settings = _table(table, "settings", where)
+    share_of(short, f"{where}: short")
+    table_of(short, "settings", f"{where}: short")
+    strings_of(short, "sites", f"{where}: short")
+    settings = table_of(table, "settings", where)
     for key, place in (("webs", table), ("policies", table), ("topics", settings)):
         names = [
-            item.get("name") or item.get("policy", "") for _, item in _tables(place, key, where)
+            item.get("name") or item.get("policy", "") for _, item in tables_of(place, key, where)
         ]
-        for name in _strings(short, key, f"{where}: short"):
+        for name in strings_of(short, key, f"{where}: short"):
             if name not in names:
                 raise InputError(f"{where}: short {key} have no {name!r}{nearest(name, names)}")
     return short
@@ -237,26 +246,26 @@ def read(path: Path, name: str) -> Experiment:
     base = path.parent
     experiment = Experiment(
         name=name,
-        title=_text(table, "title", where) or name,
-        about=_text(table, "about", where),
+        title=text_of(table, "title", where) or name,
+        about=text_of(table, "about", where),
         webs=tuple(
             _web(item, base, f"{where}, web {number}")
-            for number, item in _tables(table, "webs", where)
+            for number, item in tables_of(table, "webs", where)
         ),
         targets=tuple(
             _target(item, f"{where}, target {number}")
-            for number, item in _tables(table, "targets", where)
+            for number, item in tables_of(table, "targets", where)
         ),
         policies=tuple(
             _contender(item, f"{where}, policy {number}")
-            for number, item in _tables(table, "policies", where)
+            for number, item in tables_of(table, "policies", where)
         ),
         seeds=whole_number(table.get("seeds", 1), f"{where}: seeds"),
         pages=None if "pages" not in table else whole_number(table["pages"], f"{where}: pages"),
-        share=_share(table, where),
+        share=share_of(table, where),
         in_flight=whole_number(table.get("in_flight", 1), f"{where}: in_flight"),
-        kind=_text(table, "kind", where) or "harvest",
-        settings=_table(table, "settings", where),
+        kind=text_of(table, "kind", where) or "harvest",
+        settings=table_of(table, "settings", where),
         short=_short(table, where),
     )
     if experiment.kind == "harvest":
@@ -276,103 +285,44 @@ def _web(item: Mapping[str, Any], base: Path, where: str) -> WebSpec:
     given = [key for key in _ORIGINS if key in item]
     if len(given) != 1:
         raise InputError(f"{where}: give one of {', '.join(_ORIGINS[:-1])} and {_ORIGINS[-1]}")
-    path = str(base / _text(item, "path", where)) if "path" in item else ""
-    name = _text(item, "name", where) or (Path(path).name if path else given[0])
+    path = str(base / text_of(item, "path", where)) if "path" in item else ""
+    name = text_of(item, "name", where) or (Path(path).name if path else given[0])
     return WebSpec(
         name,
         path,
-        _strings(item, "sources", where),
-        _table(item, "generated", where),
-        _table(item, "company", where),
-        tuple(manual_of(row, where) for _, row in _tables(item, "manuals", where)),
-        _strings(item, "sites", where),
-        _strings(item, "roots", where),
-        _text(item, "vectors", where),
+        strings_of(item, "sources", where),
+        table_of(item, "generated", where),
+        table_of(item, "company", where),
+        tuple(manual_of(row, where) for _, row in tables_of(item, "manuals", where)),
+        strings_of(item, "sites", where),
+        strings_of(item, "roots", where),
+        text_of(item, "vectors", where),
     )
 
 
 def _target(item: Mapping[str, Any], where: str) -> TargetSpec:
     check_keys(item, TargetSpec.__dataclass_fields__, where)
-    want = _strings(item, "want", where)
+    want = strings_of(item, "want", where)
     if not want:
         raise InputError(f"{where}: want is missing, as in want = ['label:faculty']")
-    topic = _text(item, "topic", where)
-    name = _text(item, "name", where) or words_of(want) or want[0]
-    return TargetSpec(want, topic, name, _strings(item, "webs", where))
+    topic = text_of(item, "topic", where)
+    name = text_of(item, "name", where) or words_of(want) or want[0]
+    return TargetSpec(want, topic, name, strings_of(item, "webs", where))
 
 
 def _contender(item: Mapping[str, Any], where: str) -> Contender:
     check_keys(item, Contender.__dataclass_fields__, where)
-    policy = _text(item, "policy", where)
+    policy = text_of(item, "policy", where)
     if not policy:
         raise InputError(f"{where}: policy is missing")
-    train = _text(item, "train", where)
+    train = text_of(item, "train", where)
     if train not in ("", *TRAININGS):
         raise InputError(f"{where}: train is {' or '.join(TRAININGS)} or left out, not {train!r}")
-    params = _table(item, "params", where)
+    params = table_of(item, "params", where)
     settings = " ".join(f"{key}={value}" for key, value in params.items())
-    name = _text(item, "name", where) or " ".join(filter(None, (policy, settings)))
+    name = text_of(item, "name", where) or " ".join(filter(None, (policy, settings)))
     seeds = None if "seeds" not in item else whole_number(item["seeds"], f"{where}: seeds")
     free = item.get("free_look_ahead", False)
     if not isinstance(free, bool):
         raise InputError(f"{where}: free_look_ahead is true or false, not {free!r}")
-    return Contender(policy, name, params, train, _table(item, "training", where), seeds, free)
-
-
-def check_keys(
-    table: Mapping[str, Any], keys: Collection[str], where: str, noun: str = "key"
-) -> None:
-    """Raises InputError for a key that a table cannot have."""
-    for key in table:
-        if key not in keys:
-            have = ", ".join(sorted(keys))
-            raise InputError(
-                f"{where}: unknown {noun} {key!r}{nearest(key, list(keys))}; there are: {have}"
-            )
-
-
-def _tables(
-    table: Mapping[str, Any], key: str, where: str
-) -> Sequence[tuple[int, Mapping[str, Any]]]:
-    items = table.get(key, [])
-    if not isinstance(items, list) or not all(isinstance(item, dict) for item in items):
-        raise InputError(f"{where}: {key} are tables, written [[{key}]]")
-    return list(enumerate(items, 1))
-
-
-def _table(table: Mapping[str, Any], key: str, where: str) -> Mapping[str, Any]:
-    value = table.get(key, {})
-    if not isinstance(value, dict):
-        raise InputError(f"{where}: {key} is a table, as in {key} = {{ … }}, not {value!r}")
-    return value
-
-
-def _share(table: Mapping[str, Any], where: str) -> float | None:
-    value = table.get("share")
-    if value is None:
-        return None
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1:
-        raise InputError(f"{where}: share is a share of the pages in (0, 1], not {value!r}")
-    return float(value)
-
-
-def _text(table: Mapping[str, Any], key: str, where: str) -> str:
-    value = table.get(key, "")
-    if not isinstance(value, str):
-        raise InputError(f"{where}: {key} is a string, not {value!r}")
-    return value
-
-
-def _strings(table: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
-    value = table.get(key, [])
-    items = [value] if isinstance(value, str) else value
-    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        raise InputError(f"{where}: {key} is a list of strings, not {value!r}")
-    return tuple(items)
-
-
-def whole_number(value: object, name: str) -> int:
-    """The value, if it is a whole number from 1 on; else raises InputError."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise InputError(f"{name} is a whole number from 1 on, not {value!r}")
-    return value
+    return Contender(policy, name, params, train, table_of(item, "training", where), seeds, free)

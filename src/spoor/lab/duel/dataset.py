@@ -14,8 +14,8 @@ from typing import Any
 
 from spoor.errors import InputError, taking_in
 from spoor.files import read_toml
-from spoor.lab.experiment import check_keys
 from spoor.lab.manuals import package_name
+from spoor.lab.tables import check_keys, text_of
 from spoor.registry import nearest
 from spoor.web.urls import canonical
 
@@ -135,7 +135,7 @@ def _site(name: str, item: Any, file: Path) -> Site:
     if not isinstance(item, dict):
         raise InputError(f"{where}: a site is a table, written [site.{name}]")
     check_keys(item, Site.__dataclass_fields__.keys() - {"name"}, where)
-    values = {key: _text(item, key, where) for key in item}
+    values = {key: text_of(item, key, where) for key in item}
     for key in ("base", "folder"):
         if not values.get(key):
             raise InputError(f"{where} has no {key}")
@@ -165,10 +165,10 @@ def _task(
         if value not in allowed:
             raise InputError(f"{where}: {key} is {', '.join(allowed)}, not {value!r}")
     for key in ("name", "wish"):
-        if not _text(item, key, where):
+        if not text_of(item, key, where):
             raise InputError(f"{where} has no {key}")
     name = f"{named[0] if len(named) == 1 else kind}.{item['name']}"
-    start = _text(item, "start", where)
+    start = text_of(item, "start", where)
     try:
         start = page_key(sites[named[0]].base + start if "://" not in start else start)
     except ValueError as error:
@@ -178,13 +178,6 @@ def _task(
         raise InputError(f"{where}: rule is a table")
     targets = frozenset(right.get(name, ()))
     return Task(name, tuple(named), item["wish"], start, kind, half, rule, targets)
-
-
-def _text(item: Mapping[str, Any], key: str, where: str) -> str:
-    value = item.get(key, "")
-    if not isinstance(value, str):
-        raise InputError(f"{where}: {key} is a string, not {value!r}")
-    return value
 
 
 def read_qrels(folder: Path) -> dict[str, set[str]]:

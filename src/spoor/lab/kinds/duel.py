@@ -29,7 +29,8 @@ from spoor.lab.duel.rivals import Rival
 from spoor.lab.duel.score import Request, score
 from spoor.lab.duel.sites import site_folder
 from spoor.lab.duel.trace import trace
-from spoor.lab.experiment import Experiment, check_keys
+from spoor.lab.experiment import Experiment
+from spoor.lab.tables import check_keys, strings_of
 
 SETTINGS = ("rivals", "kept", "tasks", "pages", "seconds", "absent")
 SECONDS = 900
@@ -84,8 +85,9 @@ def plan(experiment: Experiment, out: Path) -> list[Cell]:
     home = rivals.home()
     dataset = read(home / DATA)
     crawls = kept.read(home / kept.FOLDER)
-    names = _strings(settings.get("rivals", rivals.names(home)), f"{name}: rivals")
-    read_only = _strings(settings.get("kept", []), f"{name}: kept")
+    named = strings_of(settings, "rivals", name)
+    names = named if "rivals" in settings else rivals.names(home)
+    read_only = strings_of(settings, "kept", name)
     for one in read_only:
         if one not in {key.rival for key in crawls.rows}:
             raise InputError(f"{name}: kept: no crawl of {one!r} is in {crawls.folder}")
@@ -137,7 +139,7 @@ def _tasks(settings: Mapping[str, Any], dataset: Dataset, name: str) -> list[tup
         raise InputError(f"{name}: pages are some of {', '.join(map(str, BUDGETS))}")
     chosen = []
     for budget, wanted in table.items():
-        wanted = _strings(wanted, f"{name}: tasks")
+        wanted = strings_of({"tasks": wanted}, "tasks", name)
         like = [task for task in dataset.tasks if any(fnmatchcase(task.name, it) for it in wanted)]
         if not like:
             raise InputError(f"{name}: no task is like {', '.join(wanted)}")
@@ -255,12 +257,6 @@ def _code(rival: Rival) -> str:
 
 def _truth(task: Task) -> str:
     return digest([task.start, task.wish, task.sites, sorted(task.targets)])
-
-
-def _strings(value: Any, where: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise InputError(f"{where} is a list of strings, not {value!r}")
-    return value
 
 
 KIND = Kind("duel", plan, run, facts=facts, names_code=True)

@@ -28,8 +28,9 @@ from spoor.foragers.fleets import FleetTask
 from spoor.foragers.settings import DAY
 from spoor.foragers.states import CLUSTERS, Describe, PrTFIDF, words
 from spoor.lab.cells import Kind, Row
-from spoor.lab.experiment import Experiment, check_keys, data_folder
+from spoor.lab.experiment import Experiment, data_folder
 from spoor.lab.results import RUN
+from spoor.lab.tables import check_keys
 from spoor.simulation.fleets import figures, simulate_fleet
 from spoor.types import Page, State
 from spoor.worlds.describe import measures

@@ -38,7 +38,8 @@ from spoor.judges.topic import TopicFile, judge_of_topic, topic_of_phrase
 from spoor.judges.wish import parse
 from spoor.lab.cells import Kind, Row
 from spoor.lab.digests import data_digest
-from spoor.lab.experiment import Experiment, check_keys
+from spoor.lab.experiment import Experiment
+from spoor.lab.tables import check_keys
 from spoor.lab.webs import web_folder
 from spoor.protocols import Judge, Rejudges
 from spoor.replay_driver import Replay

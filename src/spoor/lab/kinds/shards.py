@@ -23,8 +23,9 @@ from spoor.judges.spec import judge_of, words_of
 from spoor.judges.topic import topic_of
 from spoor.lab.cells import Kind, Row
 from spoor.lab.digests import data_digest, policy_digest, topic_digests
-from spoor.lab.experiment import Contender, Experiment, check_keys, whole_number
+from spoor.lab.experiment import Contender, Experiment
 from spoor.lab.kinds.harvest import check_policies
+from spoor.lab.tables import check_keys, whole_number
 from spoor.lab.webs import web_folder
 from spoor.protocols import Mergeable
 from spoor.sharding.coordinator import MERGE_PAGES

@@ -31,7 +31,8 @@ from spoor.judges.keywords import Keywords
 from spoor.judges.similarity import VectorCosine
 from spoor.lab.cells import Kind, Row
 from spoor.lab.digests import data_digest, policy_digest
-from spoor.lab.experiment import Contender, Experiment, check_keys, data_folder, packaged, read
+from spoor.lab.experiment import Contender, Experiment, data_folder, packaged, read
+from spoor.lab.tables import check_keys
 from spoor.lab.webs import web_folder
 from spoor.learn.relevance import Recurring
 from spoor.protocols import KnownWorld
