@@ -1,9 +1,9 @@
-"""The journal of a run: all that goes into its crawl, in order, so that it can be done again.
+"""The journal of a run: all calls of its crawl, in order, so that they can be replayed.
 
 The crawl is a pure object: the same calls bring the same crawl to the same state, bit for bit. So
-what has to be durable is the calls, and not what they change: a page costs its own bytes, however
-many links are open. After a crash the last checkpoint is loaded, and the calls since then are made
-once more, through the very same code; the policy ends with the weights that it had.
+the calls have to be durable, and not what they change: a page costs its own bytes, however many
+links are open. After a crash the last checkpoint is loaded, and the calls since then are replayed
+through the same code; the policy ends with the weights that it had.
 """
 
 from __future__ import annotations
@@ -54,10 +54,10 @@ _LATEST = 2.0e11
 """Unix seconds of the year 8307."""
 
 Event = list[Any]
-"""Its kind, its moment, and what else went in or must come out again."""
+"""Its kind, its time, and what else went in or must come out again."""
 
 Resume = Callable[[float, Mapping[str, Any]], None]
-"""(now, settings): what a process does when it takes over from one before it."""
+"""Called with (now, settings) when a process goes on with the run of an earlier one."""
 
 
 class _Counted(Protocol):
@@ -65,7 +65,7 @@ class _Counted(Protocol):
 
 
 class Durable(Engine, Protocol):
-    """What a journal is kept of: a Crawl, or a fleet that watches. The same calls bring it to the
+    """An engine with a journal: a Crawl, or the fleet of a watch. The same calls bring it to the
     same state."""
 
     @property
@@ -76,15 +76,15 @@ class Durable(Engine, Protocol):
 
 @runtime_checkable
 class DatesDocuments(Protocol):
-    """What tells new documents from old ones by their dates."""
+    """An engine that tells new documents from old ones by their dates."""
 
     def date_from(self, ahead: float) -> None:
-        """From now on the moments of calls are `ahead` seconds later than documents say."""
+        """From now on the times of calls are `ahead` seconds ahead of the dates of documents."""
         ...
 
 
 class Journal:
-    """Stands between a driver and its crawl and notes every call; an Engine like the crawl itself.
+    """An Engine that stands between a driver and its crawl and notes every call.
 
     Nothing is durable before `commit`, which a driver calls before it sends anything.
     """
@@ -92,7 +92,7 @@ class Journal:
     def __init__(self, crawl: Durable, folder: RunWriter, resume: Resume) -> None:
         self.crawl = crawl
         self.last = 0.0
-        """The moment of the last call before this process."""
+        """The time of the last call in an earlier process."""
         self._folder = folder
         self._resume = resume
         self._events: list[Event] = []
@@ -102,14 +102,14 @@ class Journal:
         self._joiner = Joiner()
         self._compressor = _compressor()
         self._revised: list[Revision] = []
-        """Newer verdicts that the call under way brought."""
+        """Revisions of the judge in the present call."""
         if isinstance(crawl, Crawl):
             crawl.on_revisions = self._revised.extend
 
     # -- the calls of a driver
 
     def next(self, now: float) -> NextStep:
-        """As the crawl's. Answers without a Fetch are noted too: they may have changed it."""
+        """As the crawl's. Answers without a Fetch are noted too: they may change the crawl."""
         answer = self.crawl.next(now)
         if isinstance(answer, Fetch):
             self._events.append(["fetch", now, answer.ticket, answer.url])
@@ -119,8 +119,8 @@ class Journal:
         return answer
 
     def record(self, fetch: Fetch, exchange: Exchange) -> bool:
-        """What the next reply was made of. Returns whether it is a page of an earlier run as that
-        has it: the reply is then `NotModified`."""
+        """Archive the exchange of the next reply. Returns whether it is an unchanged page of an
+        earlier run: the reply is then `NotModified`."""
         self._place = self._folder.record(fetch, exchange)
         self._exchange = exchange
         return self._folder.unchanged
@@ -148,7 +148,7 @@ class Journal:
                 if place is None or exchange.truncated or not (document and exchange.plain):
                     self._bodies.append(document)
                 else:
-                    # It stands in the archive, which is on the disk before this is.
+                    # The archive has it, and is on the disk before this event is.
                     row.append([place.file, place.offset, place.length])
             values = [reply.ticket, reply.seconds, reply.size, _score(step)]
             values += [reply.fresh_for] if reply.fresh_for else []
@@ -176,11 +176,11 @@ class Journal:
             self._revised.clear()
 
     def foreign(self, ticket: int) -> bool:
-        """As the crawl's; it changes nothing."""
+        """As the crawl's. It changes nothing, so it is not noted."""
         return self.crawl.foreign(ticket)
 
     def call(self, name: str, now: float, *values: object, body: bytes = b"") -> None:
-        """A call of a crawl that is one shard of several (`spoor.sharding.commands`)."""
+        """Make and note a call of `spoor.sharding.commands` on a crawl."""
         commands.apply(self._crawl, name, now, values, body)
         self._events.append(["call", now, name, list(values), len(body)])
         self._bodies.append(body)
@@ -193,7 +193,7 @@ class Journal:
 
     @property
     def frontier(self) -> Journal:
-        """The politeness of its frontier, noted as well."""
+        """The politeness of the crawl's frontier; its changes are noted too."""
         return self
 
     def hold(self, host: str, until: float) -> None:
@@ -227,7 +227,7 @@ class Journal:
             self._events.append(["spend", host, now])
 
     def date_from(self, ahead: float, now: float) -> None:
-        """As that of what `DatesDocuments`."""
+        """See `DatesDocuments.date_from`."""
         assert isinstance(self.crawl, DatesDocuments)
         self.crawl.date_from(ahead)
         self._events.append(["ahead", now, ahead])
@@ -235,21 +235,21 @@ class Journal:
     # -- durability
 
     def resume(self, now: float, settings: Mapping[str, Any]) -> None:
-        """This process takes over."""
+        """Go on with the run of an earlier process."""
         self._resume(now, settings)
         self._events.append(["resume", now, settings])
         self._folder.failpoint("resumed")
 
     def commit(self, *, noted: bool = False) -> None:
-        """Make all calls so far durable, unless they only asked whether there is anything to do.
-        `noted`: the folder has something to make durable."""
+        """Make all calls so far durable, unless all of them found nothing to do or set a delay.
+        `noted`: the folder has a note to make durable."""
         if noted or any(event[0] not in ("idle", "pace") for event in self._events):
             self._folder.commit(self._packed())
             self._folder.failpoint("sending")
 
     def checkpoint(self, time: float, now: float) -> None:
-        """Make the state of the crawl durable, and all calls so far. `time` is that of the machine,
-        `now` that of the calls, which may be ahead of it."""
+        """Make the state of the crawl and all calls so far durable. `time`: by the clock of the
+        machine; `now`: by that of the calls, which may be ahead of it."""
         state, requests = {**self.crawl.save(), "clock": now}, self.crawl.counts.requests
         self._folder.checkpoint(state, requests, time, self._packed())
         self._folder.failpoint("sending")
@@ -262,7 +262,7 @@ class Journal:
         return events
 
     def replay(self, state: State) -> None:
-        """Make the calls since the state that the folder gave once more.
+        """Replay the calls since the state that the folder gave.
 
         Raises InputError where the journal is damaged, or something answers otherwise than before:
         another version of the program, another model.
@@ -340,7 +340,7 @@ class Journal:
             self.last = max(self.last, event[1])
 
     def _page(self, row: list[Any]) -> Page:
-        """Parsed as it was before, with more time and memory: it was not given up then."""
+        """Parse a page as before, with more time and memory: it was not given up then."""
         source = Source(*row)
         try:
             return source.page(self._joiner, partial(parse_page, again=True))
@@ -364,7 +364,7 @@ def label_event(url: str, before: Judgement, after: Judgement, now: float) -> Ev
 
 
 def verdicts_of(event: Event) -> Iterator[tuple[str, Judgement, Judgement]]:
-    """(URL, before, after) of the newer verdicts in an event: a label, or revisions."""
+    """(URL, before, after) of the changed judgements in an event: a label, or revisions."""
     kind, _, *values = event
     rows = values[0] if kind == "revised" else [[0, 0, *values]] if kind == "label" else ()
     for *_, url, before, after in rows:
@@ -383,7 +383,7 @@ def _verdict_rows(*judgements: Judgement) -> list[list[float]]:
 
 
 def events_of(entry: bytes) -> list[Event]:
-    """The events of an entry, without what their pages were made of. Raises InputError where it is
+    """The events of an entry, without the bodies of their pages. Raises InputError if it is
     damaged."""
     try:
         return _parts(entry)[0]
@@ -396,8 +396,8 @@ def packed(
     bodies: Sequence[bytes] = (),
     compressor: compression.zstd.ZstdCompressor | None = None,
 ) -> bytes:
-    """An entry of the journal. Who makes many keeps a compressor: making one costs more than it
-    takes for a small entry."""
+    """An entry of the journal. Pass a `compressor` for many entries: making one costs more than
+    compressing a small entry."""
     head = json.dumps(events).encode()
     entry = b"".join((len(head).to_bytes(8, "little"), head, *bodies))
     return compression.packed(entry, compressor or _compressor())
@@ -408,7 +408,7 @@ def _compressor() -> compression.zstd.ZstdCompressor:
 
 
 def _parts(entry: bytes) -> tuple[list[Event], bytes]:
-    """Events and bodies of an entry. Raises ValueError where it is damaged."""
+    """Events and bodies of an entry. Raises ValueError if it is damaged."""
     data = unpacked(entry)
     end = 8 + int.from_bytes(data[:8], "little")
     try:
@@ -437,7 +437,7 @@ _VALUES = {
     kind: attrgetter(*(field.name for field in fields(kind)))
     for kind in (Failed, Redirected, NotModified)
 }
-"""Of a reply without a page, the values of its fields in their order."""
+"""The values of the fields of a reply without a page, in their order."""
 
 
 def _score(step: Outcome | Deferred) -> float | None:
