@@ -1,4 +1,4 @@
-"""What else a politeness may know of its hosts (`spoor.protocols.Politeness` is what each has)."""
+"""Optional methods of a crawl's politeness, beyond those of `spoor.protocols.Politeness`."""
 
 from __future__ import annotations
 
@@ -10,37 +10,37 @@ from spoor.types import LinkId
 
 @runtime_checkable
 class KnowsLateHosts(Protocol):
-    """A politeness that knows how hosts answer."""
+    """A politeness that knows which hosts answer late."""
 
     def times_late(self, host: str) -> int | None:
-        """How often a host was late that has not answered in time yet, or not since; None for one
-        that answers in time."""
+        """How often a host was late since it last answered in time, 0 for an unknown host; None for
+        a host that answers in time."""
         ...
 
 
 def times_late(hosts: object, host: str) -> int | None:
-    """What such a politeness knows; 0, as of a new host, from any other. Asked for each request: to
-    ask for the whole protocol takes 10 µs."""
+    """`times_late` of a politeness that has it; of any other 0, as for an unknown host. It is
+    called for each request, and `isinstance` of a protocol takes 10 µs."""
     known: Callable[[str], int | None] | None = getattr(hosts, "times_late", None)
     return 0 if known is None else known(host)
 
 
 def share_of_time(hosts: object, link: LinkId) -> float:
-    """As `spoor.protocols.BoundsSlowHosts`; all, from any other politeness."""
+    """`share_of_time` of a `spoor.protocols.BoundsSlowHosts`; 1 of any other politeness."""
     known: Callable[[LinkId], float] | None = getattr(hosts, "share_of_time", None)
     return 1.0 if known is None else known(link)
 
 
 @runtime_checkable
 class CountsRequests(Protocol):
-    """A politeness with a budget of requests, by which those count too that are sent beside the
-    chosen ones."""
+    """A politeness with a budget of requests, in which requests that the crawl did not choose count
+    too."""
 
     def left(self, host: str, now: float, *, own: bool = True) -> float:
         """Requests that may be sent to a host now; infinite without a budget. Not `own`: for pages
-        of other sites, to which half of what may be sent at once is not left."""
+        of other sites, which must leave half of what may be sent at once to the host's own."""
         ...
 
     def spend(self, host: str, now: float) -> None:
-        """A request is sent."""
+        """Count a request that is sent."""
         ...

@@ -1,4 +1,4 @@
-"""Which requests in flight hold a slot, so that slow hosts keep no other waiting."""
+"""Which requests in flight hold a slot: slow hosts must not keep others waiting."""
 
 from __future__ import annotations
 
@@ -6,20 +6,21 @@ import math
 from dataclasses import dataclass
 
 PATIENCE = 2.0
-"""Seconds of a request after which it counts as slow."""
+"""Seconds after which a request counts as slow."""
 FIRST_PATIENCE = 0.25
 """The same for a host that is not known to answer in time."""
 PLACES = 8
-"""Places of slow requests for each slot: one costs a connection on which nothing comes."""
+"""Slow requests that are allowed for each slot; each costs an idle connection."""
 FIRST_CHANCE = 0.6
-"""Seconds that a host has for its first answer where others wait; twice as many after each one that
-was late, up to `_LONGEST_CHANCE`."""
+"""Seconds that a host has for its first answer if others wait; doubled after each late answer, up
+to `_LONGEST_CHANCE`."""
 _LONGEST_CHANCE = 16.0
 _LITTLE = 4096
-"""Bytes a second, of a body that hardly comes."""
+"""Bytes a second; a body that comes more slowly does not hold back that a request gives way."""
 LONGEST_REST = 300.0
 _REST = 30.0
-"""A host that kept others waiting is left alone for so many times as long as it did."""
+"""A host that kept others waiting is left alone for this many times as long, up to
+`LONGEST_REST`."""
 
 
 @dataclass(slots=True)
@@ -29,9 +30,9 @@ class _Request:
     since: float
     """When it began to count."""
     sent: float | None = None
-    """Since when it waits for its host, and not for a delay to pass."""
+    """When it began to wait for its host; None while it waits for a delay or a turn."""
     waited: float = 0.0
-    """Seconds that it waited for its host before."""
+    """Seconds that it waited for its host earlier."""
     slow: bool = False
     most: float = math.inf
     """Seconds after which it gives way to others of its host, unless its body comes."""
@@ -44,14 +45,14 @@ class _Request:
 
     @property
     def until(self) -> float:
-        """When it had its time; never while it is not sent."""
+        """When its time is over; infinite while it is not sent."""
         if self.sent is None:
             return math.inf
         return self.sent + min(FIRST_CHANCE * 2.0 ** (self.times_late or 0), _LONGEST_CHANCE)
 
     @property
     def way_at(self) -> float:
-        """When it gives way, if nothing comes meanwhile."""
+        """When it gives way to others, if nothing more comes."""
         return (
             math.inf if self.sent is None else self.sent + max(self.most, self.received / _LITTLE)
         )
@@ -60,20 +61,19 @@ class _Request:
 class RequestSlots:
     """Which requests in flight hold one of `limit` slots.
 
-    A request that is slow holds none: one that is older than `PATIENCE`, or `FIRST_PATIENCE` where
-    its host is not known to answer in time, or that waits for the address of its host. So hosts
-    that never answer keep no other waiting. There are `PLACES` slow ones for each slot at most.
-    Once half of these places are taken, requests to hosts that are not known to answer are among
-    them from the start; once three quarters are, the slow request is given up that had its time,
-    and its host is left alone for a while that grows with what it cost. Where no place is wanted, a
-    slow host has all the time of the settings.
+    A slow request holds none, so hosts that never answer keep no other waiting. A request is slow
+    if it is older than `PATIENCE` (`FIRST_PATIENCE` if its host is not known to answer in time), or
+    waits for the address of its host. There are at most `PLACES` slow requests for each slot. Once
+    half of these places are taken, requests to hosts that are not known to answer count as slow
+    from the start. Once three quarters are taken, slow requests whose time is over are given up,
+    and their hosts are left alone for a while that grows with what they cost. As long as no place
+    is wanted, a slow host has the whole timeout of the settings.
 
-    A request that gives way to others of its host is given up after `most` seconds, unless more
-    than a little came: anybody may link a slow page.
+    A request that gives way to others of its host is given up after `most` seconds, unless its body
+    comes: anybody may link a slow page.
 
-    It keeps requests alone; what is known of their hosts, the frontier keeps. Pure: times are
-    seconds by any clock that never goes back. A call takes time in the order of the requests in
-    flight at most.
+    This class knows requests only; the frontier knows their hosts. Pure: times are seconds by any
+    clock that never goes back. A call takes at most O(requests in flight).
     """
 
     def __init__(self, limit: int) -> None:
@@ -85,8 +85,8 @@ class RequestSlots:
     def begin(
         self, ticket: int, times_late: int | None, now: float, *, most: float = math.inf
     ) -> None:
-        """A request is in flight from now on, to a host that was so often late. After `most`
-        seconds it gives way to others of its host."""
+        """A request is in flight from now on. `times_late`: of its host; after `most` seconds it
+        gives way to others of its host."""
         request = self._requests[ticket] = _Request(times_late, now, most=most)
         self._join(request)
 
@@ -103,13 +103,13 @@ class RequestSlots:
         return 4 * self._slow >= 3 * self.places
 
     def look_up(self, ticket: int, now: float) -> None:
-        """It waits for the address of its host; `found` is due."""
+        """The request waits for the address of its host; call `found` next."""
         request = self._requests[ticket]
         self._make_slow(request)
         request.sent = now
 
     def found(self, ticket: int, now: float) -> None:
-        """Its address is known, and it counts anew."""
+        """The address is known, and the request's age counts from now on."""
         self.receive(ticket, now)
         request = self._requests[ticket]
         self._slow -= request.slow
@@ -117,31 +117,31 @@ class RequestSlots:
         self._join(request)
 
     def send(self, ticket: int, now: float) -> None:
-        """It is sent, and waits for its host."""
+        """The request is sent, and waits for its host."""
         if (request := self._requests.get(ticket)) is not None:
             request.sent = now
 
     def sent(self, ticket: int) -> float | None:
-        """Since when it waits for its host; None where it does not."""
+        """When the request began to wait for its host; None if it does not wait."""
         request = self._requests.get(ticket)
         return None if request is None else request.sent
 
     def bring(self, ticket: int, size: int) -> None:
-        """So many bytes of its body came."""
+        """`size` more bytes of the body came."""
         if (request := self._requests.get(ticket)) is not None:
             request.received += size
 
     def receive(self, ticket: int, now: float) -> None:
-        """It waits for its host no more."""
+        """The request no longer waits for its host."""
         request = self._requests.get(ticket)
         if request is not None and request.sent is not None:
             request.waited += now - request.sent
             request.sent = None
 
     def end(self, ticket: int, *, answered: bool) -> float:
-        """It is in flight no more, and was `answered` or not in its time. Seconds for which its
-        host is to be left alone: none for one that was in time until now, since whoever links a
-        slow page of it would silence it."""
+        """The request is no longer in flight; it was `answered` in time or not. Returns the seconds
+        for which its host is to be left alone: 0 for a host that answered in time before, since a
+        link to one slow page would otherwise silence it."""
         full = self._full
         request = self._requests.pop(ticket)
         self._slow -= request.slow
@@ -158,9 +158,9 @@ class RequestSlots:
         return min(self.limit - (total - self._slow), self.limit + self.places - total)
 
     def overdue(self, now: float) -> list[int]:
-        """Requests to give up, so that others have a chance: those that give way to others of their
-        host, and where three quarters of the places of slow ones are taken, those that had their
-        time, the longest first, until half of them are free."""
+        """Requests to give up for others: those that give way to others of their host; and, if
+        three quarters of the places of slow requests are taken, those whose time is over, the
+        longest first, until half of the places are free."""
         way = [ticket for ticket, request in self._requests.items() if request.way_at <= now]
         if not self._full:
             return way
@@ -173,7 +173,7 @@ class RequestSlots:
         return list(dict.fromkeys([*way, *(ticket for _, ticket in sorted(over)[:spare])]))
 
     def next_change(self, now: float) -> float | None:
-        """When to ask again, if nothing happens before; None for never."""
+        """When to call again if nothing happens before; None for never."""
         requests, full = self._requests.values(), self._full
         times = [one.since + one.patience for one in requests if not one.slow]
         times += [one.until for one in requests if full and one.slow and one.sent is not None]
