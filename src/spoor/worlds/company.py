@@ -9,7 +9,7 @@ section.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -102,6 +102,11 @@ def write(folder: Path, sites: Iterable[CompanySite], seed: int) -> None:
             writer.add(pack(recording))
 
 
+def _drawn(rng: np.random.Generator, words: Sequence[str], count: int) -> list[str]:
+    """So many of these, some more than once: what `choice` gives, which makes an array of them."""
+    return [words[at] for at in rng.integers(len(words), size=count).tolist()]
+
+
 class _Site:
     """One site while it is drawn. Page 0 is the front page; the heads of sections follow."""
 
@@ -177,7 +182,7 @@ class _Site:
         while missing:
             page = int(rng.integers(pages))
             near = self.members.get(self.section[page]) if rng.random() < 0.7 else None
-            other = int(rng.choice(near) if near else rng.integers(pages))
+            other = near[rng.integers(len(near))] if near else int(rng.integers(pages))
             if len(self.targets[page]) == pages - 1:
                 continue
             if near and all(target in self.targets[page] or target == page for target in near):
@@ -202,15 +207,16 @@ class _Site:
     def _text(self, page: int) -> str:
         rng = self.rng
         own = _SECTIONS[self.section[page]].split() if page else list(_COMMON)
-        words = [*rng.choice(own, 25), *rng.choice(_COMMON, 25), self.word]
+        words = [*_drawn(rng, own, 25), *_drawn(rng, _COMMON, 25), self.word]
         if self.advert[page]:
-            words += [*rng.choice(_ADVERT, 25)]
+            words += _drawn(rng, _ADVERT, 25)
         elif self.section[page] == _CAREERS:
-            words += [*rng.choice(_ADVERT, 4)]
+            words += _drawn(rng, _ADVERT, 4)
         elif rng.random() < 0.2:
             # Talk of other things, on any page.
-            words += [*rng.choice(_SECTIONS[str(rng.choice(list(_SECTIONS)))].split(), 8)]
-        return " ".join(str(word) for word in rng.permutation(words))
+            (name,) = _drawn(rng, list(_SECTIONS), 1)
+            words += _drawn(rng, _SECTIONS[name].split(), 8)
+        return " ".join(words[at] for at in rng.permutation(len(words)).tolist())
 
     def _anchor(self, page: int) -> str:
         rng = self.rng
@@ -219,11 +225,11 @@ class _Site:
         if page <= len(self.sections):
             return self.name_of[self.section[page]]
         if rng.random() < 0.35:
-            return str(rng.choice(_VAGUE))
+            return _drawn(rng, _VAGUE, 1)[0]
         # What a link says of an advert it says of any page of careers: words that only adverts'
         # anchors had would make every method by words near links look better than it is.
         own = _SECTIONS[self.section[page]].split()
-        return " ".join(rng.choice(own, 2).tolist())
+        return " ".join(_drawn(rng, own, 2))
 
     def recordings(self) -> Iterator[Recording]:
         for page in range(self.site.pages):
