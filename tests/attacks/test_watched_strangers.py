@@ -10,10 +10,11 @@ from noisy_news import article
 from spoor.foragers.fleets import FleetTask, change_rate
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.states import NoStates
+from spoor.foragers.urls import NEVER
 from spoor.foragers.watching import Watching
 from spoor.live import changes
 from spoor.live.changes import ChangeTracker
-from spoor.types import Fetch, Outcome, Redirected, Reply
+from spoor.types import Fetch, Link, Outcome, Page, Redirected, Reply
 from spoor.worlds.evolving import EvolvingWorld, Version
 from stepping import run
 
@@ -126,3 +127,35 @@ def test_a_redirect_of_a_stranger_is_not_followed_at_once() -> None:
     done = fleet.receive(Redirected(step.ticket, f"{SITE}a", 302), BEGIN + 1)
     assert isinstance(done, Outcome)
     assert fleet.known.find(f"{SITE}a") is not None
+
+
+@pytest.mark.parametrize("too_early", [False, True])
+def test_what_a_site_links_to_stands_for_copies_that_others_chose(*, too_early: bool) -> None:
+    """The stranger's address was asked for first, and may have been before anything was there."""
+    task = FleetTask([SITE, STRANGER], NoStates(), np.random.default_rng(0), watching=Watching())
+    known, now = change_rate(task).known, BEGIN
+
+    def read(url: str, text: str, *links: str) -> int:
+        nonlocal now
+        now += 10.0
+        number = known.find(url)
+        assert number is not None
+        page = Page(url, title=text[:5], text=text, links=[Link(link) for link in links])
+        known.see(number, page, now)
+        known.links(number, page, now)
+        return number
+
+    chosen, own = f"{SITE}a?via=evil", f"{SITE}a"
+    for url in (SITE, STRANGER):
+        read(url, "Front.")
+    known.number(chosen, NEVER, known.find(STRANGER) or 0, now)
+    first = known.find(chosen)
+    assert first is not None
+    if too_early:
+        known.tried(first, now + 1)
+        known.absent(first, now + 1)
+    read(chosen, words(1))
+    read(SITE, "Front now.", own)
+    number = read(own, words(1))
+    assert known.fresh(number, now, 86_400.0)
+    assert not known.fresh(first, now, 86_400.0)

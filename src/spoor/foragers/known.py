@@ -130,7 +130,7 @@ class Known(Urls):
             return self._unchanged(url)
         first, watching = not self.digests[url], self.watching
         if (since := self._absent.pop(url, None)) is not None and self._born[url] == NEVER:
-            self._appears(url, url, since)
+            self._appears(url, self.parent[url] if self.guessed(url) else url, since)
         born = self._born[url]
         self.digests[url] = content
         self._store(url, page)
