@@ -16,6 +16,7 @@ from spoor.errors import InputError
 from spoor.judges.combined import AllOf, AnyOf, Not, WeightedSum
 from spoor.judges.facts import Function, Label, MediaType, UrlPattern
 from spoor.judges.keywords import FIELD_WEIGHTS, Keywords, occurrences
+from spoor.judges.relevance import Relevance
 from spoor.judges.similarity import TfIdf, VectorCosine, content_stems
 from spoor.judges.spec import judge_of, words_of
 from spoor.judges.topic import judge_of_topic, read_topic, topic_of
@@ -462,3 +463,30 @@ def test_a_picture_is_about_a_topic_where_pictures_are_taken(
     assert judge.judge(replace(picture, title="LTE handover")).relevant, "that has words"
     page = replace(picture, content_type="text/html", flags=frozenset())
     assert judge.judge(page).relevant, "a page whose scripts bring its words"
+
+
+def test_a_judge_of_one_example_learns_soon_from_relevant_pages() -> None:
+    """An eighth more pages, 8 at least, after the last time: not half as many again."""
+    kiln = "kiln glaze firing shelves cone"
+    judge = Relevance(positive=[Page("http://a.example/kiln", title="kiln", text=kiln)])
+    for number in range(25):
+        word = kiln.split()[number % 5]
+        judge.judge(Page(f"http://a.example/o{number}", text=f"office hours {word} tax parking"))
+    assert judge.save()["model"]["pages"] == 24
+    for number in range(8):
+        text = f"{kiln} raku pit saggar"
+        assert judge.judge(Page(f"http://a.example/k{number}", title="kiln", text=text)).relevant
+    assert judge.save()["model"]["pages"] == 32
+
+
+def test_a_judge_of_three_examples_learns_once_as_many_others_came() -> None:
+    """What the others have, too, is no sign of a wanted page, though 16 did not come yet."""
+    pages = [
+        Page(f"http://a.example/k{number}", text=f"office hours kiln {word}")
+        for number, word in enumerate(["raku", "bisque", "saggar"])
+    ]
+    judge = Relevance(positive=pages)
+    for number in range(4):
+        judge.judge(Page(f"http://a.example/o{number}", text=f"office hours tax{number}"))
+    assert not judge.judge(Page("http://a.example/p", text="office hours parking")).score
+    assert judge.judge(Page("http://a.example/q", text="office hours kiln")).relevant

@@ -49,6 +49,9 @@ FIRST = 16
 """Pages before the first feedback."""
 SOON = 8
 """One comes earlier, after an eighth more pages (8 at least), where a surer page came meanwhile."""
+FEW_SURE = 3
+"""Of examples alone: where fewer pages are sure, one comes earlier where a relevant page came
+meanwhile; else the first comes as soon as there are as many other pages as examples."""
 GROWTH = 1.5
 """A feedback comes when there are so many times as many pages as at the last one …"""
 LATEST = 1_000
@@ -185,6 +188,7 @@ class Relevance:
         if unsure and not evidence:
             value = min(value, 0.99 * self._model.cut_of_new / self._beta**0.5)
         score, relevant = self._told(kept, value, words, self._model.cut_of_new)
+        self._surer += relevant and self._wish is None and self._model.sure < FEW_SURE
         kept.told, kept.rank = (score, relevant), value
         if len(self._pages) > KEPT:
             self._drop()
@@ -283,7 +287,9 @@ class Relevance:
     def _due(self) -> int:
         last = self._model.pages
         if last < FIRST:
-            return FIRST
+            enough = self._wish is None and self._model.sure >= FEW_SURE
+            early = 2 * len(self._examples) if enough else FIRST
+            return early if last < early < FIRST else FIRST
         if self._surer:
             return last + max(SOON, last // SOON)
         return min(int(GROWTH * last), last + LATEST)
@@ -482,7 +488,6 @@ class Relevance:
 
 _SAID = (("a person said so", 1.0),)
 _LINKED = "pages that it is linked with stand for it"
-
 
 _Value = TypeVar("_Value", float, Floats)
 
