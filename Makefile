@@ -43,12 +43,14 @@ layers: setup
 
 # Four processes, a file of tests to one of them: many wait for a server or a delay. In the order of
 # tests/conftest.py. What fails beside others is tried once more by itself, and shown as such: on a loaded
-# machine a server may answer too late. What fails twice has failed. In a clean clone one process compiles
-# the tests first: four at once would each compile all of them.
+# machine a server may answer too late. What fails twice has failed, and so has what could not be collected:
+# tried once more, that would be all tests, one after another. In a clean clone one process compiles the
+# tests first: four at once would each compile all of them.
 unit: setup
 	@test -d tests/__pycache__ || $(BIN)/pytest -n 0 --collect-only -qq > /dev/null || true
 	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder || { \
-	    echo "--- once more, each by itself ---"; \
+	    grep -q :: .pytest_cache/v/cache/lastfailed && \
+	    echo "--- once more, each by itself ---" && \
 	    $(BIN)/pytest -n 0 --last-failed --last-failed-no-failures none; }
 
 # The package as an index would give it: its wheel and, downloaded, what that asks for. `make test` tries
