@@ -544,6 +544,47 @@ def test_dates_are_checked() -> None:
     assert [date(now - 5 * hour + 7) for _ in range(5)] == [*[now - 5 * hour + 7] * 3, NEVER, NEVER]
 
 
+def test_an_edit_of_a_page_whose_link_stood_there_before_does_not_make_it_new() -> None:
+    """It is asked for first after the edit, and states when that was (`Last-Modified`)."""
+    task = FleetTask([SITE], NoStates(), np.random.default_rng(0), watching=Watching())
+    known = change_rate(task).known
+    links = [Link(f"{SITE}{name}") for name in ("old", "young")]
+    now, minute = 1e9, 60.0
+    known.see(0, Page(SITE, text="Front.", links=links), now)
+    known.links(0, Page(SITE, text="Front.", links=links), now)
+    for name, stated in (("old", now + 30 * minute), ("young", now - 30 * minute)):
+        url = known.find(f"{SITE}{name}")
+        assert url is not None
+        text = " ".join(article(len(name)))
+        known.see(url, Page(f"{SITE}{name}", text=text, modified=stated), now + 60 * minute)
+        assert known.fresh(url, now + 60 * minute, DAY) == (name == "young")
+
+
+def test_what_a_start_links_to_is_looked_at_before_short_paths_further_on() -> None:
+    """The list stands two folders deep, one link from the start; behind another such page are 200
+    URLs of one part each."""
+    begin = 1e9
+    names = [f"page{number}" for number in range(200)]
+    first = [f"about/{letter}" for letter in "abc"] + ["footer/news"]
+    world = EvolvingWorld(
+        [
+            version(begin - 9 * DAY, "", ["Front."], *first),
+            version(begin - 9 * DAY, "about/a", ["All."], *names),
+            *(version(begin - 9 * DAY, name, article(at)) for at, name in enumerate(names)),
+            *(version(begin - 9 * DAY, name, article(900)) for name in first[1:]),
+        ],
+        roots=[SITE],
+        start=begin,
+        end=begin + DAY,
+    )
+    fleet = fleet_of(world, Watching(), per_day=100)
+    run(fleet, world, begin + 7_200, ChangeTracker(fleet))
+    known = fleet.known
+    asked = {url for url, at in zip(known.urls, known.fetched, strict=True) if at > NEVER}
+    assert {f"{SITE}{name}" for name in first} <= asked
+    assert len(asked) < 30
+
+
 def test_urls_that_differ_in_what_says_nothing_are_one() -> None:
     known, again = IdleParameters(), IdleParameters()
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from spoor.foragers.compaction import Compaction
 from spoor.foragers.states import Describe
 from spoor.foragers.urls import NEVER, Urls
-from spoor.foragers.watching import Hints, Promises, Watching
+from spoor.foragers.watching import FUTURE, Hints, Promises, Watching
 from spoor.hashing import hash64
 from spoor.learn.state import column
 from spoor.types import Link, Page, State, urls_of
@@ -171,7 +171,10 @@ class Known(Urls):
             lists = watching.judge is not None and self.brought[url] >= LIST
             return self.date[url] if lists else date
         # Of a seed nothing: whoever names it knows it.
-        date = min(date, self.dated(self.active[url]))
+        known_since = self.dated(self.active[url])
+        if born == NEVER and date > known_since + FUTURE:
+            return NEVER  # it was there before: what it states is when it was edited
+        date = min(date, known_since)
         if born == NEVER and date > now - NEW and self._is_older(url, date):
             return NEVER
         return date
@@ -415,6 +418,7 @@ class Known(Urls):
             "unsettled": sorted(self._unsettled),
             "describe": self._describe.save(),
             "parent": column(self.parent, count, np.int64),
+            "clicks": column(self.clicks, count, np.int64),
             "sitemaps": sorted(self.sitemaps),
             "hubs": sorted(self.hubs),
             "left_out": dict(self.left_out),
@@ -467,6 +471,9 @@ class Known(Urls):
         self._links = dict(zip(saved["of"].tolist(), entries, strict=True))
         self._unsettled = set(state["unsettled"])
         self.parent = state["parent"].tolist()
+        self.clicks = [0] * len(self.urls)
+        if "clicks" in state:  # a version before this had none: all alike
+            self.clicks = state["clicks"].tolist()
         self.sitemaps, self.hubs = set(state["sitemaps"]), set(state["hubs"])
         self.left_out = dict(state["left_out"])
         self.ahead = float(state.get("ahead", 0.0))  # versions before this had none

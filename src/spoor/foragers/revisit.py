@@ -280,14 +280,16 @@ class ChangeRate(_Submits):
         tried[known.free()] = True
         fresh = np.flatnonzero(~tried)
         # First those whose links appeared last: what stood there at the first look can wait. Of
-        # that, first what a page links to that is new itself, then what is likely to be a list: it
-        # has a short path, and many pages link to it. What only strangers link to comes last.
+        # that, first what a page links to that is new itself, then what is likely to be a list: few
+        # links lead to it from a seed, it has a short path, and many pages link to it. What only
+        # strangers link to comes last.
         cited = np.array(known.cited, dtype=np.int64)[fresh]
         depth = np.array(known.depth, dtype=np.int64)[fresh]
+        clicks = np.array(known.clicks, dtype=np.int64)[fresh]
         parents = np.array(known.parent, dtype=np.int64)[fresh]
         young = (parents >= 0) & (known.born(parents) > -np.inf)
         behind = np.isin(fresh, list(known.strangers))
-        order = np.lexsort((-cited, depth, ~young, -known.born(fresh), behind))
+        order = np.lexsort((-cited, depth, clicks, ~young, -known.born(fresh), behind))
         fresh, behind = fresh[order], behind[order]
         may = self._changed(now) if self.only_due else tried
         may[[*known.promises.kept_alone(now), *known.free()]] = False

@@ -46,6 +46,8 @@ class Urls:
         """URLs that were learned from each page at its first look."""
         self.brought: list[int] = []
         """URLs that appeared on each page after its first look."""
+        self.clicks: list[int] = []
+        """Links from a seed to each URL, over the pages on which they were seen first."""
         self.depth: list[int] = []
         """Parts of the path of each URL."""
         self.waiting: dict[str, int] = {}
@@ -111,6 +113,7 @@ class Urls:
             self.active[number], self.parent[number] = now, parent
             self.depth[number], self._born[number] = _depth(url), born
             self._brought(parent, born, 1)
+            self.clicks[number] = 0 if parent < 0 else self.clicks[parent] + 1
             if self.watched and parent < 0:
                 self._named.add(registrable_domain(self.hosts[number]))
             if self.watched and before is None:
@@ -171,6 +174,7 @@ class Urls:
             (self.active, NEVER),
             (self.parent, -1),
             (self.cited, 0),
+            (self.clicks, 0),
             (self.depth, 0),
             (self.brought, 0),
             (self.introduced, 0),
