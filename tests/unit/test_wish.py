@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spoor.errors import InputError
+from spoor.judges.matching import Matcher, without_particle
 from spoor.judges.wish import AllOf, AnyOf, Field, Part, Phrase, Wish, Words, parse
 
 FORMS = {
@@ -163,3 +164,24 @@ def test_any_text_is_a_wish_or_one_line(text: str) -> None:
         return
     assert str(wish).startswith("pages")
     assert tree(parse(wish.query)) == tree(wish)
+
+
+@pytest.mark.parametrize(
+    ("typed", "noun"),
+    [
+        ("인증을", "인증"),
+        ("데이터를", "데이터"),
+        ("데이터을", "데이터을"),  # no such form: 을 follows a consonant
+        ("가상호스트의", "가상호스트"),
+        ("서버에서", "서버"),
+        ("회의", "회의"),  # one letter would be left
+        ("고양이", "고양이"),
+        ("CSS를", "CSS"),
+        ("authentication", "authentication"),
+    ],
+)
+def test_a_korean_word_is_looked_for_without_its_particle(typed: str, noun: str) -> None:
+    assert without_particle(typed) == noun
+    assert [leaf.parts for leaf in Matcher(parse(f"{typed} 설정")).leaves] == [
+        leaf.parts for leaf in Matcher(parse(f"{noun} 설정")).leaves
+    ]

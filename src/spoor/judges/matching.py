@@ -44,6 +44,14 @@ _LIKE = 0.4
 
 _BETWEEN = r"[の的을를의]?[\s・]?"
 """What may stand within a compound of a script without spaces: a particle, a space."""
+_KOREAN = re.compile("[가-힣]{3,}")
+_PARTICLES = "을은과의에", "를는와의에로"
+"""Particles of one letter at the end of a Korean word: after a consonant, after a vowel. Others
+(이, 가, 도, 만) end many nouns; a noun that is cut wrongly is found all the same."""
+_LONG_PARTICLES = ("에서", "으로", "에게", "까지", "부터")
+_LATIN_AND_PARTICLE = re.compile(
+    rf"([A-Za-z0-9]+)(?:[{''.join(_PARTICLES)}]|{'|'.join(_LONG_PARTICLES)})"
+)
 _PLURAL = re.compile(r"\b([A-Z][A-Z0-9]+)['’]?s\b")
 """Of an abbreviation, as in PDFs; stemmers of most languages do not know it."""
 
@@ -143,6 +151,7 @@ class Matcher:
                 return ("all", *(self._tree(one, field) for one in parts))
 
     def _leaf(self, word: str, field: str, *, ordered: bool = False) -> int:
+        word = word if ordered else without_particle(word)
         parts = tuple(terms(_PLURAL.sub(r"\1", word))) or (word.lower(),)
         spaced = not any(map(_is_unspaced, parts))
         leaf = Leaf(word, parts, ordered=spaced and len(parts) > 1, field=field)
@@ -250,6 +259,19 @@ class Matcher:
         if leaf in self._compounds and (found := self._compounds[leaf].findall(text)):
             return float(len(found)), 0.0
         return 0.0, share * share * min(counts)
+
+
+def without_particle(word: str) -> str:
+    """A Korean word of a wish without the particle that is written to it, if two letters are left:
+    a page has the noun with others, or with none."""
+    if latin := _LATIN_AND_PARTICLE.fullmatch(word):
+        return latin[1]
+    if not _KOREAN.fullmatch(word):
+        return word
+    if word.endswith(_LONG_PARTICLES):
+        return word[:-2] if len(word) > 3 else word
+    after_vowel = (ord(word[-2]) - ord("가")) % 28 == 0
+    return word[:-1] if word[-1] in _PARTICLES[after_vowel] else word
 
 
 def says_little(word: str) -> bool:
