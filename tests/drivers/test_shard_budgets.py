@@ -85,8 +85,9 @@ def test_time(tmp_path: Path) -> None:
         known = rows(tmp_path / "run")
         assert 0 < len(known) < 120
         asked = sum(web.asked.values())
-        assert known[-1]["time"] - known[0]["time"] < 1.5
-        assert 0.8 <= seconds(tmp_path / "run") < 1.5
+        # By requests, which a busy machine makes fewer: in 1.5 s each host would be asked 8 times.
+        assert asked <= 8 * 6
+        assert seconds(tmp_path / "run") >= 0.8
         # The time is used: the same command asks for nothing.
         crawled(tmp_path / "run", web, stop_after=0.8, delay=0.2, max_time=0.8)
         assert sum(web.asked.values()) == asked

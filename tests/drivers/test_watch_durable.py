@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
+from kills import STANDS_STILL
 from rolling import FRONT, lines_of, rolling, served
 from spoor.foragers import compaction
 from spoor.foragers import fleet as fleet_module
@@ -115,7 +116,7 @@ def killed(
     watch = open_watch(path, port, at, fleet=fleet)
     try:
         with pytest.raises(KilledError):
-            watch.run(60.0)
+            watch.run(STANDS_STILL)
     finally:
         watch.folder.close()
     return copy, *told
@@ -170,7 +171,7 @@ def test_a_compaction_ends_at_any_point_too(
         fleet_module, "KEPT_FOR", 1.0
     )  # beyond twice `recheck`, or it takes itself to have slept
     often = point.startswith("state")
-    monkeypatch.setattr(watch_module, "CHECKPOINT_SECONDS", 0.2 if often else 1e9)
+    monkeypatch.setattr(watch_module, "CHECKPOINT_SECONDS", 0.0 if often else 1e9)
     monkeypatch.setattr(watch_module, "CHECKPOINT_SHARE", 1e9)
     times = 3 if often else 20
     copy, last, _ = killed(
