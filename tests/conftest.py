@@ -24,7 +24,7 @@ settings.register_profile("spoor", settings.get_profile("spoor-random"), derando
 settings.load_profile("spoor")
 
 LONG = (
-    *("test_docs.py", "test_control_room.py", "test_policies.py", "test_kill.py"),
+    *("test_docs.py", "test_scrapy.py", "test_policies.py", "test_kill.py", "test_control_room.py"),
     *("test_shards.py", "test_watch_durable.py", "test_durable.py", "test_hostile_documents.py"),
     *("test_rendered_crawls.py", "test_damaged_files.py", "test_rendered_watch.py"),
     *("test_refresh.py", "test_ui.py", "test_watch_for_months.py", "test_documents_crawl.py"),

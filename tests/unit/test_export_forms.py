@@ -71,6 +71,7 @@ def answer(asked: Asked) -> bytes:
         "/": page("/guide", "/copy", *(f"/{at}" for at in range(len(TITLES))), text="Home"),
         "/guide": reply(ARTICLE),
         "/copy": reply(ARTICLE.replace("word7 ", "other ")),
+        "/about": reply("", 404),
         "/robots.txt": reply("", 404),
     }
     if asked.path in pages:
