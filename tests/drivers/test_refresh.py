@@ -133,6 +133,16 @@ def test_what_an_earlier_run_has_is_visited_again(
         assert why in explained(tmp_path / "3", spared, capsys)
         assert "again" not in explained(tmp_path / "3", asked_for, capsys)
 
+        # Nothing of it is fetched then, but that is no crawl to which nothing came.
+        site.lastmod = ""
+        to = ["--connect-to", f"127.0.0.1:{site.port}", "--delay", "0"]
+        assert (
+            run(["crawl", "--refresh", str(tmp_path / "3"), "--out", str(tmp_path / "5"), *to]) == 0
+        )
+        told = capsys.readouterr().out
+        assert "no seed brought a page" not in told
+        assert "of 61 pages" in told
+
         # Something changed, something is gone, and a changed page links to what is new.
         site.versions.update(["/etag3", "/plain7"])
         site.gone, site.more = {"/fresh2"}, ["/new", "/newer"]

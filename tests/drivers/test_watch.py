@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from loopback import Asked, Loopback, beside, reply
 from rolling import FRONT, lines_of, rolling, served
 from spoor.cli.main import run
 from spoor.formats.feeds import rss
@@ -112,6 +113,25 @@ def test_a_crawl_is_turned_into_a_watch_of_what_it_found(
     )
     assert run(["watch", "--from", str(tmp_path)]) == 2
     assert "is no folder of a run" in capsys.readouterr().err
+
+
+def test_a_pass_ends_with_the_requests_that_may_be_sent_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The others come one by one over the day: a pass would go on for hours."""
+
+    def page(asked: Asked) -> bytes:
+        links = "".join(f'<a href="{asked.path}{digit}">more</a>' for digit in (1, 2))
+        return reply(f"<title>Clay {asked.path}</title><p>clay {links}")
+
+    site = Loopback(page)
+    with beside(site.serving):
+        to = ["--connect-to", f"127.0.0.1:{site.port}", "--delay", "0", "--per-host", "8"]
+        once = ["--requests-per-day", "1700", "--once", "--json", "--out", str(tmp_path / "run")]
+        assert run(["watch", "http://a.example/", *to, *once]) == 0
+    summary = json.loads(capsys.readouterr().out.splitlines()[-1])
+    assert summary["stopped_because"] == "all requests that may be sent at once are sent"
+    assert 160 <= summary["requests"] <= 175
 
 
 def test_killed_it_goes_on_and_loses_nothing(

@@ -43,6 +43,7 @@ def crawl(
     as_json: AsJson = False,
 ) -> None:
     """Crawl from SEEDS for relevant pages. The same command with the same --out continues."""
+    from spoor.runs.earlier import came
     from spoor.runs.inputs import with_inputs
 
     if not (seeds or settings.refresh):
@@ -53,7 +54,7 @@ def crawl(
         summary = (in_shards if split else in_one_process)(path, settings, as_json=as_json)
     if summary["stopped_because"] in ("interrupted", "aborted"):
         raise typer.Exit(1)
-    if not summary["fetched"] and not (summary.get("refreshed") or {}).get("unchanged"):
+    if not came(summary):
         raise typer.Exit(NOTHING_CAME if summary["last_failure"] else 1)
 
 
@@ -179,9 +180,11 @@ def advice_of(path: Path, settings: Settings) -> Advice:
 
 def describe(summary: dict[str, Any], path: Path) -> str:
     """The summary of a crawl for a person; one line where nothing came."""
+    from spoor.runs.earlier import came, in_words
+
     why = summary["last_failure"]
     interrupted = summary["stopped_because"] in ("interrupted", "aborted")
-    if why and not summary["fetched"] and not interrupted:
+    if why and not came(summary) and not interrupted:
         from spoor.web.robots import FORBIDDEN
 
         mend = "mend that and give the same command again"
@@ -189,7 +192,6 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             mend = "on a site of your own give --no-robots as well"
         return f"no seed brought a page: {shown(why)}; {mend}, or begin at another URL"
     from spoor.judges.advice import answers_in_words
-    from spoor.runs.earlier import in_words
     from spoor.runs.reader import Run
     from spoor.views.explain import left_out_lines
 

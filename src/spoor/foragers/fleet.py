@@ -111,9 +111,9 @@ class Steady(Protocol):
         is worth it."""
         ...
 
-    def due(self, now: float) -> bool:
-        """Whether a page is worth a visit by what is known of it: `spoor watch --once` ends where
-        none is."""
+    def due(self, now: float, without: Container[str] = ()) -> bool:
+        """Whether a page is worth a visit by what is known of it, of a host that is not `without`:
+        `spoor watch --once` ends where none is."""
         ...
 
 
@@ -192,11 +192,15 @@ class Fleet:
         """Whether only pages of other domains led to what this ticket in flight asks for."""
         return self.known.guessed(self._flights[ticket][0])
 
-    def spent(self, now: float) -> bool:
-        """Whether no host may be asked before long, since the requests of today are spent."""
-        hosts = self.frontier
-        times = [hosts.free_at(name, now) for name in self.known.names()]
-        return all(time is not None and time > now + LONG for time in times)
+    def spent(self, now: float) -> frozenset[str]:
+        """Hosts of which no request is left that may be sent at once, or that may not be asked
+        before long."""
+
+        def is_spent(name: str) -> bool:
+            at = self.frontier.free_at(name, now)
+            return self.frontier.spent(name, now) or (at is not None and at > now + LONG)
+
+        return frozenset(filter(is_spent, self.known.names()))
 
     # -- the two calls of a driver
 

@@ -55,6 +55,10 @@ class Hosts:
             return None
         return max(self._free_at.get(host, -math.inf), self._budget.free_at(host, now))
 
+    def spent(self, host: str, now: float) -> bool:
+        """Whether all requests are sent that a host's budget allows at once."""
+        return self._budget.free_at(host, now) > now
+
     def take(self, host: str, now: float) -> None:
         """A request begins."""
         self._budget.take(host, now)

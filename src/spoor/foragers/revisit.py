@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Container, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -145,11 +146,12 @@ class RoundRobin(_Submits):
                 return url
         return -1
 
-    def due(self, now: float) -> bool:
-        """Whether a page was not asked for in this pass."""
+    def due(self, now: float, without: Container[str] = ()) -> bool:
+        """Whether a page was not asked for in this pass, of a host that is not `without`."""
         known = self._known
-        return min(at for at, url in zip(known.fetched, known.urls, strict=True) if url) <= (
-            self.began
+        return any(
+            url and at <= self.began and name not in without
+            for url, at, name in zip(known.urls, known.fetched, known.hosts, strict=True)
         )
 
     def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
@@ -321,13 +323,14 @@ class ChangeRate(_Submits):
         chosen: list[int] = both[np.argsort(turns, kind="stable")[:most]].tolist()
         return chosen
 
-    def due(self, now: float) -> bool:
+    def due(self, now: float, without: Container[str] = ()) -> bool:
         """Whether there is a hint, a URL never asked for, or a page that has changed by now, by
-        its rate more likely than not."""
+        its rate more likely than not; of a host that is not `without`."""
         self._grow()
         new = np.array(self._known.fetched) == -np.inf
         new[self._known.free()] = False
-        return bool(self._known.hints.open) or bool((new | self._changed(now)).any())
+        due = chain(self._known.hints.open, np.flatnonzero(new | self._changed(now)).tolist())
+        return any(self._known.hosts[url] not in without for url in due)
 
     def _changed(self, now: float) -> NDArray[np.bool_]:
         """Pages that have changed by now, more likely than not; seeds once in each pass."""

@@ -82,9 +82,9 @@ class Scouts(Saved):
     def began(self, value: float) -> None:
         self.rates.began = value
 
-    def due(self, now: float) -> bool:
+    def due(self, now: float, without: Container[str] = ()) -> bool:
         """As `ChangeRate.due`."""
-        return self.rates.due(now)
+        return self.rates.due(now, without)
 
     def next_visit(self, free: Callable[[int], bool], busy: Container[int], now: float) -> int:
         """What the list asks for, or the foragers in its place."""

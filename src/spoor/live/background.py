@@ -14,6 +14,7 @@ from spoor.live.driver import HttpDriver
 from spoor.live.live_crawl import LiveCrawl
 from spoor.runs.assemble import make_crawl
 from spoor.runs.documents import RunDocument
+from spoor.runs.earlier import came
 from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
@@ -124,8 +125,7 @@ class BackgroundCrawl:
         summary = self._summary
         if not summary or summary["stopped_because"] == self._cancelled:
             return ""
-        came = summary["fetched"] or (summary["refreshed"] or {}).get("unchanged")
-        if came or not summary["last_failure"]:
+        if came(summary) or not summary["last_failure"]:
             return ""
         return f"no seed brought a page: {summary['last_failure']}"
 

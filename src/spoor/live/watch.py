@@ -266,15 +266,16 @@ class Watch:
             self._tracked.left.clear()
 
     def _end_once(self) -> None:
-        """A pass is over once no page is worth a visit, or the requests of today are spent."""
+        """A pass is over once no page is worth a visit, or only pages of hosts are to which no more
+        requests may be sent at once."""
         crew, now = self.fleet.crew, self.now()
         if not self.folder.settings.once or self._driver is None or self.fleet.in_flight:
             return
         assert isinstance(crew, Steady)
         if not crew.due(now):
             self._driver.stop("all was looked at")
-        elif self.fleet.spent(now):
-            self._driver.stop("the requests of today are spent")
+        elif not crew.due(now, self.fleet.spent(now)):
+            self._driver.stop("all requests that may be sent at once are sent")
 
     def _write_lines(self) -> None:
         lines, self._tracked.lines = self._tracked.lines, []

@@ -12,7 +12,7 @@ import os
 import shlex
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
@@ -234,6 +234,12 @@ def told(db: sqlite3.Connection, revisits: Revisits, unchanged: int) -> dict[str
         "left_out": dict(revisits.left_out),
         "sampled": revisits.samples(),
     }
+
+
+def came(summary: Mapping[str, Any]) -> bool:
+    """Whether a crawl of this summary has a page; one of the earlier run that is what it was
+    counts."""
+    return bool(summary["fetched"] or (summary.get("refreshed") or {}).get("unchanged"))
 
 
 def in_words(told: dict[str, Any] | None) -> list[str]:
