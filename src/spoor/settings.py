@@ -294,7 +294,7 @@ class Settings:
     render: str = setting(
         "auto",
         PROCESS,
-        "Render pages in Chromium (extra `render`): where that pays, all, or none.",
+        "Render pages in Chromium (extra `render`): always, never, or auto: where that pays.",
         choices=("auto", "always", "never"),
         commands=LIVE,
     )

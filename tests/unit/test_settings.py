@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -80,6 +81,14 @@ for command in ("crawl", "watch"):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    "one", [one for one in described(Settings).values() if one.choices and not one.inner]
+)
+def test_help_names_each_choice(one: Setting) -> None:
+    """What an option takes is read in its help: it is shown as `<str>` there."""
+    assert set(one.choices) <= set(re.findall(r"[\w-]+", one.help))
+
+
 def test_a_field_more_is_at_once_in_all_places(tmp_path: Path) -> None:
     """In a process of its own: the field is added to `spoor.settings` before anything else is
     imported, as if it had been written there."""

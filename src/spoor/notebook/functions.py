@@ -229,7 +229,7 @@ def run(
 
     `robots`: Obey robots.txt.
 
-    `render`: Render pages in Chromium (extra `render`): where that pays, all, or none.
+    `render`: Render pages in Chromium (extra `render`): always, never, or auto: where that pays.
 
     `chromium`: The Chromium that renders; one on PATH by default.
 
