@@ -43,7 +43,6 @@ def crawl(
     as_json: AsJson = False,
 ) -> None:
     """Crawl from SEEDS for relevant pages. The same command with the same --out continues."""
-    from spoor.runs.earlier import came
     from spoor.runs.inputs import with_inputs
 
     if not (seeds or settings.refresh):
@@ -54,6 +53,8 @@ def crawl(
         summary = (in_shards if split else in_one_process)(path, settings, as_json=as_json)
     if summary["stopped_because"] in ("interrupted", "aborted"):
         raise typer.Exit(1)
+    from spoor.runs.earlier import came  # a refusal would wait for what it imports
+
     if not came(summary):
         raise typer.Exit(NOTHING_CAME if summary["last_failure"] else 1)
 
