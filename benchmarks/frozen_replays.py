@@ -29,6 +29,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from multiprocessing import get_context
@@ -48,18 +49,18 @@ from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
-from spoor.garbage import few_collections
 from spoor.judges.spec import judge_of
 from spoor.judges.topic import topic_of
 from spoor.lab.experiment import WebSpec, data_folder
 from spoor.lab.kinds.fleets import Remembered, background
 from spoor.lab.webs import web_folder
 from spoor.learn.state import pack, unpack
-from spoor.replay_driver import Replay
+from spoor.process_memory import few_collections
 from spoor.sharding.coordinator import Coordinator
 from spoor.sharding.outbox import Outbox
 from spoor.simulation.crawls import CrawlSetup, PreparedWeb, prepare
 from spoor.simulation.fleets import simulate_fleet
+from spoor.simulation.replay import Replay
 from spoor.simulation.shards import LocalCrawl, LocalShard, division, split_crawl
 from spoor.simulation.training import known_webs, train
 from spoor.types import Deferred, Failed, Outcome, State, Task, Topic
@@ -85,7 +86,8 @@ RENAMED: Mapping[str, str] = {
 was when the file was written."""
 
 GONE: Mapping[str, object] = {"stopped": None}
-"""Keys that the state of a crawl no longer has, with what they held when the file was written."""
+"""Keys that the state of a crawl or fleet no longer has, with what they held when the file was
+written."""
 
 FILE = Path(__file__).with_suffix(".json")
 PAGES = 300
@@ -472,10 +474,11 @@ def foraged(planned: Planned, webs: Webs) -> Seen:
         if isinstance(outcome, Outcome):
             seen.add(fleet.known.urls[outcome.choice.link], outcome)
             if len(seen.order) >= FLEET_PAGES:
-                fleet.stop("enough")
+                raise StopIteration
 
-    simulate_fleet(fleet, world, on_step=note)
-    seen.state = fleet.save()
+    with suppress(StopIteration):
+        simulate_fleet(fleet, world, on_step=note)
+    seen.state = {**fleet.save(), **GONE}
     return seen
 
 

@@ -43,8 +43,8 @@ from spoor.lab.experiment import find
 from spoor.lab.kinds.judges import old_default
 from spoor.lab.webs import web_folder
 from spoor.protocols import Judge, Rejudges, World
-from spoor.replay_driver import Replay
 from spoor.runs.reader import Run
+from spoor.simulation.replay import Replay
 from spoor.types import Judgement, Page, Task
 from spoor.worlds.folders import open_web
 

@@ -117,7 +117,7 @@ import numpy as np
 from spoor import registry
 from spoor.crawl import Crawl
 from spoor.web.scope import Scope
-from spoor.heap import share_heap
+from spoor.process_memory import share_heap
 from spoor.live.driver import HttpDriver
 from spoor.settings import Settings
 from spoor.judges.keywords import Keywords
@@ -147,7 +147,7 @@ measure(work)
 DURABLE = """
 import sys, tempfile
 from pathlib import Path
-from spoor.heap import share_heap
+from spoor.process_memory import share_heap
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.live.live_crawl import LiveCrawl
@@ -180,9 +180,9 @@ import numpy as np
 from spoor import registry
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
-from spoor.garbage import few_collections
+from spoor.process_memory import few_collections
 from spoor.judges.keywords import Keywords
-from spoor.replay_driver import Replay
+from spoor.simulation.replay import Replay
 from spoor.types import Task, Topic
 from spoor.worlds.recorded import RecordedWorld
 world, policy = RecordedWorld(Path(sys.argv[1])), sys.argv[2]

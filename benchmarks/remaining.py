@@ -37,8 +37,8 @@ from spoor.learn import harvest_estimate
 from spoor.learn.harvest_estimate import NEXT, Harvest
 from spoor.live.live_crawl import ESTIMATE_EVERY
 from spoor.live.stop_rule import LEAST_PAGES
-from spoor.replay_driver import Replay
 from spoor.simulation.crawls import CrawlSetup, prepare
+from spoor.simulation.replay import Replay
 from spoor.types import Task, Topic
 from spoor.worlds.folders import open_web
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld

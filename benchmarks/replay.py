@@ -28,9 +28,9 @@ import numpy as np
 from spoor import registry
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
-from spoor.garbage import few_collections
 from spoor.judges.facts import Function
-from spoor.replay_driver import Replay
+from spoor.process_memory import few_collections
+from spoor.simulation.replay import Replay
 from spoor.types import Anchor, Fetch, Fetched, Link, Page, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 from spoor.worlds.import_web import record

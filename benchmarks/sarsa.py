@@ -32,11 +32,11 @@ import numpy as np  # noqa: E402  # after the number of threads is set
 from spoor import registry  # noqa: E402
 from spoor.crawl import Crawl  # noqa: E402
 from spoor.frontier.memory import MemoryFrontier  # noqa: E402
-from spoor.garbage import few_collections  # noqa: E402
 from spoor.judges.keywords import Keywords  # noqa: E402
 from spoor.policies.sarsa import Sarsa  # noqa: E402
+from spoor.process_memory import few_collections  # noqa: E402
 from spoor.protocols import Policy  # noqa: E402
-from spoor.replay_driver import Replay  # noqa: E402
+from spoor.simulation.replay import Replay  # noqa: E402
 from spoor.types import (  # noqa: E402
     NO_PARENT,
     Anchor,

@@ -42,7 +42,7 @@ from spoor.judges.topic import topic_of
 from spoor.policies.trail import Trail
 from spoor.policies.trail.columns import BY_HAND, DENSE, VERSION, Prior, variances
 from spoor.policies.trail.learners import Learner
-from spoor.replay_driver import Replay
+from spoor.simulation.replay import Replay
 from spoor.types import InLinks, Task, Topic
 from spoor.worlds.folders import open_scope
 

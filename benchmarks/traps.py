@@ -28,12 +28,12 @@ import numpy as np
 from spoor import registry
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
-from spoor.garbage import few_collections
 from spoor.judges.facts import Function
 from spoor.judges.spec import judge_of
 from spoor.policies.breadth_first import BreadthFirst
+from spoor.process_memory import few_collections
 from spoor.protocols import World
-from spoor.replay_driver import Replay
+from spoor.simulation.replay import Replay
 from spoor.types import Failed, Fetch, Fetched, Page, Task
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.page import parse

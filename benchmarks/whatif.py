@@ -23,7 +23,7 @@ from spoor.judges.spec import judge_of, words_of
 from spoor.lab.whatif.estimate import estimate
 from spoor.lab.whatif.run_log import LoggedPage, RunLog
 from spoor.protocols import Judge, KnownWorld
-from spoor.replay_driver import Replay
+from spoor.simulation.replay import Replay
 from spoor.types import Task, Topic
 from spoor.worlds.folders import open_scope
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld

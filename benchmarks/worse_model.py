@@ -22,7 +22,7 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.spec import judge_of
 from spoor.judges.topic import topic_of
 from spoor.protocols import Policy
-from spoor.replay_driver import Replay
+from spoor.simulation.replay import Replay
 from spoor.simulation.training import known_webs, train
 from spoor.types import State, Task
 from spoor.worlds.folders import open_scope

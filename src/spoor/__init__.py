@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from spoor.frontier.memory import MemoryFrontier
     from spoor.notebook import CrawlRun, Result, plot, replay, run, stream
     from spoor.orderer import Orderer
-    from spoor.replay_driver import Replay
     from spoor.runs.reader import Run
+    from spoor.simulation.replay import Replay
     from spoor.types import Choice, Judgement, Link, Outcome, Page, Task, Topic
     from spoor.web.page import parse
     from spoor.web.urls import resolve
@@ -36,7 +36,7 @@ _HOME = {
     "Outcome": "spoor.types",
     "Page": "spoor.types",
     "PluginError": "spoor.errors",
-    "Replay": "spoor.replay_driver",
+    "Replay": "spoor.simulation.replay",
     "Result": "spoor.notebook",
     "Run": "spoor.runs.reader",
     "SpoorError": "spoor.errors",

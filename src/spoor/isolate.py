@@ -37,8 +37,8 @@ from spoor.documents.kinds import as_html, tell
 from spoor.documents.page import page_of as read_page
 from spoor.documents.rows import document_row_of, page_row_of, revive_document
 from spoor.errors import PausedError
-from spoor.heap import at_most, used
 from spoor.learn.state import page_row, revive_page
+from spoor.process_memory import at_most, used
 from spoor.setting import WITH_TEXT
 from spoor.types import Failed, Fetched, Page
 from spoor.web.page import parse

@@ -13,9 +13,10 @@ from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.types import Fetch, Fetched, Link, Page, Sleep, Task
-from spoor.web.domain_shares import FOR_EACH, LEAST, domain_of
+from spoor.web.domain_shares import FOR_EACH, LEAST
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.scope import Scope
+from spoor.web.urls import domain_of
 
 HUB = "http://hub.example/"
 FARM, GOOD = "farm.example", "good.example"

@@ -18,8 +18,7 @@ from spoor.rendering.browser_processes import come_last, processes_of
 from spoor.rendering.lacks import SCRIPTS
 from spoor.rendering.render_turns import LONG_PLACES, MOST_WAITING, RenderTurns
 from spoor.rendering.value import Arm, Brought, RenderValues
-from spoor.site_times import SiteTimes
-from spoor.turns import CrowdedError
+from spoor.turns import CrowdedError, SiteTimes
 
 EVIL, GOOD = "evil.example", "good.example"
 

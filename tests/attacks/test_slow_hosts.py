@@ -29,7 +29,6 @@ from spoor.foragers.hosts import Hosts
 from spoor.frontier import slow_hosts
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
-from spoor.garbage import few_collections
 from spoor.http.names import Names
 from spoor.isolate import TakesLongError
 from spoor.judges.keywords import Keywords
@@ -45,11 +44,11 @@ from spoor.policies.breadth_first import BreadthFirst
 from spoor.politeness import request_slots, robots
 from spoor.politeness.hosts import KnowsLateHosts
 from spoor.politeness.request_slots import PLACES, RequestSlots
+from spoor.process_memory import few_collections
 from spoor.runs.assemble import make_crawl
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
-from spoor.site_times import LATELY, MOST_SITES, UNKNOWN, SiteTimes
-from spoor.turns import CrowdedError
+from spoor.turns import LATELY, MOST_SITES, UNKNOWN, CrowdedError, SiteTimes
 from spoor.types import (
     Deferred,
     Failed,

@@ -14,8 +14,8 @@ from spoor.http.world_server import Server, serving
 from spoor.judges.facts import UrlPattern
 from spoor.live.driver import HttpDriver
 from spoor.policies.sarsa import UPDATES, Sarsa
-from spoor.replay_driver import Replay
 from spoor.settings import Settings
+from spoor.simulation.replay import Replay
 from spoor.testing.policies import TOPIC
 from spoor.testing.small_worlds import SmallWorld
 from spoor.types import Fetched, Outcome, Task

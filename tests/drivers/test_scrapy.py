@@ -28,7 +28,7 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.topic import judge_of_topic, topic_of
 from spoor.learn.state import read, write
 from spoor.registry import build
-from spoor.replay_driver import Replay
+from spoor.simulation.replay import Replay
 from spoor.types import Failed, Fetch, Fetched, Task
 from spoor.web.page import parse
 

@@ -28,8 +28,8 @@ from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
 from spoor.live.stop_rule import StopRule
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.replay_driver import Replay
 from spoor.settings import Settings
+from spoor.simulation.replay import Replay
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Task
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.scope import Scope

@@ -35,7 +35,7 @@ from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.policies.sarsa import Sarsa
-from spoor.replay_driver import Replay
+from spoor.simulation.replay import Replay
 from spoor.testing.small_worlds import TARGET, SmallWorld
 from spoor.types import Anchor, Link, Page, Task, Topic
 from spoor.web.text import Vectors

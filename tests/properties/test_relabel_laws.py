@@ -13,7 +13,7 @@ from spoor.errors import CallerError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
-from spoor.replay_driver import Replay
+from spoor.simulation.replay import Replay
 from spoor.testing.small_worlds import TARGET, random_web
 from spoor.types import Judgement, Task, Topic
 

@@ -16,7 +16,7 @@ from spoor.judges.combined import AnyOf
 from spoor.judges.facts import UrlPattern
 from spoor.learn.state import pack, unpack
 from spoor.protocols import Judge
-from spoor.replay_driver import Replay
+from spoor.simulation.replay import Replay
 from spoor.testing.small_worlds import TARGET, random_web
 from spoor.types import Judgement, LinkId, Outcome, Revision, Task, Topic
 

@@ -13,7 +13,7 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.replay_driver import Replay
+from spoor.simulation.replay import Replay
 from spoor.types import Anchor, Fetch, Fetched, HeldLink, LeftOut, Link, Page, Task
 from spoor.web.action_trials import TRIES, ActionTrials
 from spoor.web.link_filter import CrawlFilter

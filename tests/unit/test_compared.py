@@ -17,7 +17,7 @@ from spoor.policies.best_first import BestFirst
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.policies.trail import Trail
 from spoor.protocols import Offer, Policy
-from spoor.replay_driver import Replay
+from spoor.simulation.replay import Replay
 from spoor.types import Choice, InLinks, Outcome, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 from spoor.wrappers import compared

@@ -29,13 +29,12 @@ from spoor.foragers.states import PrTFIDF, SelfTaught, partition, words
 from spoor.foragers.urls import NEVER
 from spoor.foragers.weblog import Weblog
 from spoor.learn.state import pack, unpack
-from spoor.replay_driver import Replay
+from spoor.simulation.replay import Replay
 from spoor.types import (
     Deferred,
     Failed,
     Fetch,
     Fetched,
-    Finished,
     Link,
     Outcome,
     Page,
@@ -590,16 +589,6 @@ def test_redirects_stand_under_the_url_that_answers() -> None:
     assert isinstance(turned, Outcome)
     assert isinstance(turned.reply, Failed)
     assert turned.reply.kind == "duplicate"
-
-
-def test_stop_ends_when_nothing_is_in_flight() -> None:
-    world = small_world()
-    fleet = fleet_on(world)
-    first = fleet.next(500.0)
-    assert isinstance(first, Fetch)
-    fleet.stop("time is over")
-    fleet.receive(world.answer(first), 502.0)
-    assert fleet.next(502.0) == Finished("time is over")
 
 
 def test_the_rl_fleet_starts_from_the_first_ten_visited() -> None:

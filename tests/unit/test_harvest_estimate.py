@@ -15,8 +15,8 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.harvest_estimate import NEXT, Estimate, Harvest, Range, in_words
 from spoor.live.stop_rule import StopRule
-from spoor.replay_driver import Replay
 from spoor.settings import Settings
+from spoor.simulation.replay import Replay
 from spoor.types import Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 

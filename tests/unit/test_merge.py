@@ -26,7 +26,7 @@ from spoor.policies.intelligent_crawling import Candidate, IntelligentCrawling, 
 from spoor.policies.sarsa import Sarsa
 from spoor.policies.trail import Trail
 from spoor.policies.trail.learners import Learner
-from spoor.replay_driver import Replay
+from spoor.simulation.replay import Replay
 from spoor.testing.policies import generated_web
 from spoor.types import Task, Topic
 

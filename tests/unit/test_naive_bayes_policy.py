@@ -27,7 +27,7 @@ from spoor.policies.naive_bayes import (
     examples,
     train,
 )
-from spoor.replay_driver import Replay
+from spoor.simulation.replay import Replay
 from spoor.testing.small_worlds import TARGET, SmallWorld, random_web
 from spoor.types import Anchor, InLinks, KnownWeb, Link, Page, State, Task, Topic
 

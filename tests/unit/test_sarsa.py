@@ -24,7 +24,7 @@ from spoor.policies.sarsa.categories import find_categories
 from spoor.policies.sarsa.relevance import FIRST_VECTORS
 from spoor.policies.sarsa.states import change_bucket
 from spoor.policies.sarsa.values import ENCODINGS, GRID, Values
-from spoor.replay_driver import Replay
+from spoor.simulation.replay import Replay
 from spoor.testing.policies import check_policy
 from spoor.testing.small_worlds import TARGET, SmallWorld, random_web
 from spoor.types import (

@@ -20,8 +20,8 @@ from spoor.policies.best_first import BestFirst
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.policies.trail import Trail
 from spoor.protocols import Offer, Policy
-from spoor.replay_driver import Replay
 from spoor.settings import Settings
+from spoor.simulation.replay import Replay
 from spoor.types import Choice, InLinks, Outcome, State, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 from spoor.wrappers.fallback import Fallback

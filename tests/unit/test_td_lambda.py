@@ -16,8 +16,8 @@ from spoor.learn.state import pack, unpack
 from spoor.learn.temporal_difference import Network
 from spoor.learn.trained_model import pack_model
 from spoor.policies.td_lambda import FEATURES, TDLambda, train, words_of
-from spoor.replay_driver import Replay
 from spoor.simulation.crawls import CrawlSetup, PreparedWeb, simulate_crawl
+from spoor.simulation.replay import Replay
 from spoor.testing import check_policy
 from spoor.testing.policies import TOPIC
 from spoor.testing.small_worlds import TARGET, SmallWorld, random_web

@@ -22,8 +22,8 @@ from spoor.learn.state import pack, unpack
 from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.protocols import Offer
-from spoor.replay_driver import Replay
 from spoor.settings import Settings
+from spoor.simulation.replay import Replay
 from spoor.types import Choice, Failed, Fetch, Fetched, Outcome, Page, Task
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.novelty import News, Novelty, masked

@@ -19,7 +19,7 @@ from spoor.judges.facts import Label
 from spoor.lab.whatif.estimate import doubly_robust, estimate
 from spoor.lab.whatif.run_log import LoggedPage, RunLog, read_log
 from spoor.lab.whatif.weights import weights_of
-from spoor.replay_driver import Replay
+from spoor.simulation.replay import Replay
 from spoor.types import Judgement, Link, Page, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 

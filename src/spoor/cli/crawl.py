@@ -61,8 +61,7 @@ def crawl(
 
 def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any]:
     """Crawl with a screen; prints and returns the summary."""
-    from spoor.garbage import few_collections
-    from spoor.heap import share_heap
+    from spoor.process_memory import few_collections, share_heap
     from spoor.runs.writer import RunWriter
 
     share_heap()

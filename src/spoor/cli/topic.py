@@ -160,7 +160,7 @@ def _learn(
     `few`, examples that are too few for one are for the default judge."""
     from spoor.judges.classifier import MIN_PAGES
     from spoor.judges.topic_draft import NOWHERE
-    from spoor.web.urls import host, registrable_domain
+    from spoor.web.urls import domain_of
 
     if not positive:
         raise InputError("a classifier is learned from examples: give --positive")
@@ -175,7 +175,7 @@ def _learn(
     source = f"of {', '.join(background or [])}"
     urls = [page.url for page in yes if page.url != NOWHERE]
     if not background:
-        domains = sorted({registrable_domain(host(url)) for url in urls}) if not negative else []
+        domains = sorted({domain_of(url) for url in urls}) if not negative else []
         source = f"taken at random from {', '.join(domains)}"
         rest = reader.at_random(urls, background_pages) if domains else []
     draft.learn(out, yes, no, rest, source=source, seed=seed)

@@ -72,7 +72,7 @@ def watch(
 
 def live(settings: Settings, limit: float | None, path: Path, *, quiet: bool) -> dict[str, Any]:
     """Watch over the network for `limit` seconds; returns the summary."""
-    from spoor.heap import share_heap
+    from spoor.process_memory import share_heap
     from spoor.runs.writer import RunWriter
 
     share_heap()

@@ -58,7 +58,7 @@ from spoor.types import (
     Starved,
     State,
 )
-from spoor.web.urls import host, registrable_domain
+from spoor.web.urls import domain_of
 
 FORMAT = 5
 """Format number of a saved crawl; it covers the policy's state too."""
@@ -267,10 +267,10 @@ class Crawl:
         flight = self._flights[ticket]
         if flight.crossed:
             return self.frontier.depth(flight.link) > 0
-        domain = _domain(self.frontier.url(flight.link))
+        domain = domain_of(self.frontier.url(flight.link))
         parents = {seen.parent for seen in self.frontier.in_links(flight.link)}
         return bool(parents) and not any(
-            parent == NO_PARENT or _domain(self.frontier.url(parent)) == domain
+            parent == NO_PARENT or domain_of(self.frontier.url(parent)) == domain
             for parent in parents
         )
 
@@ -450,7 +450,7 @@ class Crawl:
 
     def _redirected(self, reply: Redirected, flight: Flight, now: float) -> Outcome | Deferred:
         leaves = self._shards is not None and not self._shards.owns(reply.location)
-        crosses = leaves or _domain(reply.location) != _domain(self.frontier.url(flight.link))
+        crosses = leaves or domain_of(reply.location) != domain_of(self.frontier.url(flight.link))
         # A seed may redirect anywhere at once, and a shard makes no redirect wait.
         stranger = crosses and self.outbox is None and self.frontier.depth(flight.link) > 0
         flight.redirected(crosses=crosses)
@@ -528,7 +528,3 @@ class Crawl:
 
     def _call(self, name: str, method: Callable[..., Any], *arguments: object) -> Any:
         return call_plugin(self.policy, name, method, *arguments)
-
-
-def _domain(url: str) -> str:
-    return registrable_domain(host(url))

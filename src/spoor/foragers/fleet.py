@@ -21,7 +21,6 @@ from spoor.types import (
     Failed,
     Fetch,
     Fetched,
-    Finished,
     Judgement,
     LiveReply,
     NextStep,
@@ -169,7 +168,6 @@ class Fleet:
         """The crew, where it has no steps."""
         if known.watching is not None and isinstance(crew, Steady):
             self._steady = crew
-        self._stopped: str | None = None
         self.kept_for = KEPT_FOR
         self.follower: Follower | None = None
         self.on_left: Callable[[list[str]], None] = lambda urls: None
@@ -215,8 +213,6 @@ class Fleet:
             if self._flights:
                 return Starved()
             self._end_step(now)
-            if self._stopped is not None:
-                return Finished(self._stopped)
             self._step = self.crew.visit(now)
             self.counts.steps += 1
             self._queue.append(self._step)
@@ -262,15 +258,7 @@ class Fleet:
             links = list(dict.fromkeys(alias.get(link, link) for link in links))
             links = [link for link in links if link != url]
         self._links = links
-        if self._stopped is None:
-            self._queue.extend(self.crew.select(url, links, now))
-
-    def stop(self, reason: str) -> None:
-        """Ask for nothing more; `next` answers Finished once nothing is in flight."""
-        if self._stopped is None:
-            self._stopped = reason
-        self._queue.clear()
-        self._again.clear()
+        self._queue.extend(self.crew.select(url, links, now))
 
     # -- a crew without steps
 
@@ -280,8 +268,6 @@ class Fleet:
             if hosts.always_free or hosts.free(known.hosts[url], now):
                 del self._again[index]
                 return self._fetch(url, hops, ticket, now)
-        if self._stopped is not None:
-            return Starved() if self._flights or self._again else Finished(self._stopped)
         busy = {url for url, _ in self._flights.values()} | {url for _, url, _ in self._again}
         answers: dict[str, bool] = {}
 
@@ -420,7 +406,7 @@ class Fleet:
             here = target in self._pages or target in self._queue
             busy = any(target == other for other, _ in self._flights.values())
             self.known.tried(url, now)
-            if not (here or busy or stranger) and self._stopped is None:
+            if not (here or busy or stranger):
                 if url == self._step:
                     self._step = target
                 self._again.append((reply.ticket, target, hops))
@@ -456,7 +442,6 @@ class Fleet:
             "queue": list(self._queue),
             "again": [list(row) for row in self._again],
             "flights": [[ticket, *flight] for ticket, flight in self._flights.items()],
-            "stopped": self._stopped,
             "compacts_at": self._compacts_at,
             "next_compaction": self._next_compaction,
             "known": self.known.save(),
@@ -476,7 +461,6 @@ class Fleet:
             self._step, self._links, self._pages, self._queue = -1, [], [], deque()
         self._again = [(ticket, url, hops) for ticket, url, hops in state["again"]]
         self._flights = {ticket: (url, hops) for ticket, url, hops in state["flights"]}
-        self._stopped = state["stopped"]
         # Versions before this had none.
         self._compacts_at = state.get("compacts_at", 0.0)
         self._next_compaction = state.get("next_compaction", 0.0)
@@ -504,5 +488,4 @@ class Fleet:
             if delay:
                 hosts.hold(host, now + delay)
         self._flights = {}
-        self._stopped = None
         return len(lost)

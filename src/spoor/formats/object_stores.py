@@ -13,7 +13,7 @@ from typing import Any
 
 from spoor.distribution import import_extra
 from spoor.errors import InputError
-from spoor.heap import at_most
+from spoor.process_memory import at_most
 
 SCHEMES = ("s3", "gs")
 

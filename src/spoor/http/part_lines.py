@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
-from spoor.web.urls import host, registrable_domain
+from spoor.web.urls import domain_of, registrable_domain
 
 
 def is_own(page: str, name: str) -> bool:
     """Whether the page at a URL is of the site of a host."""
-    return registrable_domain(host(page)) == registrable_domain(name)
+    return domain_of(page) == registrable_domain(name)
 
 
 class PartLines:
@@ -35,7 +35,7 @@ class PartLines:
             yield
             return
         async with AsyncExitStack() as entered:
-            for line in (f"{registrable_domain(host(page))} {name}", name):
+            for line in (f"{domain_of(page)} {name}", name):
                 await entered.enter_async_context(self._alone(line))
             yield
 

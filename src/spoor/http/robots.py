@@ -18,7 +18,7 @@ from spoor.politeness.robots import REDIRECTS, RobotsCache, RobotsFetch, origin_
 from spoor.protocols import Politeness
 from spoor.types import Fetch
 from spoor.web.robots import LIMIT, Rules
-from spoor.web.urls import host, plain, registrable_domain
+from spoor.web.urls import domain_of, host, plain, registrable_domain
 
 _LONG = 8 << 10
 """Bytes of a robots.txt from which on it is parsed in a thread."""
@@ -104,7 +104,7 @@ class RobotsFetcher:
         fetch = RobotsFetch(origin, self._agent)
         while fetch.rules is None:
             name = host(fetch.url)
-            if registrable_domain(name) != registrable_domain(host(origin)):
+            if registrable_domain(name) != domain_of(origin):
                 self._for_others[name] += 1
                 most = MOST_FOR_OTHERS if self._owns(fetch.url) else MOST_FOR_SHARDS
                 if self._for_others[name] > most:

@@ -20,7 +20,7 @@ from spoor.web.actions import action
 from spoor.web.exchange import Exchange
 from spoor.web.robots import FORBIDDEN
 from spoor.web.scope import Scope
-from spoor.web.urls import canonical, host, registrable_domain
+from spoor.web.urls import canonical, domain_of, host
 
 KEPT = 32 << 20
 """Bytes of replies that are kept for the next page: pages of one host have the same scripts."""
@@ -167,7 +167,7 @@ def _origin(url: str) -> str:
 
 def _site(url: str) -> str:
     """Scheme and domain: what came in the clear may be anybody's."""
-    return url.split("/", 1)[0] + registrable_domain(host(url))
+    return url.split("/", 1)[0] + domain_of(url)
 
 
 def _is_open(reply: Exchange, asker: str, *, by_user: bool = False) -> bool:

@@ -25,7 +25,7 @@ from spoor.files import read_plain, write_whole
 from spoor.judges.similarity import page_stems, page_words
 from spoor.types import Judgement, Page
 from spoor.web.text import stem
-from spoor.web.urls import host, registrable_domain
+from spoor.web.urls import domain_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -279,7 +279,7 @@ def _distinct(
     sites: dict[tuple[str, ...], str] = {}
     for page in pages:
         if words := tuple(read(page)):
-            site = registrable_domain(host(page.url))
+            site = domain_of(page.url)
             sites.setdefault(words, "" if site.endswith(".invalid") else site)
     return sites
 

@@ -17,7 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from spoor.garbage import few_collections
 from spoor.live.broken_bodies import BrokenBodies
 from spoor.live.clock import CrawlClock
 from spoor.live.ends import end_of_waiting
@@ -29,6 +28,7 @@ from spoor.live.waits import Request
 from spoor.politeness.hosts import share_of_time, times_late
 from spoor.politeness.request_slots import RequestSlots
 from spoor.politeness.robots import RobotsCache
+from spoor.process_memory import few_collections
 from spoor.protocols import Engine
 from spoor.settings import Settings
 from spoor.types import (

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from spoor.isolate import TakesLongError
-from spoor.site_times import SiteTimes
-from spoor.turns import CrowdedError, Waiting
+from spoor.turns import CrowdedError, SiteTimes, Waiting
 
 T = TypeVar("T")
 

@@ -18,7 +18,6 @@ from typing import Any
 from spoor.crawl import Crawl
 from spoor.display import shown
 from spoor.hashing import KEY_SIZE
-from spoor.heap import release_memory
 from spoor.http import failures
 from spoor.judges.advice import NONE_AFTER, Advice, Advisor, answers_in_words
 from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
@@ -32,6 +31,7 @@ from spoor.live.signals import stop_on_signals
 from spoor.live.stop_rule import StopRule
 from spoor.live.waits import STILL, Request, Wait, waits_for
 from spoor.politeness.request_slots import PLACES
+from spoor.process_memory import release_memory
 from spoor.protocols import (
     BoundsSlowHosts,
     Engine,

@@ -15,7 +15,7 @@ from spoor.formats.feeds import json_feed, rss
 from spoor.live.changes import Line, json_line, told_line
 from spoor.live.sources import DAY, Sources
 from spoor.runs import files
-from spoor.web.urls import host, registrable_domain
+from spoor.web.urls import domain_of
 
 FEED_ITEMS = 200
 """Lines that the feeds hold (`by_turns`)."""
@@ -126,7 +126,7 @@ def by_turns(lines: Sequence[Line], most: int) -> list[Line]:
     places = list[tuple[int, int, int]]()
     for at in reversed(range(len(lines))):
         day = int((newest - times[at]) // DAY)
-        place = day, registrable_domain(host(lines[at]["url"]))
+        place = day, domain_of(lines[at]["url"])
         places.append((day, turns[place], -at))
         turns[place] += 1
     return [lines[at] for at in sorted(-at for _, _, at in sorted(places)[:most])]

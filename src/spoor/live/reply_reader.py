@@ -11,8 +11,7 @@ from spoor.documents.page import page_of
 from spoor.http.replies import helper_for, may_take_long, reply_of
 from spoor.isolate import TakesLongError, parse_page
 from spoor.live.helper_turns import AGAIN, HelperTurns, RiskyError
-from spoor.site_times import SiteTimes
-from spoor.turns import CrowdedError
+from spoor.turns import CrowdedError, SiteTimes
 from spoor.types import Failed, Fetch, LiveReply
 from spoor.web.exchange import Exchange
 from spoor.web.urls import Joiner, registrable_domain

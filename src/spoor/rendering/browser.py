@@ -27,10 +27,9 @@ from spoor.errors import InputError
 from spoor.rendering import page_scripts
 from spoor.rendering.browser_processes import come_last, processes_of
 from spoor.rendering.render_turns import RenderTurns
-from spoor.site_times import SiteTimes
-from spoor.turns import CrowdedError
+from spoor.turns import CrowdedError, SiteTimes
 from spoor.web.exchange import Exchange, Rendered
-from spoor.web.urls import host, registrable_domain
+from spoor.web.urls import domain_of
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium
@@ -202,7 +201,7 @@ class Browser:
         started."""
         await self._started()  # which no page took
         try:
-            site = registrable_domain(host(exchange.url))
+            site = domain_of(exchange.url)
             return await self._turns.render(site, lambda: self._rendered(exchange, load))
         except CrowdedError:
             return Rendered(b"", 0.0, failed="pages of its site take long, and others wait")

@@ -14,8 +14,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from spoor.site_times import SiteTimes
-from spoor.turns import CrowdedError, Waiting
+from spoor.turns import CrowdedError, SiteTimes, Waiting
 
 T = TypeVar("T")
 

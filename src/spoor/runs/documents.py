@@ -19,7 +19,7 @@ from spoor.formats.warc_reader import Archived, reply_at
 from spoor.isolate import DOCUMENT, GivenUpError, bounded, extract
 from spoor.runs.passages import Passage, PassageScores, passages_of
 from spoor.runs.rows import PageRow, Why
-from spoor.web.urls import host, registrable_domain
+from spoor.web.urls import domain_of
 
 
 class RunDocument:
@@ -234,9 +234,9 @@ def signatures(
 ) -> Iterator[tuple[int, str, str, bytes]]:
     """What near-copies are found by: number, URL, text, digest of the bytes. The documents of the
     seeds' domains come first: what another site copied from them does not stand for them."""
-    named = {registrable_domain(host(url)) for url in seeds}
+    named = {domain_of(url) for url in seeds}
     for own in (True, False):
         for document in documents():
-            if (registrable_domain(host(document.url)) in named) == own:
+            if (domain_of(document.url) in named) == own:
                 digest = hashlib.sha256(document.bytes).digest()
                 yield document.row.number, document.url, document.text, digest

@@ -16,11 +16,11 @@ from spoor import registry
 from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
-from spoor.garbage import few_collections
 from spoor.judges.spec import judge_of, words_of
+from spoor.process_memory import few_collections
 from spoor.protocols import KnownWorld, LookAhead
-from spoor.replay_driver import Replay
 from spoor.simulation.metrics import area, breadth_first_order, curve, gap_closed, requests_to
+from spoor.simulation.replay import Replay
 from spoor.types import LinkId, State, Task, Topic, WebGraph
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.scope import Scope

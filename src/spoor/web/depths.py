@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from spoor.hashing import hash64
 from spoor.types import HeldLink, State
-from spoor.web.urls import host, registrable_domain
+from spoor.web.urls import domain_of
 
 _KNOWN = 500_000
 """URLs whose ways are known; of others the first way counts."""
@@ -75,16 +75,16 @@ class Depths:
 
     def cut(self, page: str, links: Sequence[HeldLink]) -> None:
         """Let links of a page, which are too deep, wait for a shorter way."""
-        domain = registrable_domain(host(page))
+        domain = domain_of(page)
         self._cut[page] = list(links)
         self._waiting[domain] += len(links)
         while self._waiting.total() > _WAITING:
             (most, _), *_ = self._waiting.most_common(1)
-            self._drop(next(one for one in self._cut if registrable_domain(host(one)) == most))
+            self._drop(next(one for one in self._cut if domain_of(one) == most))
 
     def _drop(self, page: str) -> list[HeldLink]:
         links = self._cut.pop(page)
-        self._waiting[registrable_domain(host(page))] -= len(links)
+        self._waiting[domain_of(page)] -= len(links)
         return links
 
     def release(self, *, over: bool) -> list[HeldLink]:

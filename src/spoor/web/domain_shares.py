@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from spoor.types import HeldLink, State
-from spoor.web.urls import host, registrable_domain
+from spoor.web.urls import domain_of
 
 LEAST = 50
 """Pages of a domain that has given nothing."""
@@ -27,11 +27,6 @@ _WAITING = 5_000
 """Links that wait; of others only the number is kept."""
 _LOOK = 50
 """Pages after which the shares of all that wait are looked at."""
-
-
-def domain_of(url: str) -> str:
-    """The registrable domain of a URL."""
-    return registrable_domain(host(url))
 
 
 class DomainShares:

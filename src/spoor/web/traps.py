@@ -41,7 +41,7 @@ from spoor.types import HeldLink, Link, Page, State, urls_of
 from spoor.web.actions import is_view
 from spoor.web.novelty import News, Novelty
 from spoor.web.url_groups import groups, narrow, parameters, without
-from spoor.web.urls import host, registrable_domain
+from spoor.web.urls import domain_of, host, registrable_domain
 
 SAMPLE = 6
 """Pages without news in a row that hold back a group of one shape."""
@@ -319,7 +319,7 @@ class Traps:
         if self._says_something(page):
             self._note_text(page.url, hash64(words), chosen=chosen)
         # Else another domain could have its pages say first, at other addresses, what they say.
-        domain = registrable_domain(host(page.url))
+        domain = domain_of(page.url)
         news, copy = self._novelty.page(domain, page.url, words, keep=not chosen)
         return _COPY if copy and news else news
 
@@ -475,7 +475,7 @@ def _by_others(url: str, found_on: str) -> bool:
     """Whether a link was found on a page of another domain."""
     if not found_on or f"//{host(url)}/" in found_on:
         return False
-    return registrable_domain(host(url)) != registrable_domain(host(found_on))
+    return domain_of(url) != domain_of(found_on)
 
 
 def _born(url: str) -> str:

@@ -170,6 +170,11 @@ def registrable_domain(name: str) -> str:
     return _suffixes().privatesuffix(name) or name
 
 
+def domain_of(url: str) -> str:
+    """The registrable domain of a canonical URL."""
+    return registrable_domain(host(url))
+
+
 def shard_of(name: str, shards: int) -> int:
     """Which of `shards` owns a host: by its registrable domain, the same on every machine."""
     return divided(registrable_domain(name), shards)

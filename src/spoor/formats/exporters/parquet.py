@@ -10,7 +10,7 @@ from typing import Any
 
 from spoor.distribution import import_extra
 from spoor.formats.exporters.columns import Options, Row, plain
-from spoor.heap import at_most
+from spoor.process_memory import at_most
 
 BATCH = 1_000
 """Rows of a group at most."""

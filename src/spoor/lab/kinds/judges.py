@@ -42,8 +42,8 @@ from spoor.lab.experiment import Experiment
 from spoor.lab.tables import check_keys
 from spoor.lab.webs import web_folder
 from spoor.protocols import Judge, Rejudges
-from spoor.replay_driver import Replay
 from spoor.simulation.metrics import breadth_first_order
+from spoor.simulation.replay import Replay
 from spoor.types import Judgement, Page, Topic
 from spoor.types import Task as PolicyTask
 from spoor.worlds.folders import open_web

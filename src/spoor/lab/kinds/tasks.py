@@ -26,7 +26,6 @@ from spoor import registry
 from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
-from spoor.garbage import few_collections
 from spoor.judges.keywords import Keywords
 from spoor.judges.similarity import VectorCosine
 from spoor.lab.cells import Kind, Row
@@ -35,9 +34,10 @@ from spoor.lab.experiment import Contender, Experiment, data_folder, packaged, r
 from spoor.lab.tables import check_keys
 from spoor.lab.webs import web_folder
 from spoor.learn.relevance import Recurring
+from spoor.process_memory import few_collections
 from spoor.protocols import KnownWorld
-from spoor.replay_driver import Replay
 from spoor.simulation.metrics import breadth_first_order, curve
+from spoor.simulation.replay import Replay
 from spoor.types import Fetch, Fetched, Judgement, Page, Reply, State, Task, Topic
 from spoor.web.text import Vectors
 from spoor.worlds.folders import open_web

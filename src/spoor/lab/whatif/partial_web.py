@@ -14,7 +14,7 @@ from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.lab.whatif.run_log import RunLog, end_of
 from spoor.protocols import LookAhead, Policy
-from spoor.replay_driver import Replay
+from spoor.simulation.replay import Replay
 from spoor.types import (
     Failed,
     Fetch,
