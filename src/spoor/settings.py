@@ -133,7 +133,7 @@ class Settings:
         commands=("watch",),
     )
     params: Mapping[str, Any] = setting(
-        None, CRAWL, "A parameter: name=value.", option="--param", commands=EVERYWHERE
+        None, CRAWL, "A parameter of the policy: name=value.", option="--param", commands=EVERYWHERE
     )
     model: str = setting("", CRAWL, "What `spoor train` wrote.", path=True, commands=SCRAPY)
     worse_model: str = setting(
@@ -189,7 +189,9 @@ class Settings:
     max_bytes: int = setting(
         0, BUDGET, "End after so many bytes of documents, decompressed; 0: no limit.", ge=0
     )
-    found: int | None = setting(None, BUDGET, "End with so many found.", ge=1, none=0)
+    found: int | None = setting(
+        None, BUDGET, "End once so many relevant pages are found.", ge=1, none=0
+    )
     floor: float = setting(
         0.0, BUDGET, "End when the last pages' harvest rate falls below it.", ge=0, le=1
     )
@@ -260,10 +262,12 @@ class Settings:
         commands=EVERYWHERE,
     )
     nofollow: bool = setting(True, CRAWL, "Obey nofollow of pages and links.", commands=LIVE)
-    max_depth: int | None = setting(None, CRAWL, "Links from a seed.", ge=0, none=-1)
-    pages_per_host: int | None = setting(None, CRAWL, "Pages of one host.", ge=1, none=0)
+    max_depth: int | None = setting(
+        None, CRAWL, "Follow links at most this far from a seed.", ge=0, none=-1
+    )
+    pages_per_host: int | None = setting(None, CRAWL, "Most pages of one host.", ge=1, none=0)
     pages_per_domain: int | None = setting(
-        None, CRAWL, "Pages of one registrable domain.", ge=1, none=0
+        None, CRAWL, "Most pages of one registrable domain.", ge=1, none=0
     )
     found_per_host: int | None = setting(
         None, CRAWL, "Leave a host once so many were found there.", ge=1, none=0

@@ -110,7 +110,7 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
 
         run.on_step, run.on_second = on_step, shown.second
         run.on_interrupt = lambda: shown.say(
-            "stopping: what is in flight comes in; once more ends at once"
+            "stopping: requests in flight are finished first; Ctrl-C again ends at once"
         )
         run.on_fault = shown.say
         run.on_advice = lambda advice: shown.say(*advice.lines(near=False))

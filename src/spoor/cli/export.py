@@ -44,8 +44,8 @@ def export(
         bool,
         typer.Option(
             "--copies/--no-copies",
-            help="Without near-copies, of which one of a seed's domain, or else the one fetched "
-            "first, stands for the others.",
+            help="Leave out near-copies: of several, one of a seed's domain stays, else the one "
+            "that was fetched first.",
         ),
     ] = True,
     text: Annotated[bool, typer.Option("--text", help="With the main text.")] = False,

@@ -44,9 +44,9 @@ def forget(
     for why in told.failed.values():
         typer.echo(f"  still there: {shown(why)}", err=True)
     for url in told.not_found:
-        typer.echo(f"  nothing was there of {shown(url)}")
+        typer.echo(f"  nothing of {shown(url)} was there")
     typer.echo(
-        "left: that these addresses were asked for (they are not fetched again) and lie on paths "
-        "to others; what the policy learned; exports elsewhere (--export FILE)"
+        "not taken out: that these URLs were requested (they are not fetched again), paths to "
+        "other pages through them, what the policy learned, exports elsewhere (--export FILE)"
     )
     raise typer.Exit(1 if told.failed else 0)

@@ -112,14 +112,17 @@ def run(
 def compare(
     one: Annotated[str, typer.Argument(metavar="A", help="A policy, or a folder of results.")],
     other: Annotated[
-        str | None, typer.Argument(metavar="[B]", help="The same; left out: all in folder A.")
+        str | None,
+        typer.Argument(metavar="[B]", help="The same; without it, all in folder A are compared."),
     ] = None,
     within: Annotated[
-        Path | None, typer.Option("--in", help="Where A and B are policies: folder of results.")
+        Path | None, typer.Option("--in", help="The folder of results, if A and B are policies.")
     ] = None,
-    measure: Annotated[str, typer.Option(help="A column of cells.csv; else auc, say.")] = "",
+    measure: Annotated[str, typer.Option(help="A column of cells.csv, such as auc.")] = "",
     pairs: Annotated[str, typer.Option(help="What is paired: crawl, site or seed.")] = "crawl",
-    correct: Annotated[str, typer.Option(help="For many tests: holm, fdr or none.")] = "holm",
+    correct: Annotated[
+        str, typer.Option(help="Correction for many tests: holm, fdr or none.")
+    ] = "holm",
     as_json: AsJson = False,
 ) -> None:
     """Say whether A is better than B: two policies of one experiment, or two folders of results."""
@@ -159,7 +162,9 @@ def compare(
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="An experiment's, or a paper's.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Folder of an experiment or a paper.")
+    ],
     docs: Annotated[
         Path | None, typer.Option(help="Write NAME.md and its pictures into this folder instead.")
     ] = None,
@@ -176,7 +181,7 @@ def report(
 
 def whatif(
     folder: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a crawl.")],
-    policy: Annotated[str, typer.Option(help="What might have crawled; see `spoor policies`.")],
+    policy: Annotated[str, typer.Option(help="The other policy; see `spoor policies`.")],
     param: Param = None,
     model: ModelFile = None,
     seed: Seed = 0,
@@ -204,7 +209,7 @@ def whatif(
 def score(
     log: Annotated[Path, typer.Argument(metavar="LOG", help="URLs in order, or JSON lines.")],
     tasks: Annotated[Path, typer.Argument(metavar="TASKS", help="The folder of a data set.")],
-    task: Annotated[str, typer.Option(help="The task, where LOG's lines name none.")] = "",
+    task: Annotated[str, typer.Option(help="The task, if the lines of LOG name none.")] = "",
     as_json: AsJson = False,
 ) -> None:
     """Score any crawler's LOG of requests on the tasks of the duel."""

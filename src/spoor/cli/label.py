@@ -50,7 +50,7 @@ def label(
     now, was = _word(result.relevant), _word(result.was)
     typer.echo(f"{shown(result.url)}: {now}" + ("" if now == was else f", was {was}"))
     if result.running:
-        typer.echo("  the crawl that is running takes it in within a second")
+        typer.echo("  the running crawl learns it within a second")
     else:
         typer.echo("  its results and report follow")
     if not result.learned:

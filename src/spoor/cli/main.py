@@ -37,7 +37,9 @@ COMMANDS = {
         "chosen or waits."
     ),
     "ui": "Show RUN, or a control room for a folder of runs, on this machine, until Ctrl-C.",
-    "stop": "End RUN as Ctrl-C in its terminal does: what is in flight comes in; it can go on.",
+    "stop": (
+        "End RUN as Ctrl-C in its terminal does: requests in flight are finished; it can go on."
+    ),
     "show": "Print the document URL of RUN as Markdown.",
     "search": "Find the documents of RUN that hold WORDS, best first.",
     "export": "Write the relevant documents of RUN to a file or folder for another program.",
@@ -45,8 +47,8 @@ COMMANDS = {
         "Take the pages URL… out of RUN: rows, archive, results, labels, and exports in its folder."
     ),
     "lab": "Run experiments, compare, report.",
-    "web": "Recorded and generated webs.",
-    "topic": "Say what you want, in a file.",
+    "web": "Make, import, describe and serve webs.",
+    "topic": "Make and test topic files.",
     "mcp": (
         "Serve crawls as tools for agents (Model Context Protocol). No prompt can lift the limits."
     ),

@@ -29,7 +29,7 @@ def replay(
         ),
     ],
     topic: Annotated[
-        str | None, typer.Option(help="What the policy may go by: words, or a .topic file.")
+        str | None, typer.Option(help="What the policy may use: words, or a .topic file.")
     ] = None,
     topic_file: Annotated[Path | None, typer.Option(help="The same, from a TOML file.")] = None,
     root: Annotated[str | None, typer.Option(help="Where the crawl begins.")] = None,

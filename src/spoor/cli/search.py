@@ -19,7 +19,10 @@ def add(app: typer.Typer) -> None:
 
 def search(
     run: Annotated[Path, typer.Argument(help="Folder of a run, going on or stopped.")],
-    words: Annotated[str, typer.Argument(help='All of them are looked for; "a phrase" as one.')],
+    words: Annotated[
+        str,
+        typer.Argument(help='Words that a document holds, all of them; "a phrase" counts as one.'),
+    ],
     top: Annotated[int, typer.Option(min=1, max=1_000, help="Documents to print.")] = 10,
     relevant: Annotated[
         bool, typer.Option("--relevant", help="Only among the relevant documents.")
@@ -34,7 +37,7 @@ def search(
         typer.echo(json.dumps([asdict(one) for one in found]))
         return
     if not found:
-        typer.echo("nothing holds all of these words")
+        typer.echo("no document holds all of these words")
     for one in found:
         verdict = "relevant" if one.relevant else "not relevant"
         typer.echo(f"{shown(one.title) or '(no title)'}  ({verdict}, {one.score:.2f})")

@@ -15,8 +15,8 @@ def add(app: typer.Typer) -> None:
 def stop(
     run: Annotated[Path, typer.Argument(help="Folder of a crawl or a watch that is going on.")],
 ) -> None:
-    """End RUN as Ctrl-C in its terminal does: what is in flight comes in; it can go on."""
+    """End RUN as Ctrl-C in its terminal does: requests in flight are finished; it can go on."""
     from spoor.runs.stop_request import request_stop
 
     request_stop(run)
-    typer.echo(f"{run} ends within a second or two, and the time that its requests take")
+    typer.echo(f"{run} ends as soon as its requests in flight are finished")

@@ -37,7 +37,7 @@ FEW_PAGES = 5
 
 
 def add(app: typer.Typer) -> None:
-    topic = typer.Typer(help="Say what you want, in a file.", no_args_is_help=True)
+    topic = typer.Typer(help="Make and test topic files.", no_args_is_help=True)
     topic.command()(make)
     topic.command("test")(try_out)
     app.add_typer(topic, name="topic")
@@ -49,7 +49,10 @@ def make(
     negative: Sources = None,
     background: Sources = None,
     background_pages: Annotated[
-        int, typer.Option(min=1, help="Pages taken at random where nothing stands for the rest.")
+        int,
+        typer.Option(
+            min=1, help="Pages taken at random if no --negative or --background is given."
+        ),
     ] = 60,
     query: Annotated[str, typer.Option(help="The topic in words: ranked by BM25.")] = "",
     keyword: Annotated[list[str] | None, typer.Option(help="A word or phrase.")] = None,
@@ -71,11 +74,13 @@ def make(
         float | None, typer.Option(min=0, help="What the answers of --ask may cost in all.")
     ] = None,
     name: Annotated[str, typer.Option(help="The topic in a few words.")] = "",
-    method: Annotated[str, typer.Option(help="How pages are judged (by what is given).")] = "",
+    method: Annotated[
+        str, typer.Option(help="How pages are judged; by default as the options given ask for.")
+    ] = "",
     threshold: Annotated[
         float | None, typer.Option(help="Score from which a page is relevant, in (0, 1].")
     ] = None,
-    language: Annotated[str, typer.Option(help="Of the stems of words.")] = "english",
+    language: Annotated[str, typer.Option(help="Language whose words are stemmed.")] = "english",
     seed: Seed = 0,
     delay: Delay = 1.0,
     contact: Contact = "",
@@ -92,7 +97,7 @@ def make(
     if not out.name.endswith(SUFFIXES):
         raise InputError(f"--out {out}: the name of a topic file ends with .topic or .toml")
     if not os.path.isdir(out.parent) or os.path.isdir(out):
-        raise InputError(f"cannot write {out}: its folder is not there, or it is one itself")
+        raise InputError(f"cannot write {out}: its folder does not exist, or it is a folder itself")
     if threshold is not None and not 0.0 < threshold <= 1.0:
         raise InputError(f"--threshold lies in (0, 1], as scores do, not {threshold:g}")
     chosen = choose_method(

@@ -16,17 +16,17 @@ def add(app: typer.Typer) -> None:
 
 
 def train(
-    policy: Annotated[str, typer.Argument(help="A policy that has a training.")],
+    policy: Annotated[str, typer.Argument(help="A policy that can be trained.")],
     webs: Annotated[list[Path], typer.Argument(help="Folders of recorded webs.")],
     target: Annotated[list[str], typer.Option(help="The pages to find, as for `spoor replay`.")],
     out: Annotated[Path, typer.Option(help="File of the model.")],
-    topic: Annotated[str | None, typer.Option(help="Words that the policy may go by.")] = None,
+    topic: Annotated[str | None, typer.Option(help="Words that the policy may use.")] = None,
     param: Param = None,
     site: Annotated[list[str] | None, typer.Option(help="Train on this site only.")] = None,
     without: Annotated[list[str] | None, typer.Option(help="Leave this site out.")] = None,
     vectors: VectorsFile = None,
     episodes: Annotated[
-        int | None, typer.Option(min=1, help="Episodes, where it has them.")
+        int | None, typer.Option(min=1, help="Episodes of the training, if it has them.")
     ] = None,
     seed: Seed = 0,
 ) -> None:

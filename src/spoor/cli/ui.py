@@ -28,7 +28,9 @@ def ui(
     run: Annotated[
         Path, typer.Argument(help="Folder of a run, going on or stopped, or a folder of runs.")
     ] = Path(RUNS),
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0: any that is free.")] = 0,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port of this machine; 0: any free one.")
+    ] = 0,
     for_seconds: Annotated[
         float | None, typer.Option("--for", min=0, help="End after so many seconds.")
     ] = None,

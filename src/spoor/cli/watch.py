@@ -98,7 +98,7 @@ def live(settings: Settings, limit: float | None, path: Path, *, quiet: bool) ->
         if not quiet:
             running.on_line = say
         running.on_interrupt = lambda: typer.echo(
-            "stopping: what is in flight comes in; once more ends at once", err=True
+            "stopping: requests in flight are finished first; Ctrl-C again ends at once", err=True
         )
         running.on_fault = lambda line: typer.echo(shown(line), err=True)
         reason = running.run(limit)
@@ -180,8 +180,12 @@ def show(summary: dict[str, Any], as_json: bool) -> None:
     if rendered := summary.get("rendered"):
         lines += [f"  rendered {line}" for line in rendered["lines"]]
     if now:
-        first = "" if summary["resumed"] else "; what stands there at the first look is not told"
-        lines.append(f"  told     {summary['lines']:,}, of these {now['lines']:,} now{first}")
+        first = (
+            ""
+            if summary["resumed"]
+            else "; pages that are there at the first look are not reported"
+        )
+        lines.append(f"  reported {summary['lines']:,}, {now['lines']:,} of them now{first}")
     else:
         lines.append(f"  found    {summary['found']:,} new of {summary['sent']:,} sent")
     if "share_found" in summary:

@@ -15,7 +15,7 @@ from spoor.cli import web_evolve, web_serve
 from spoor.cli.options import AsJson
 from spoor.errors import InputError
 
-web = typer.Typer(name="web", help="Recorded and generated webs.", no_args_is_help=True)
+web = typer.Typer(name="web", help="Make, import, describe and serve webs.", no_args_is_help=True)
 
 PLAIN_EVERY = 10.0
 """Seconds between two plain lines of progress."""
@@ -40,15 +40,15 @@ def import_(
         ),
     ],
     base_url: Annotated[
-        str | None, typer.Option(help="Where a mirror folder stood on the web.")
+        str | None, typer.Option(help="URL of the site that a mirror folder is a copy of.")
     ] = None,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Leave out bad records, and count them.")
     ] = False,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Write over a web that DEST holds.")
+        bool, typer.Option("--replace", help="Replace a web that DEST holds.")
     ] = False,
-    jobs: Annotated[int, typer.Option(min=0, help="Processes that parse; 0: as many as pay.")] = 0,
+    jobs: Annotated[int, typer.Option(min=0, help="Processes that parse; 0: as many as help.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Make a recorded web of the sources."""
@@ -81,8 +81,11 @@ def import_(
     for count, label in (
         (summary.redirects, "redirects"),
         (summary.failures, "failures (status 4xx, 5xx)"),
-        (summary.merged, "records that say the same of a page as another one: merged"),
-        (summary.respelt, "records whose URL another one spells better: left out"),
+        (summary.merged, "records that repeat another one of the same page: merged"),
+        (
+            summary.respelt,
+            "records of a page that another one has under its canonical URL: left out",
+        ),
         (summary.replaced, "records older than another one of the same URL: left out"),
         (summary.elsewhere, "records that are no page of the web: left out"),
         (summary.skipped, "bad records: left out"),
@@ -149,7 +152,7 @@ def info(
     sources: Annotated[
         int | None, typer.Option(min=1, help="Pages from which distances are measured.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of their choice.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the random choice of these pages.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Say what WEB holds: pages, links, labels, reach from its roots, graph measures."""

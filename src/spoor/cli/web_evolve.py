@@ -21,18 +21,28 @@ def add(web: typer.Typer) -> None:
 
 def news(
     dest: Annotated[Path, typer.Argument(help="Folder to write.")],
-    days: Annotated[float, typer.Option(min=0.01, help="Days that it goes on.")] = 18.0,
-    backlog_days: Annotated[float, typer.Option(min=0, help="Days of articles before.")] = 120.0,
+    days: Annotated[float, typer.Option(min=0.01, help="Days that the web lasts.")] = 18.0,
+    backlog_days: Annotated[
+        float, typer.Option(min=0, help="Days of articles before the start.")
+    ] = 120.0,
     articles_a_day: Annotated[float, typer.Option(min=1, help="New articles a day.")] = 170.0,
     sections: Annotated[int, typer.Option(min=1, help="Sections.")] = 10,
-    navigation: Annotated[bool, typer.Option(help="Articles link to front page, section.")] = True,
-    out_exponent: Annotated[float, typer.Option(help="Of the links of an article.")] = 1.3,
-    in_exponent: Annotated[float, typer.Option(help="Of the links to an article.")] = 2.57,
+    navigation: Annotated[
+        bool, typer.Option(help="Articles link to the front page and their section.")
+    ] = True,
+    out_exponent: Annotated[
+        float, typer.Option(help="Exponent of the number of links of an article.")
+    ] = 1.3,
+    in_exponent: Annotated[
+        float, typer.Option(help="Exponent of the number of links to an article.")
+    ] = 2.57,
     triads: Annotated[float, typer.Option(help="Share of links that close triangles.")] = 0.3,
     local: Annotated[float, typer.Option(help="Share of links within the section.")] = 0.7,
     updates: Annotated[float, typer.Option(min=0, help="Mean updates of an article.")] = 1.5,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
-    rewire: Annotated[int | None, typer.Option(help="Seed of an exchange of all links.")] = None,
+    rewire: Annotated[
+        int | None, typer.Option(help="Rewire all links at random, with this seed.")
+    ] = None,
 ) -> None:
     """Write a generated news web: sections, a front page that rolls over, articles, updates."""
     from spoor.worlds.newsweb import NewsSettings, news_web
@@ -65,8 +75,12 @@ def evolve(
         ),
     ],
     start: Annotated[float | None, typer.Option(help="Unix seconds; recordings need it.")] = None,
-    days: Annotated[float | None, typer.Option(min=0.01, help="Recordings: for so long.")] = None,
-    rewire: Annotated[int | None, typer.Option(help="Seed of an exchange of all links.")] = None,
+    days: Annotated[
+        float | None, typer.Option(min=0.01, help="Days that the web lasts; recordings need it.")
+    ] = None,
+    rewire: Annotated[
+        int | None, typer.Option(help="Rewire all links at random, with this seed.")
+    ] = None,
 ) -> None:
     """Make an evolving web of recordings with several captures of a URL."""
     from spoor.worlds.import_evolving import from_recordings

@@ -27,9 +27,13 @@ def generate(
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
     topics: Annotated[int, typer.Option(min=2, help="Topics; the first is pottery.")] = 12,
     target_share: Annotated[float, typer.Option(help="Share of pages about pottery.")] = 0.06,
-    locality: Annotated[float, typer.Option(help="Share of links to the own topic.")] = 0.7,
-    anchor_noise: Annotated[float, typer.Option(help="Share of anchors that say nothing.")] = 0.3,
-    trap: Annotated[list[str] | None, typer.Option(help="calendar, session or facets.")] = None,
+    locality: Annotated[float, typer.Option(help="Share of links within a topic.")] = 0.7,
+    anchor_noise: Annotated[
+        float, typer.Option(help="Share of anchors without words of the topic.")
+    ] = 0.3,
+    trap: Annotated[
+        list[str] | None, typer.Option(help="A trap in the web: calendar, session or facets.")
+    ] = None,
 ) -> None:
     """Write the settings of a generated web: endless, deterministic, computed when asked."""
     from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
@@ -53,7 +57,7 @@ def generate(
 
 def serve(
     web: Annotated[Path, typer.Argument(help="Folder of a recorded or generated web.")],
-    port: Annotated[int, typer.Option(min=0, max=65_535, help="0: a free one.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=65_535, help="Port; 0: a free one.")] = 0,
     latency: Annotated[float, typer.Option(min=0, help="Milliseconds before each answer.")] = 0.0,
     faults: Annotated[
         str, typer.Option(help="Shares by kind: 404, 500, 429, slow, reset, as in 500=0.05.")

@@ -158,7 +158,7 @@ def run(
 
     `policy`: See `spoor policies`.
 
-    `params`: A parameter: name=value.
+    `params`: A parameter of the policy: name=value.
 
     `model`: What `spoor train` wrote.
 
@@ -173,7 +173,7 @@ def run(
 
     `max_bytes`: End after so many bytes of documents, decompressed; 0: no limit.
 
-    `found`: End with so many found.
+    `found`: End once so many relevant pages are found.
 
     `floor`: End when the last pages' harvest rate falls below it.
 
@@ -207,11 +207,11 @@ def run(
 
     `nofollow`: Obey nofollow of pages and links.
 
-    `max_depth`: Links from a seed.
+    `max_depth`: Follow links at most this far from a seed.
 
-    `pages_per_host`: Pages of one host.
+    `pages_per_host`: Most pages of one host.
 
-    `pages_per_domain`: Pages of one registrable domain.
+    `pages_per_domain`: Most pages of one registrable domain.
 
     `found_per_host`: Leave a host once so many were found there.
 
