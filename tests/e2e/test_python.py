@@ -55,7 +55,9 @@ def options(site: Loopback) -> dict[str, Any]:
 SEED = "http://kilns.example/"
 
 
-def test_a_run_is_begun_stopped_continued_judged_and_shown(site: Loopback, tmp_path: Path) -> None:
+def test_a_run_is_begun_stopped_continued_judged_and_shown(
+    site: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out, seen = tmp_path / "run", []
     here = threading.get_ident()
 
@@ -91,6 +93,10 @@ def test_a_run_is_begun_stopped_continued_judged_and_shown(site: Loopback, tmp_p
     assert again.go_on(more=2, wait=False).wait(60)
     assert again.fetched == 17
     assert repr(again).startswith(f"<run {str(out)!r}: ")
+
+    # A crawl in shards has ended where it is begun, and is its summary.
+    monkeypatch.setattr("spoor.notebook.crawls.begin", lambda *path, **options: {"fetched": 20})
+    assert again.go_on(more=3).figures == {"fetched": 20}
 
 
 def test_a_crawl_is_cancelled_and_a_failing_callback_ends_it(

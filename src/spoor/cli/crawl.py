@@ -75,9 +75,10 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
         from spoor.cli.live_screen import screen
         from spoor.cli.plan import say_plan
         from spoor.http.client import check_user
+        from spoor.live.exporters import exporters
         from spoor.live.live_crawl import LiveCrawl
         from spoor.live.loop_watch import LoopWatch
-        from spoor.live.metrics import Download, crawl_metrics, exporters
+        from spoor.live.metrics import Download, crawl_metrics
         from spoor.rendering.browser import require_browser
         from spoor.runs.assemble import make_crawl
         from spoor.runs.recovery import kept_aside

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
-from spoor.formats.sources import CHUNK, File, FileSource, Job, moment
+from spoor.formats.source_file import CHUNK, File, FileSource, Job, moment
 from spoor.formats.words_around import words_around
 from spoor.isolate import parse_reply
 from spoor.types import Anchor, Failed, Fetched, Link, Page, Recording, Redirected, Reply

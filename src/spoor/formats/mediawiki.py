@@ -24,7 +24,7 @@ from xml.etree import ElementTree
 
 from spoor.distribution import import_extra
 from spoor.errors import InputError
-from spoor.formats.sources import CHUNK, FileSource, Job, moment
+from spoor.formats.source_file import CHUNK, FileSource, Job, moment
 from spoor.formats.words_around import words_around
 from spoor.isolate import GivenUpError, bounded
 from spoor.learn.state import link_row, revive_link

@@ -24,7 +24,7 @@ from urllib.parse import quote
 from spoor.documents.errors import UnreadableError
 from spoor.documents.kinds import kind_of_media
 from spoor.errors import InputError
-from spoor.formats.sources import MAX_BODY, Job, moment
+from spoor.formats.source_file import MAX_BODY, Job, moment
 from spoor.isolate import GivenUpError, parse_page
 from spoor.setting import WITH_TEXT
 from spoor.types import Fetched, Page, Recording

@@ -21,7 +21,7 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from spoor.documents.kinds import tell
 from spoor.errors import InputError
-from spoor.formats.sources import CHUNK, MAX_BODY, FileSource, Job, moment
+from spoor.formats.source_file import CHUNK, MAX_BODY, FileSource, Job, moment
 from spoor.formats.warc_records import DamagedError, records_at
 from spoor.isolate import parse_reply
 from spoor.types import Failed, Fetched, Page, Recording, Redirected, Reply

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from spoor.display import html_link, html_reasons, html_table, printable, shown
 from spoor.errors import InputError
-from spoor.runs.documents import RunDocument
 from spoor.runs.reader import Run
 from spoor.runs.rows import FailureRow, PageRow
 from spoor.runs.snapshot import NEXT, NextLink, OpenLink
@@ -19,11 +18,8 @@ from spoor.views.explain import Learned, LeftOutUrl, in_lines, of_page, of_run
 from spoor.views.sums import curve
 
 if TYPE_CHECKING:
-    from spoor.live.background import BackgroundCrawl
+    from spoor.notebook.crawls import Begun, OnPage
     from spoor.views.line_chart import Chart
-
-OnPage = Callable[[RunDocument], object]
-"""Called with each fetched document."""
 
 
 class Frontier(tuple[NextLink, ...]):
@@ -63,17 +59,10 @@ class CrawlRun(Run):
     folder.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        crawl: BackgroundCrawl | None = None,
-        summary: Mapping[str, Any] | None = None,
-    ) -> None:
+    def __init__(self, path: Path, begun: Begun | None = None) -> None:
         super().__init__(path)
-        self._crawl = crawl
-        """The crawl that this process began."""
-        self._summary = {} if summary is None else summary
+        self._begun: Begun = {} if begun is None else begun
+        """What this process began."""
 
     def __repr__(self) -> str:
         return f"<run {str(self.path)!r}: {self.found} found of {self.fetched}, {self._state}>"
@@ -118,7 +107,7 @@ class CrawlRun(Run):
     def figures(self) -> Mapping[str, Any]:
         """All that `spoor crawl --json` prints of the crawl that this object began; empty before
         its end, and for a run that was only opened."""
-        return self._summary if self._crawl is None else self._crawl.summary
+        return self._begun if isinstance(self._begun, Mapping) else self._begun.summary
 
     # -- looking
 
@@ -149,8 +138,8 @@ class CrawlRun(Run):
         """Stop the crawl that `spoor.run(…, wait=False)` or `go_on(wait=False)` began: nothing new
         is requested, and what is in flight comes in. Does nothing where it has ended. Raises
         InputError for a crawl of another process."""
-        if self._crawl is not None:
-            self._crawl.cancel()
+        if not isinstance(self._begun, Mapping):
+            self._begun.cancel()
         elif self.is_running:
             raise InputError(f"{self.path} is crawled by another process; stop it there")
 
@@ -159,10 +148,10 @@ class CrawlRun(Run):
         what ended it, where that was an error, and InputError where no page ever came."""
         from spoor.notebook.crawls import refuse_nothing
 
-        if self._crawl is None:
+        if isinstance(self._begun, Mapping):
             return True
-        ended = self._crawl.wait(seconds)
-        refuse_nothing(self._crawl)
+        ended = self._begun.wait(seconds)
+        refuse_nothing(self._begun)
         return ended
 
     def go_on(
@@ -185,6 +174,5 @@ class CrawlRun(Run):
         folder = os.path.join(self.path, settings.folder)
         pages = None if settings.pages is None else settings.pages + more
         settings = replace(settings, pages=pages, folder=folder)
-        begun = begin(self.path, settings, on_page=on_page, progress=progress, wait=wait)
-        self._crawl = begun._crawl
+        self._begun = begin(self.path, settings, on_page=on_page, progress=progress, wait=wait)
         return self

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -13,13 +13,18 @@ from typing import Any
 
 from spoor.errors import InputError
 from spoor.live.background import BackgroundCrawl
-from spoor.notebook.crawl_run import CrawlRun, OnPage
 from spoor.notebook.progress import ProgressBar, bar_for
 from spoor.runs import files
 from spoor.runs.documents import RunDocument
 from spoor.runs.inputs import with_inputs
 from spoor.settings import Settings
 from spoor.views.report import write_report
+
+OnPage = Callable[[RunDocument], object]
+"""Called with each fetched document."""
+
+Begun = BackgroundCrawl | Mapping[str, Any]
+"""A crawl of this process, or the summary of one in shards, which has ended."""
 
 TICK = 0.25
 """Seconds between two looks at how far a crawl has come."""
@@ -42,35 +47,19 @@ def settings_of(seeds: str | Sequence[str], given: Mapping[str, Any]) -> Setting
 _LISTS = {name for name, one in Settings.of_command("crawl").items() if one.kind is tuple}
 
 
-def run_crawl(
-    seeds: str | Sequence[str],
-    given: Mapping[str, Any],
-    *,
-    out: str | Path | None,
-    on_page: OnPage | None,
-    progress: bool | None,
-    wait: bool,
-) -> CrawlRun:
-    """What `run` does with its keywords."""
-    settings = settings_of(seeds, given)
-    path = files.new_run() if out is None else Path(out)
-    return begin(path, settings, on_page=on_page, progress=progress, wait=wait)
-
-
 def begin(
     path: Path, settings: Settings, *, on_page: OnPage | None, progress: bool | None, wait: bool
-) -> CrawlRun:
+) -> Begun:
     """Begin a crawl, or go on with one; where it is to `wait`, to its end."""
     if settings.shards or settings.cluster:
         return _in_shards(path, settings, on_page=on_page, wait=wait)
     if not wait:
         crawl = BackgroundCrawl(path, settings, on_page=on_page)
         crawl.wait_until_open()
-        return CrawlRun(path, crawl=crawl)
+        return crawl
     arrived = _Arrived()
     crawl = BackgroundCrawl(path, settings, on_page=arrived.put if on_page else None)
     crawl.wait_until_open()
-    run = CrawlRun(path, crawl=crawl)
     with bar_for(settings.pages, progress) as bar:
         try:
             _follow(crawl, arrived, on_page, bar)
@@ -81,7 +70,7 @@ def begin(
             bar.show(crawl.progress)
     write_report(path)
     refuse_nothing(crawl)
-    return run
+    return crawl
 
 
 def refuse_nothing(crawl: BackgroundCrawl) -> None:
@@ -173,7 +162,9 @@ def _finish(crawl: BackgroundCrawl) -> None:
     write_report(crawl.path)
 
 
-def _in_shards(path: Path, settings: Settings, *, on_page: OnPage | None, wait: bool) -> CrawlRun:
+def _in_shards(
+    path: Path, settings: Settings, *, on_page: OnPage | None, wait: bool
+) -> Mapping[str, Any]:
     from spoor.integrations import ray
     from spoor.runs.assemble import make_crawl
 
@@ -187,4 +178,4 @@ def _in_shards(path: Path, settings: Settings, *, on_page: OnPage | None, wait: 
     finally:
         thread.shutdown(wait=False)
     write_report(path)
-    return CrawlRun(path, summary=summary)
+    return summary

@@ -11,8 +11,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, Never
 
-from spoor.notebook.crawl_run import CrawlRun, OnPage
-from spoor.notebook.crawls import run_crawl, stream_crawl
+from spoor.notebook.crawl_run import CrawlRun
+from spoor.notebook.crawls import OnPage, begin, settings_of, stream_crawl
+from spoor.runs import files
 from spoor.runs.documents import RunDocument
 
 _OWN = {"seeds", "out", "on_page", "progress", "wait", "everything", "unknown"}
@@ -291,8 +292,9 @@ def run(
 
     `verify_tls`: Verify certificates.
     """
-    given = _settings(locals())
-    return run_crawl(seeds, given, out=out, on_page=on_page, progress=progress, wait=wait)
+    settings = settings_of(seeds, _settings(locals()))
+    path = files.new_run() if out is None else Path(out)
+    return CrawlRun(path, begin(path, settings, on_page=on_page, progress=progress, wait=wait))
 
 
 def stream(

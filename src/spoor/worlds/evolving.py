@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from spoor.compression import zstd
 from spoor.errors import CallerError, InputError
 from spoor.files import plain
-from spoor.formats.sources import MAX_BYTES, MAX_RATIO
+from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
 from spoor.types import Anchor, Failed, Fetch, Fetched, Link, Page, Reply
 from spoor.worlds.graph import Arcs, Offsets, compressed
 

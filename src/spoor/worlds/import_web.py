@@ -13,7 +13,8 @@ from itertools import chain
 from pathlib import Path
 
 from spoor.errors import InputError, PausedError
-from spoor.formats.sources import Job, Source, open_source
+from spoor.formats.source_file import Job, Source
+from spoor.formats.sources import open_source
 from spoor.processes import worker_pool
 from spoor.worlds.store_rows import Packed, pack
 from spoor.worlds.store_writer import Summary, Writer

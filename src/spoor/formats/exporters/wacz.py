@@ -29,7 +29,7 @@ from spoor.distribution import NAME, VERSION
 from spoor.formats.exporters.columns import Options, Row, asked_of
 from spoor.formats.exporters.jsonl import MOST_LINE, json_line, read_lines
 from spoor.formats.exporters.warc import Archives, records_of
-from spoor.formats.sources import MAX_BYTES, MAX_RATIO
+from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
 
 BLOCK = 300
 """Lines of the index that are compressed together, as the `wacz` tool does."""

@@ -28,7 +28,8 @@ from spoor.integrations.ray.cluster import (
 )
 from spoor.judges import named
 from spoor.learn.harvest_estimate import Harvest
-from spoor.live.metrics import Exporter, exporters, shard_metrics
+from spoor.live.exporters import Exporter, exporters
+from spoor.live.metrics import shard_metrics
 from spoor.live.stop_rule import StopRule
 from spoor.runs import shards as run_in_shards
 from spoor.runs.reader import Run
