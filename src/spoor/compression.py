@@ -1,7 +1,7 @@
-"""zstandard frames that may come from a stranger: they unpack to a bounded number of bytes.
+"""zstandard frames that may come from a stranger, and so must unpack to a bounded number of bytes.
 
-A frame unpacks to no more than `MOST_BYTES` and `MOST_RATIO` times its size. What we pack more
-tightly ourselves gets zero bytes behind its frame (`padded`), which no reader looks at.
+A frame may unpack to at most `MOST_BYTES` plus `MOST_RATIO` times its size. A frame of our own that
+is packed more tightly is padded with zero bytes, which no reader looks at.
 
 `zstd` is the standard library's module, or before Python 3.14 the same from `backports`.
 """
@@ -32,7 +32,7 @@ MOST_RATIO = 20
 
 
 def compressor(level: int = 3, *, checksum: bool = False) -> zstd.ZstdCompressor:
-    """For `packed`; one makes any number of frames."""
+    """A compressor for `packed`; it can make any number of frames."""
     return zstd.ZstdCompressor(
         options={
             zstd.CompressionParameter.compression_level: level,
@@ -42,7 +42,7 @@ def compressor(level: int = 3, *, checksum: bool = False) -> zstd.ZstdCompressor
 
 
 def packed(data: bytes | memoryview, compressor: zstd.ZstdCompressor) -> bytes:
-    """One frame of all this, in such a length that `unpacked` takes it."""
+    """One frame with the data, padded so that `unpacked` accepts it."""
     frame = compressor.compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
     return frame.ljust(_least(memoryview(data).nbytes), b"\0")
 
@@ -50,7 +50,7 @@ def packed(data: bytes | memoryview, compressor: zstd.ZstdCompressor) -> bytes:
 def packed_parts(
     parts: Iterable[bytes], size: int, compressor: zstd.ZstdCompressor
 ) -> Sequence[bytes]:
-    """As `packed`, of data of this size that comes in parts; in parts, too."""
+    """As `packed`, for data of this size that comes in parts; the frame comes in parts, too."""
     compressor.set_pledged_input_size(size)
     found = [frame for part in parts if (frame := compressor.compress(part))]
     found.append(compressor.flush())
@@ -58,12 +58,12 @@ def packed_parts(
 
 
 def _least(size: int) -> int:
-    """Bytes of the shortest frame of `size` bytes that `unpacked` takes."""
+    """The fewest bytes that a frame with `size` bytes of data may have."""
     return -(-(size - MOST_BYTES) // MOST_RATIO)
 
 
 def unpacked(frame: bytes) -> bytes:
-    """The bytes in a frame. Raises ValueError where it is damaged, or holds too many."""
+    """The bytes in a frame. Raises ValueError if it is damaged or unpacks to too many."""
     most = MOST_BYTES + MOST_RATIO * len(frame)
     try:
         size = zstd.get_frame_info(frame).decompressed_size
@@ -72,7 +72,7 @@ def unpacked(frame: bytes) -> bytes:
         if size > most:
             raise ValueError(f"it unpacks to more than {most:,} bytes")
         decompressor = zstd.ZstdDecompressor()
-        # It may hold more than it says, which would come to light at its end only.
+        # It may hold more than it declares, which would be noticed at its end only.
         data = decompressor.decompress(frame, size + 1)
     except zstd.ZstdError as error:
         raise ValueError(str(error)) from error

@@ -1,4 +1,4 @@
-"""What may be shown: text from outside, made fit for a terminal, a log or a report."""
+"""Text from outside, made safe for a terminal, a log or a report."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _USERINFO = re.compile(r"(?<=://)[^/@\s]+@")
 
 
 def masked(text: str) -> str:
-    """A text without the secrets of the URLs in it: passwords, and values of parameters that are
-    named like a key to something. For logs, screens and reports; nothing is fetched by it."""
+    """A text without the secrets of the URLs in it: passwords, and values of parameters with names
+    such as `token` or `key`. For logs, screens and reports; such a URL is never fetched."""
     if "=" in text:
         text = _SECRET.sub(r"\1***", text)
     return _USERINFO.sub("***@", text) if "@" in text else text
 
 
 def printable(text: str) -> str:
-    """Without control characters, escape sequences and marks that turn the writing direction: what
-    comes from outside goes to no terminal, log or report otherwise."""
+    """A text without control characters, escape sequences and marks of the writing direction. Text
+    from outside goes to terminals, logs and reports only in this form."""
     if text.isprintable():
         return text
     return "".join(char if char.isprintable() else "�" for char in text)
@@ -37,20 +37,19 @@ _STEERS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def quiet_json(line: str) -> str:
-    """The same JSON, which steers no terminal that shows it: what JSON lets stand raw of control
-    characters (of those in 8 bits some are sequences of their own) and of marks that turn the
-    writing direction is escaped."""
+    """The same JSON with control characters and marks of the writing direction escaped, where JSON
+    allows them unescaped: some 8-bit control characters are escape sequences to a terminal."""
     return _STEERS.sub(lambda found: f"\\u{ord(found[0]):04x}", line)
 
 
 def shown(text: str) -> str:
-    """Any text as a person may see it: `printable`, in one line, the secrets of its URLs masked."""
+    """Any text as a person may see it: `printable` and `masked`, in one line."""
     return printable(masked(" ".join(text.split())))
 
 
 def command_line(*words: object) -> str:
-    """A command of Spoor as a user may paste it into a shell, which takes each of `words` as it is:
-    a URL of a stranger may hold `$(…)`, `;` and `&`."""
+    """A command of Spoor, quoted so that a user can paste it into a shell: a URL of a stranger may
+    have `$(…)`, `;` and `&`."""
     return shlex.join(["spoor", *map(str, words)])
 
 
@@ -63,8 +62,8 @@ def in_time(seconds: float) -> str:
 
 
 def pace_in_words(hosts: Iterable[tuple[str, int, float]], open_links: int) -> str:
-    """The host that sets the pace of a crawl, since it has most of the open links and a delay, of
-    (name, open links, delay in seconds) of its hosts; or empty."""
+    """A sentence about the host that sets the pace of a crawl: it has a delay and half or more of
+    the open links. Empty if there is none. `hosts`: (name, open links, delay in seconds)."""
     links, delay, name = max(
         ((links, delay, name) for name, links, delay in hosts), default=(0, 0.0, "")
     )
@@ -75,7 +74,7 @@ def pace_in_words(hosts: Iterable[tuple[str, int, float]], open_links: int) -> s
 
 
 def html_link(url: str, text: str = "") -> str:
-    """A link as HTML, everything escaped; only the text where the URL is not one of the web."""
+    """A link as HTML, everything escaped; the text alone if the URL is not http or https."""
     words = escape(shown(text or url))
     if not url.startswith(("http://", "https://")):
         return words

@@ -15,8 +15,8 @@ VERSION = "0.1.0"
 
 
 def need_extra(extra: str, purpose: str, module: str) -> None:
-    """Raises InputError, as `import_extra` does, where the extra is not installed; imports
-    nothing, for what is used later or in another process."""
+    """Raises InputError, as `import_extra` does, if the extra is not installed. Imports nothing:
+    for an extra that is used later or in another process."""
     if find_spec(module) is None:
         raise InputError(_missing(extra, purpose))
 
@@ -24,7 +24,7 @@ def need_extra(extra: str, purpose: str, module: str) -> None:
 def import_extra(extra: str, purpose: str, *modules: str) -> tuple[Any, ...]:
     """The `modules`, in their order, which the optional dependency `extra` installs.
 
-    `purpose` begins the message of the InputError that is raised where one of them is missing.
+    `purpose` begins the message of the InputError that is raised if one of them is missing.
     """
     try:
         return tuple(import_module(module) for module in modules)

@@ -26,14 +26,13 @@ DAMAGED = (
     *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
     *(AssertionError, RecursionError, MemoryError),
 )
-"""What taking in the values of a stranger's file may raise: any value may stand in any place."""
+"""What reading values of a file from a stranger may raise, since any value may be in any place."""
 
 
 @contextmanager
 def taking_in(what: str, mend: str, *more: type[Exception]) -> Iterator[None]:
-    """What goes wrong within it (`DAMAGED`, and `more`) goes wrong for the values of a file, which
-    may come from a stranger. Raises InputError for it: `what` cannot be used, and how to `mend`
-    it."""
+    """Within it, errors of `DAMAGED` and `more` are due to the values of a file, which may come
+    from a stranger. Each becomes an InputError: `what` cannot be used, and how to `mend` it."""
     try:
         yield
     except more + DAMAGED as error:
@@ -64,15 +63,16 @@ TOO_MANY_FILES = (
     "paused: too many open files; raise `ulimit -n` or lower --in-flight, and give the same "
     "command to go on"
 )
-"""Message of a PausedError where this process may open no more files and connections."""
+"""Message of a PausedError if this process may open no more files and connections."""
 
 TOO_LITTLE_MEMORY = (
     "paused: this machine has no memory left; lower --in-flight, or end something else, and "
     "give the same command to go on"
 )
-"""Message of a PausedError where no memory is to be had."""
+"""Message of a PausedError if the machine has no memory left."""
 
 
 class PausedError(SpoorError):
-    """The machine cannot go on for now: a full disk, say. What was committed is safe, and the same
-    command goes on once that is mended. The message says what and how."""
+    """The machine cannot go on for now: its disk is full, for example. What was committed is safe,
+    and the same command goes on once the cause is mended. The message names the cause and the
+    mend."""

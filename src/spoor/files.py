@@ -1,4 +1,5 @@
-"""Files that are there whole or not at all, under names that are safe on every system."""
+"""Files that are written whole or not at all, files of strangers, and names that are safe on every
+system."""
 
 from __future__ import annotations
 
@@ -18,9 +19,9 @@ _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 
 
 def write_whole(path: Path, data: str | bytes) -> None:
-    """Write a file under another name first, which then takes its place: whoever reads meanwhile,
-    or after the process died, finds the old one or the new one. A link that lies under the other
-    name is not followed. Text as UTF-8. Raises OSError."""
+    """Write a file under another name and then rename it, so that readers find the old file or the
+    new one, also after a crash. A link under the other name is not followed. Text is written as
+    UTF-8. Raises OSError."""
     part = path.with_name(f"{path.name}.part")
     part.unlink(missing_ok=True)
     with open(part, "xb") as file:
@@ -29,8 +30,8 @@ def write_whole(path: Path, data: str | bytes) -> None:
 
 
 def plain(path: Path) -> Path:
-    """The path of a file, which may be a stranger's. Raises OSError for a device and for a pipe,
-    which would be read without end, or waited for."""
+    """The same path, of a file that may be a stranger's. Raises OSError for a device or a pipe,
+    which could be read or waited for without end."""
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "not a plain file")
     return path
@@ -41,7 +42,7 @@ _JOURNAL = bytes.fromhex("d9d505f920a163d7")
 
 def names_a_file(path: Path) -> bool:
     """Whether a rollback journal of SQLite names another file, as those of transactions over two
-    databases do: who opens the database of such a one deletes that file, whatever it is. Raises
+    databases do. SQLite deletes that file, whatever it is, when the database is opened. Raises
     OSError."""
     opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with open(opened, "rb") as file:
@@ -51,8 +52,8 @@ def names_a_file(path: Path) -> bool:
 
 
 def open_unlinked(path: Path, flags: int) -> int:
-    """Open a file of ours in a folder that may come from a stranger. Raises OSError, also for a
-    symbolic link, a device and a pipe."""
+    """Open a file that Spoor writes in a folder that may come from a stranger. Raises OSError, also
+    for a symbolic link, a device and a pipe."""
     opened = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
     if not stat.S_ISREG(os.fstat(opened).st_mode):
         os.close(opened)
@@ -74,14 +75,14 @@ def read_plain(path: Path, most: int) -> bytes:
 
 
 def read_toml(path: Path, most: int = 16 << 20) -> dict[str, Any]:
-    """The table in a plain TOML file of at most `most` bytes. Raises OSError, and ValueError for
-    what is no TOML."""
+    """The table in a plain TOML file of at most `most` bytes. Raises OSError, and ValueError for a
+    text that is not TOML."""
     return toml_of(read_plain(path, most).decode())
 
 
 def toml_of(text: str) -> dict[str, Any]:
-    """The table that a text is as TOML. Raises ValueError, also for what is nested too deep: the
-    memory for a name of many parts (`a.b.c`) grows with the square of their number."""
+    """The table that a TOML text describes. Raises ValueError, also for deep nesting: a name of
+    many parts (`a.b.c`) takes memory that grows with the square of their number."""
     if _DEEP.search(text):
         raise ValueError("a name has more than eight parts")
     try:
@@ -95,7 +96,7 @@ _DEEP = re.compile(rf"(?<![\w.-]){_PART}(?:\.[ \t]*+{_PART}){{8}}")
 
 
 def sync_folder(path: Path) -> None:
-    """Bring the names of the files in a folder onto the disk. Raises OSError."""
+    """Make the names of the files in a folder durable on the disk. Raises OSError."""
     folder = os.open(path, os.O_RDONLY)
     try:
         os.fsync(folder)
@@ -104,9 +105,9 @@ def sync_folder(path: Path) -> None:
 
 
 def safe_name(text: str, most: int, otherwise: str = "page") -> str:
-    """A name for a file or folder: letters, digits, and single hyphens and dots of a text, at most
-    `most` bytes of UTF-8 and one more; `otherwise` where it has none. It leads nowhere, and neither
-    begins nor ends with a dot."""
+    """A name for a file or folder, made of the letters, digits, and single hyphens and dots of a
+    text; `otherwise` if it has none. At most `most` + 1 bytes of UTF-8. It has no separators of
+    folders, and neither begins nor ends with a dot."""
     folded = unicodedata.normalize("NFKC", text[: 4 * most])
     words = _DOTS.sub(".", _UNSAFE.sub("-", folded)).strip(".-_")
     name = words.encode("utf-8", "ignore")[:most].decode("utf-8", "ignore").strip(".-_")

@@ -1,15 +1,16 @@
-"""Parses what may cost much in processes of their own, under limits of time and memory.
+"""Parses documents that may cost much in helper processes, under limits of time and memory.
 
-A C library that reads what a stranger sent can take gigabytes for 60 kB, and cannot be stopped from
-outside. So HTML that may cost much (`spoor.web.parse_cost`), wikitext and all kinds of documents
-but HTML and short text go to helper processes. The kernel ends one where it uses more processor
-time than its `Bounds` allow, and gives it no more memory: the document is given up, and the next
-one finds a fresh helper. What comes back is JSON: a helper that was taken over can do no more than
-lie about its page.
+A C library that reads a stranger's document can take gigabytes for 60 kB, and cannot be stopped
+from outside. So helper processes parse HTML that may cost much (`spoor.web.parse_cost`), wikitext,
+and every kind of document but HTML and short text. The kernel ends a helper that uses more
+processor time than its `Bounds` allow, and gives it no more memory than they allow: the document is
+given up, and the next one gets a fresh helper. A helper answers in JSON, so one that a document
+took over can only lie about its page.
 
-Ordinary HTML is parsed here. A helper starts at the first document that needs one (some .3 s)
-and ends with this process, also where that is killed. HTML has one, documents another, so that a
-page never waits for a PDF, and sites whose documents take long a third (`spoor.live.helper_turns`).
+Ordinary HTML is parsed in this process. A helper starts with the first document that needs one
+(some .3 s) and ends with this process, even if that is killed. There are three: for HTML, for other
+documents, so that a page never waits for a PDF, and for sites whose documents take long
+(`spoor.live.helper_turns`).
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ SECONDS = 1.0
 
 MEMORY = 64 << 20
 PER_BYTE = 20
-"""Memory that a document may take: so many bytes, and so many for each of its own."""
+"""Memory that a document may take: `MEMORY` bytes, plus `PER_BYTE` for each of its own."""
 
 
 class Bounds(NamedTuple):
@@ -76,32 +77,32 @@ BRIEF = 1.0
 """Seconds of processor time of a first look at a document."""
 
 SHORT = 1 << 12
-"""Bytes of a text that is read here."""
+"""A text of at most this many bytes is read in this process."""
 
 PATIENCE = 60.0
-"""Seconds until a helper that does not answer, though it uses up no time, is ended."""
+"""Seconds after which a helper is ended that neither answers nor uses processor time."""
 
 MOST_LEFT = 64 << 20
 """Bytes that documents may leave behind in a helper, and …"""
 MOST_DOCUMENTS = 500
-"""… documents that one reads, before the next finds a fresh one: a library may keep what it saw
-(libxml2 every name, up to a limit)."""
+"""… documents that one helper reads before a fresh one takes its place: a library may keep what it
+saw (libxml2 keeps every name, up to a limit)."""
 
 _PIECE = 1 << 20
 
 AGAIN = 10
-"""Times the limits for a document that was parsed before: a resume must not give up what the run
-that it resumes did not."""
+"""Factor of the limits for a document that was parsed before: a resumed run must not give up a
+document that it could read the first time."""
 
 
 class GivenUpError(UnreadableError):
-    """A document that would cost too much; the text says what it used up."""
+    """A document that would cost too much; the message says what it used up."""
 
     failure = "limit"
 
 
 class KilledError(GivenUpError):
-    """A document whose helper was killed, by whomever."""
+    """A document whose helper was killed by someone else."""
 
 
 class LateError(GivenUpError):
@@ -109,7 +110,7 @@ class LateError(GivenUpError):
 
 
 class TakesLongError(Exception):
-    """A document that took more time than a first look may; `parse_page` may be asked again."""
+    """A document that took more time than a first look allows; `parse_page` may be called again."""
 
 
 def parse_page(
@@ -124,10 +125,10 @@ def parse_page(
 ) -> Page:
     """As `spoor.documents.page.page_of`, in bounded time and memory whatever the document holds.
 
-    `facts` are that function's keywords. `again`: it was parsed before, and gets `AGAIN` times as
-    much of both. `slow`: the helper for sites whose documents take long is asked. `brief`: a
-    document has `BRIEF` alone, beyond which TakesLongError is raised. Raises UnreadableError, of
-    which GivenUpError is one. Costs some ms more where a helper is asked.
+    `facts` are the keywords of that function. `again`: it was parsed before, and gets `AGAIN` times
+    the limits. `slow`: use the helper for sites whose documents take long. `brief`: raise
+    TakesLongError for a document that takes more than `BRIEF` seconds. Raises UnreadableError, of
+    which GivenUpError is a subclass. A helper costs some ms more.
     """
     parser, bounds = _parser(body, facts.get("content_type", ""), url)
     if parser is not None and facts.get("main"):
@@ -189,8 +190,8 @@ def bounded(
 def parse_reply(
     body: bytes, url: str, *, joiner: Joiner | None = None, status: int = 200, **facts: Any
 ) -> Fetched | Failed:
-    """What a body that was fetched or recorded is to a crawl: a page, or a failure where it cannot
-    be read. Arguments are those of `parse_page`; the ticket of the reply is 0."""
+    """The reply that a fetched or recorded body makes: a page, or a failure if it cannot be read.
+    Arguments are those of `parse_page`; the ticket of the reply is 0."""
     try:
         page = parse_page(body, url, joiner=joiner, status=status, **facts)
     except UnreadableError as error:
@@ -199,7 +200,7 @@ def parse_reply(
 
 
 def helper_of(body: bytes, content_type: str, url: str = "", *, main: bool = False) -> str:
-    """Which helper `parse_page` asks for a document, `pages` or `documents`; empty where none."""
+    """The helper that `parse_page` uses for a document: `pages` or `documents`; empty for none."""
     parser, bounds = _parser(body, content_type, url)
     if parser is None:
         return ""
@@ -207,15 +208,16 @@ def helper_of(body: bytes, content_type: str, url: str = "", *, main: bool = Fal
 
 
 def takes_helper(body: bytes, content_type: str, url: str) -> bool:
-    """Whether `parse_page` asks a helper for a document, and so may take seconds: who has an event
-    loop calls it in a thread."""
+    """Whether `parse_page` uses a helper for a document, and so may take seconds: call it in a
+    thread beside an event loop."""
     return _parser(body, content_type, url)[0] is not None
 
 
 def _parser(
     body: bytes, content_type: str, url: str
 ) -> tuple[Callable[..., dict[str, Any]] | None, Bounds]:
-    """What parses a document in a helper, within which bounds; None where it is parsed here."""
+    """The parser and bounds of a document in a helper; None for one that is parsed in this
+    process."""
     kind = tell(body, content_type, url).kind
     if kind == "html":
         return (page_of if may_cost_much(body) else None), PAGE
@@ -258,8 +260,8 @@ class Helper:
         times: float = 1,
         bounds: Bounds = PAGE,
     ) -> Any:
-        """As `bounded`. Raises GivenUpError, after which the helper is no more; KilledError where
-        the document may not be to blame."""
+        """As `bounded`. Raises GivenUpError, after which the helper has ended; KilledError if the
+        document may not be the cause."""
         head = json.dumps([parser.__module__, parser.__name__, facts, times, bounds]).encode()
         room = bounds.room(len(body), times) >> 20
         out, back = self._process.stdin, self._process.stdout
@@ -316,8 +318,8 @@ class Helper:
 
 
 class _Lane:
-    """One helper at a time, made when it is asked for. A document whose helper was killed by others
-    gets another."""
+    """At most one helper at a time, started when it is needed. If someone else killed the helper of
+    a document, the document is given to another one."""
 
     def __init__(self) -> None:
         self.helper: Helper | None = None

@@ -29,11 +29,11 @@ class Group:
     name: str
     help: str
     commands: tuple[str, ...] = ("crawl",)
-    """Where its settings apply, if they say nothing else."""
+    """Commands that its settings apply to, unless a setting names others."""
     fixed: bool = False
-    """A run that goes on must have the same values."""
+    """A run that is continued must have the same values."""
     advanced: bool = False
-    """Their options are shown in a panel of their own."""
+    """Its options are shown in a separate panel of the help."""
 
 
 _MAY = "may change when a run goes on."
@@ -59,25 +59,25 @@ class Setting:
     plugins: str = ""
     """Kind of plug-ins of other packages whose names are choices, too."""
     form: tuple[str, Callable[[str], bool]] | None = None
-    """What a text (each of a list) must be, in words, and whether it is; empty texts pass."""
+    """(what a text, or each of a list, must be, in words; whether it is). Empty texts pass."""
     none: int | None = None
-    """The number that is written for None in TOML and in Scrapy."""
+    """The number that stands for None in TOML and in Scrapy."""
     commands: tuple[str, ...] = ()
-    """Where it applies: crawl, watch, scrapy; where its group does, if it is empty."""
+    """Commands that it applies to: crawl, watch, scrapy. Empty: those of its group."""
     option: str = ""
-    """Of the command line, where it is called otherwise than by its name."""
+    """Its option of the command line, if that differs from its name."""
     inner: bool = False
-    """Not for a user to set: it has no option, no keyword and no setting of Scrapy."""
+    """Users cannot set it: it has no option, no keyword and no setting of Scrapy."""
     advanced: bool = False
-    """Its option is shown in a panel of its own."""
+    """Its option is shown in a separate panel of the help."""
     secret: bool = False
-    """It is written nowhere: a run that goes on must be given it again."""
+    """It is never written to a file; a run that is continued must be given it again."""
     path: bool = False
     """A text that names a file."""
     reaches: bool = False
     """It names a program, a folder or another machine, as a `path` names a file."""
     time: str = ""
-    """Seconds, written with a unit; this is the default."""
+    """A time, written with a unit (`90s`); this is its default."""
     in_scrapy: Any = ...
     """Its default in Scrapy, where that differs."""
     name: str = ""
@@ -106,8 +106,8 @@ class Setting:
         return words
 
     def arguments(self, value: Any) -> list[str]:
-        """The options of the command line that give it a value; none where it has that anyway, and
-        where the command line cannot give it."""
+        """The options of the command line that set it to a value; empty if the value is the
+        default, and if the command line cannot set it."""
         if self.inner or value is None or value == self.default or (not value and not self.default):
             return []
         if self.kind is bool:
@@ -119,7 +119,8 @@ class Setting:
         return [f"{self.flag}={value}"]
 
     def parsed(self, value: Any) -> Any:
-        """A text read as a value of the type of the setting; what cannot be read stays as it is."""
+        """A text converted to the type of the setting; a text that cannot be converted is
+        returned."""
         if not isinstance(value, str) or self.kind is str:
             return value
         if self.kind is tuple:
@@ -132,8 +133,8 @@ class Setting:
             return value
 
     def checked(self, given: Any, key: str) -> Any:
-        """The value in its own type. Raises InputError, which calls the setting `key`, where it is
-        of another type or out of range."""
+        """The value, converted to its type. Raises InputError, which names the setting `key`, for
+        another type and for a value out of range."""
         value: Any = {} if given is None and self.kind is dict else given
         if value is None and self.none is not None:
             return None
@@ -160,7 +161,7 @@ class Setting:
                     f"unknown {self.name} {value!r}{nearest(value, [*self.choices, *added])}; "
                     f"it is {self.allowed}"
                 )
-        # Written so that what is no number at all is in no range.
+        # Written so that NaN is in no range.
         low, high = self.ge, self.le
         if self.kind in (int, float) and not (
             (low is None or value >= low) and (high is None or value <= high) and value == value
@@ -178,8 +179,8 @@ class Setting:
 
 
 def _is_written(value: object) -> bool:
-    """Whether a file can hold the texts of a value. Bytes of a command line that are none have
-    halves of surrogates in their place; JSON may have them too."""
+    """Whether the texts of a value can be written as UTF-8. Bytes of a command line that are not
+    UTF-8 become halves of surrogates; JSON may have these too."""
     try:
         json.dumps(value, ensure_ascii=False, default=str).encode()
     except (UnicodeEncodeError, RecursionError):
@@ -198,7 +199,7 @@ _KINDS = {
 
 
 def setting(default: Any, group: Group, help: str, **more: Any) -> Any:  # noqa: A002
-    """A field of `Settings`; `more` are those of `Setting`."""
+    """A field of `Settings`; `more` are further fields of `Setting`."""
     more.setdefault("commands", group.commands)
     known = Setting(group, help, **more)
     return field(default=default, metadata={"setting": known}, repr=not known.secret)

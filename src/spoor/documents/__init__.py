@@ -1,1 +1,1 @@
-"""Documents of any kind: what bytes become for a reader and for a judge."""
+"""Documents of any kind, from bytes to text for a reader and a judge."""

@@ -14,7 +14,7 @@ _LINE_START = re.compile(r"^(\s*)([-+>#=~|]|\d+[.)](?=\s))")
 _FENCE = re.compile(r"`{3,}")
 _BREAK = re.compile("\r\n?")
 _CONTROLS = re.compile("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
-"""What no text holds, and a terminal obeys."""
+"""Control characters, which a terminal obeys and no text needs."""
 
 MOST_COLUMNS = 100
 MOST_ROWS = 100_000
@@ -35,7 +35,7 @@ class Blocks:
 
     @property
     def full(self) -> bool:
-        """Whether nothing more is taken."""
+        """Whether no more text fits."""
         return self._end >= self._room
 
     def heading(self, level: int, text: str, markdown: str | None = None) -> None:
@@ -135,7 +135,7 @@ def one_line(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text in which nothing is Markdown."""
+    """The text with all Markdown escaped."""
     return _INLINE.sub(r"\\\1", text)
 
 

@@ -1,4 +1,4 @@
-"""What a document says of itself, in the few forms in which Spoor keeps it."""
+"""Metadata that a document declares, in the forms in which Spoor keeps it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a document becomes for a reader: its main text in blocks, and what it says of itself."""
+"""A document for a reader: its main text in blocks, and the metadata that it declares."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from spoor.types import Link
 
 
 class Block(NamedTuple):
-    """A part of a document that is read at once: a heading, a paragraph, a table."""
+    """One part of a document: a heading, a paragraph, a table."""
 
     kind: str
     """`heading`, `paragraph`, `item` (of a list), `code`, `table` or `quote`."""
@@ -26,14 +26,14 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True)
 class Document:
-    """The main content of a document. What it does not say of itself is empty, never a guess."""
+    """The main content of a document. Metadata that it does not declare is empty, never guessed."""
 
     url: str
     kind: str
     """`html`, `pdf`, `text`, `markdown`, `feed`, `xml`, `json`, `docx`, `xlsx`, `pptx`, `odt`,
     `epub`, or one without text: `image`, `audio`, `video`, `archive`, `other`."""
     media_type: str
-    """Of its kind, whatever the header says: `application/pdf`."""
+    """Of its kind, not of the header: `application/pdf`."""
     title: str = ""
     language: str = ""
     """A BCP 47 tag, as declared."""

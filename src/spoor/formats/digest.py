@@ -1,4 +1,4 @@
-"""The digest of a watch: what it told, by day, site and story, as Markdown and as HTML."""
+"""The digest of a watch: what it reported, by day, site and story, as Markdown and as HTML."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ MOST_PAIRS = 1_000
 same few words again and again would take a hundred times as long."""
 
 LIKE = 0.5
-"""Least resemblance of a sentence and a corrected one, in [0, 1]."""
+"""Least similarity of a sentence and its correction, in [0, 1]."""
 
 KEPT = 2_000
-"""Differences that are not made again for the next digest."""
+"""Differences that are kept for the next digest."""
 
 WORDS = {"changed": "changed", "moved": "moved", "gone": "gone", "flood": "too much"}
 
@@ -169,7 +169,7 @@ def _difference(removed: tuple[str, ...], added: tuple[str, ...]) -> Markup:
 
 
 def _begin(sentence: str) -> list[str]:
-    """The words of a sentence that are shown: a stranger writes them without end."""
+    """The first words of a sentence, which are shown: a stranger's sentence has no bound."""
     return sentence[:MOST_CHARACTERS].split()[:MOST_WORDS]
 
 

@@ -1,5 +1,5 @@
-"""Exports of the pages of a run: which forms there are, which one a name asks for, and how pages
-are taken out again of what was exported.
+"""Exports of the pages of a run: the forms, the form that a file name asks for, and how pages are
+removed from an export.
 
 Rows are read and written one by one, so memory stays flat. A file or a folder appears complete or
 not at all.
@@ -25,13 +25,13 @@ class Form:
     module: str
     """Of `spoor.formats.exporters`."""
     suffix: str = ""
-    """How a file's name ends that asks for it; empty where none does."""
+    """Ending of file names that ask for it; empty if none does."""
     function: str = "write"
     """That writes rows. Of a file, the one whose name ends with `_without` copies such an export
     without some URLs."""
     is_folder: bool = False
     is_bare: bool = False
-    """It has no room for columns."""
+    """It has no columns."""
     needs: tuple[str, ...] = ()
     """Columns on request that it always has, and `passages`."""
 
@@ -70,8 +70,8 @@ FORMS: Mapping[str, Form] = {
 
 
 def form_of(out: Path, chosen: str | None) -> str:
-    """The form of an export: the `chosen` one, else as the name says; a name without an ending is a
-    folder of Markdown. Raises InputError where neither says one."""
+    """The form of an export: the `chosen` one, else the one that the ending of the name asks for; a
+    name without an ending is a folder of Markdown. Raises InputError if neither names a form."""
     if chosen is not None:
         if chosen not in FORMS:
             raise InputError(f"unknown format {chosen!r}; there are: {', '.join(FORMS)}")

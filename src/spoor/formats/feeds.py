@@ -54,7 +54,7 @@ def json_feed(lines: Sequence[Mapping[str, Any]], title: str) -> bytes:
 
 
 def summary(line: Mapping[str, Any]) -> str:
-    """What a line says beside its title, in words."""
+    """A line without its title, in words."""
     parts = [f"+ {sentence}" for sentence in line.get("added", ())]
     parts += [f"- {sentence}" for sentence in line.get("removed", ())]
     if "from" in line:

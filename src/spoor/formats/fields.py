@@ -1,6 +1,6 @@
 """Fields of an HTML page: values by CSS selector or XPath, JSON-LD, microdata, and tables.
 
-What a page does not have is None, never a guess. Selectors are those of parsel (`::text`,
+A value that the page does not have is None, never guessed. Selectors are those of parsel (`::text`,
 `::attr(name)`), microdata are read by extruct.
 """
 

@@ -37,10 +37,10 @@ JOINER = Joiner()
 
 ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
 ANYWHERE = "http://anywhere.invalid/"
-"""A base that makes no difference to an absolute URL, so that it is joined once."""
+"""Any base: an absolute URL is joined to it without a change."""
 
 ELSEWHERE = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*://", re.IGNORECASE)
-"""How a URL begins that is one, but not of the web."""
+"""Beginnings of URLs that are not of the web."""
 
 MARKS = {"<frame>": "frame", "<iframe>": "iframe", "<area>": "area", "<meta>": "refresh"}
 """Placeholder for the anchor text of a link without one → kind of the link."""

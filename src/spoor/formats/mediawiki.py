@@ -50,7 +50,7 @@ MAX_ELEMENTS = 10_000
 """From one page to the next."""
 
 DOCUMENT_TYPE = "<!DOCTYPE"
-"""It may declare entities and attributes that expand without end."""
+"""A document type may declare entities that expand without end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,7 @@
-"""Exports to object stores: s3:// and gs://, by fsspec. What answers there, or in between, takes
-neither time nor memory without end, and sends neither keys nor documents to another host."""
+"""Exports to object stores, s3:// and gs://, by fsspec.
+
+A store, or a proxy before it, can neither hold the export for ever, nor fill its memory, nor have
+keys and documents sent to another host."""
 
 from __future__ import annotations
 
@@ -32,10 +34,9 @@ def is_url(out: str) -> bool:
 
 @contextmanager
 def new_object(out: str) -> Iterator[Path]:
-    """A file of this machine that becomes the object `out` once it is complete: a store shows an
-    object whole or not at all. Needs room for it in the folder of temporary files.
-
-    Raises InputError for another store, without the extra, and where it cannot be written.
+    """A local file that becomes the object `out` once it is complete, so that the store has the
+    whole object or none. It needs room in the folder for temporary files. Raises InputError for a
+    store that is not known, without the extra, and if the object cannot be written.
     """
     scheme, _, place = out.partition("://")
     if scheme not in SCHEMES:

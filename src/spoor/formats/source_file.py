@@ -19,17 +19,17 @@ Job = Callable[[], Recording | None]
 InputError for a bad one. A Job can be pickled and done in another process."""
 
 MAX_WINDOW = 1 << 31
-"""The largest zstandard window, of a file that is large itself."""
+"""The largest zstandard window, for large files."""
 
 MAX_BODY = 1 << 24
 """Bytes of a document that are read; the rest of a longer one is left out, as a parser would."""
 
 MEMORY, PER_BYTE = 64 << 20, 20
-"""Bytes that a window may have, and so many for each of its file."""
+"""A window may have `MEMORY` bytes, plus `PER_BYTE` for each byte of its file."""
 
 MAX_BYTES, MAX_RATIO = 32 << 20, 200
-"""Bytes that a file may unpack to, and so many for each of its own: what unpacks to more is made to
-keep its reader busy."""
+"""A file may unpack to `MAX_BYTES`, plus `MAX_RATIO` for each of its own bytes: one that unpacks to
+more is an attack on its reader."""
 
 MAX_EMPTY_PARTS = 1_000
 """In a row."""
@@ -37,7 +37,7 @@ MAX_EMPTY_PARTS = 1_000
 CHUNK = 1 << 18
 _READ = 1 << 14
 _STEP = 1 << 10
-"""Bytes of zstandard at a time: each may become a hundred thousand."""
+"""Bytes of zstandard that are unpacked at a time: each may become 100,000."""
 
 
 class Source(Protocol):
@@ -68,7 +68,7 @@ YEAR_10000 = 253_402_300_800.0
 
 
 class _Unpacker(Protocol):
-    """One part of a compressed file, a bounded piece at a time."""
+    """Unpacks one part of a compressed file, a bounded piece at a time."""
 
     def unpack(self, data: bytes) -> tuple[bytes, bytes]:
         """The next piece, and what is left of the data."""

@@ -1,4 +1,5 @@
-"""The one place where a record is read out of the archive of a run: whole, and as it was written.
+"""Reads records from the archive of a run, and verifies that each is as it was written. Nothing
+else reads them.
 
 Each record is a gzip member of its own, whose checksum and digest are compared. A place may be a
 stranger's: what it holds is unpacked a piece at a time, and no more is kept than is asked for.
@@ -126,8 +127,8 @@ def _headers(head: bytes) -> dict[str, str]:
 
 @contextmanager
 def telling_damage(archive: Path, offset: int, url: str) -> Iterator[None]:
-    """What goes wrong within it goes wrong since an archive is damaged at a byte, where the page of
-    a URL stands; empty where a crawl goes on and needs it. Raises DamagedError for it."""
+    """Within it, errors are due to damage of an archive at an offset, where the page of a URL is
+    (empty for a crawl that goes on and needs it). Each becomes a DamagedError."""
     try:
         yield
     except DAMAGE as error:

@@ -18,7 +18,7 @@ from spoor.files import sync_folder
 from spoor.formats.warc_records import records_at, telling_damage
 
 ROTATE_AT = 1 << 30
-"""Bytes from which on a new file is begun."""
+"""A file of this many bytes is followed by a new one."""
 
 MOST_WAITING = 8 << 20
 """Bytes that may wait in memory for `sync`."""
@@ -159,8 +159,8 @@ class WarcWriter:
         )
 
     def sync(self) -> None:
-        """Bring everything onto the disk. Raises OSError where it does not fit; what part of it
-        was written is not to be relied upon."""
+        """Make everything durable on the disk. Raises OSError if it does not fit; an unknown part
+        of it may then be written."""
         if not self._waiting:
             return
         with memoryview(self._waiting) as rest:

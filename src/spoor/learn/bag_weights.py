@@ -1,9 +1,8 @@
-"""How much each bag of words counts, learned on sites that the words were not learned on.
-
-Naive Bayes multiplies the bags as if they were independent and equally to be trusted. Here each has
-an exponent w ≥ 0: ln P(c | words) = ln P(c) + Σ over bags of w · Σ ln P(w | c), less the sum over
-all classes. The likelihood of the right classes of each site, by a model of the others, is concave
-in the exponents and is made as large as it can be. A bag that misleads ends at 0.
+"""Learns how much each bag of words counts, on sites that the words were not learned on. Naive
+Bayes multiplies the bags as if they were independent and equally reliable. Here each has an
+exponent w ≥ 0: ln P(c | words) = ln P(c) + Σ over bags of w · Σ ln P(w | c), less the sum over all
+classes. The likelihood of the right classes of each site, by a model of the others, is concave in
+the exponents and is made as large as it can be. A bag that misleads ends at 0.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
 
 DECIMALS = 3
-"""Of a weight: what lies behind them depends on the machine."""
+"""Decimals of a weight; further ones depend on the machine."""
 
 
 def bag_weights(bags: Sequence[Bag], share: Floats, site: Integers, smoothing: str) -> Floats:

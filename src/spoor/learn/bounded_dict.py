@@ -1,4 +1,4 @@
-"""Dicts that hold no more than so many keys: memories of the latest, and caches."""
+"""Dicts with a bounded number of keys: the latest ones, and caches."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 LATEST = 5_000
-"""Pages for which what was learned of them is remembered, for a judgement that a person changes."""
+"""Pages for which it is remembered what was learned from them, in case a person changes their
+judgement."""
 
 
 class BoundedDict(dict[K, V]):
-    """The `limit` latest keys: beyond them the oldest leaves."""
+    """Keeps the `limit` latest keys; beyond, the oldest is removed."""
 
     def __init__(self, limit: int = LATEST) -> None:
         super().__init__()
@@ -27,7 +28,7 @@ class BoundedDict(dict[K, V]):
 
 
 class Cache(dict[K, V]):
-    """`cache[key]` is `make(key)`, computed once; it is emptied when it holds `limit` keys."""
+    """`cache[key]` is `make(key)`, computed once; it is emptied when it has `limit` keys."""
 
     def __init__(self, make: Callable[[Any], V], limit: int = sys.maxsize) -> None:
         super().__init__()

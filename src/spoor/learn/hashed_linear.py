@@ -1,4 +1,4 @@
-"""A linear model over hashed character n-grams: what reads URLs and link texts without words."""
+"""A linear model over hashed character n-grams, for URLs and link texts without splitting words."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class HashedLinear:
             self.w[row] += amount / len(row) ** 0.5
 
     def save(self) -> State:
-        """Only weights that hold something."""
+        """Only the weights that are not 0."""
         held = np.flatnonzero(self.w != 0.0)
         return {"at": held, "w": self.w[held]}
 

@@ -78,7 +78,7 @@ class PriorityQueue:
         self._best: dict[str, Entry] = {}
         self._aside: dict[str, None] = {}
         self._stale = 0
-        """Entries of all heaps that hold no more."""
+        """Stale entries of all heaps."""
 
     def __len__(self) -> int:
         return self._count
@@ -246,7 +246,7 @@ class PriorityQueue:
         return self._keys.item(link) == entry >> 32 and self._hosts[link] == host
 
     def _raise(self, host: str) -> None:
-        """Enter the host's best link among the hosts, dropping entries that hold no more."""
+        """Enter the host's best link in the heap of hosts; stale entries are dropped."""
         heap = self._heaps[host]
         while heap and not self._holds(heap[0], host):
             heapq.heappop(heap)
@@ -256,7 +256,7 @@ class PriorityQueue:
             heapq.heappush(self._tops, (heap[0], host))
 
     def _leave_stale(self, entries: int = 1) -> None:
-        """So many entries more hold no longer; when most do not, all are cleared away."""
+        """So many more entries are stale; when most are, all stale ones are removed."""
         self._stale += entries
         if self._stale > 64 and self._stale > self._count:
             self._compact()

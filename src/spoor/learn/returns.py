@@ -41,7 +41,7 @@ def horizon_of(gamma: float) -> int:
 
 
 def error_bound(gamma: float, horizon: int) -> float:
-    """What the steps after `horizon` could add at most: γ^(horizon + 1) / (1 - γ)."""
+    """The most that the steps after `horizon` could add: γ^(horizon + 1) / (1 - γ)."""
     return float(gamma ** (horizon + 1) / (1.0 - gamma))
 
 

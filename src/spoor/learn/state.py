@@ -63,7 +63,7 @@ def _values(array: np.ndarray[Any, Any]) -> bytes:
 
 
 SLICE = 1_000
-"""Items of a list or an object that are taken at once: no other thread runs meanwhile."""
+"""Items of a list or an object that are encoded at a time; no other thread runs meanwhile."""
 
 
 def column(values: Iterable[Any], count: int, dtype: Any) -> NDArray[Any]:
@@ -100,8 +100,9 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
 def _plain(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
-    """As JSON values; arrays are added to `arrays`. No function within `pack`: one that calls
-    itself stays, with all arrays of a state, until Python looks for garbage in cycles."""
+    """The value as JSON values; arrays are added to `arrays`. It is not nested in `pack`: a nested
+    function that calls itself is garbage in a cycle, and would keep all arrays of a state alive
+    until Python collects it."""
     kind = type(value)
     if kind in _PLAIN:
         return value

@@ -1,10 +1,10 @@
 """A headless Chromium that renders pages and sends nothing itself.
 
-Every request of a page is intercepted: the page itself is answered with the reply that the crawl
-has, its scripts and data with what the given `Load` brings, style sheets with nothing; all else is
-refused. Beneath, the browser knows no name and has a proxy that does not exist, so that a request
-that were not intercepted would not leave the machine either. No page outlives its rendering, and no
-profile the browser.
+Every request of a page is intercepted. The page itself is answered with the reply that the crawl
+has, its scripts and data with what the given `Load` returns, style sheets with nothing; all other
+requests are refused. The browser also resolves no names and has a proxy that does not exist, so
+that a request that was not intercepted could not leave the machine. No page outlives its rendering,
+and no profile the browser.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ NAMES = (
 MOST_REQUESTS = 60
 """Of one page."""
 MOST_HELD_BACK = 120
-"""Requests of one page that are held back before all are: each may cost a look at a robots.txt."""
+"""After so many requests of a page that were held back, all are: each may need a robots.txt."""
 MOST_ASKED = 2_000
 """Requests of one page, images and styles too; the browser does not answer itself, so each further
 one waits until its page is ended."""
 MOST_BYTES = 32 << 20
 """That these bring."""
 MEMORY = 1 << 30
-"""Bytes that all processes of the browser may hold together; the page that has most of them is
-ended beyond."""
+"""Bytes that all processes of the browser may have together; beyond, the page that has most is
+ended."""
 BUSY = 2.0
-"""Seconds of processor time of a page from which on it comes after all others of the machine: as
-many threads as it has, it takes what nobody else wants."""
+"""A page that took so many seconds of processor time gets the lowest priority, with all its
+threads: it takes what no other process wants."""
 _HEAP = 384
 """MB that the scripts of one page may hold."""
 PAGES = 500
-"""Pages after which the browser is started anew: it grows."""
+"""Pages after which the browser is started anew, since its memory grows."""
 _QUIET = 0.25
 """Seconds without a request and without a new element after which a page counts as complete."""
 _SCROLLS = 8
@@ -96,7 +96,7 @@ _HEADERS = frozenset(
     "content-type access-control-allow-origin access-control-allow-credentials "
     "access-control-expose-headers x-total-count link etag last-modified".split()
 )
-"""Headers of replies that scripts may see. Cookies are none of theirs."""
+"""Headers of replies that scripts may see; cookies are not among them."""
 
 
 class HeldBackError(Exception):
@@ -127,20 +127,20 @@ def chromium_at(path: str) -> str | None:
 
 
 def is_installed() -> bool:
-    """Whether the extra `render` is."""
+    """Whether the extra `render` is installed."""
     return find_spec("playwright") is not None
 
 
 def require_browser(render: str, path: str) -> None:
-    """Raises InputError where all pages are to be rendered, or a Chromium is named, and there is
-    nothing to render with."""
+    """Raises InputError if all pages are to be rendered, or a Chromium is named, and there is
+    none."""
     if render == "always" or (path and render != "never"):
         import_extra("render", "Rendering", "playwright")
         chromium_at(path)
 
 
 class BrowserLostError(Exception):
-    """The browser is gone, not by a fault that is known to be the page's."""
+    """The browser is gone, and the page is not known to be the cause."""
 
 
 @dataclass(slots=True)
@@ -185,7 +185,7 @@ class Browser:
         self._playwright: Playwright | None = None
         self._chromium: Chromium | None = None
         self._mark = f"--spoor={os.getpid()}-{id(self)}"
-        """An argument that Chromium does not know, by which its processes are found."""
+        """An argument that Chromium ignores, by which its processes are found."""
         self._pages = 0
         self._open = 0
         self._starting = asyncio.Lock()
@@ -194,9 +194,9 @@ class Browser:
         """How often the browser was started."""
 
     async def render(self, exchange: Exchange, load: Load) -> Rendered:
-        """The document that a page becomes in at most `timeout` seconds, or why there is none: a
-        page that hangs, crashes or takes too much memory costs itself only, and one that takes long
-        keeps no other site's waiting (`spoor.rendering.render_turns`). A browser that is gone is
+        """The document that a page becomes in at most `timeout` seconds, or why there is none. A
+        page that hangs, crashes or takes too much memory fails alone, and one that takes long keeps
+        no page of another site waiting (`spoor.rendering.render_turns`). A browser that is gone is
         started again, and the page rendered once more. Raises InputError where no browser can be
         started."""
         await self._started()  # which no page took
@@ -381,8 +381,8 @@ class Browser:
         return _marked(html, visit.leads_to).encode("utf-8", "replace")[: 4 * visit.most], ""
 
     async def _watch(self) -> None:
-        """End the page that takes most where the browser takes too much memory; those that take
-        much of the processor come last."""
+        """End the page with most memory when the browser takes too much; give pages that take much
+        processor time the lowest priority."""
         while True:
             await asyncio.sleep(0.5)
             tree = await asyncio.to_thread(processes_of, self._mark)
@@ -397,7 +397,8 @@ class Browser:
 
 
 async def _complete(ask: Callable[[str], Awaitable[Any]], visit: _Visit) -> None:
-    """Wait until a page neither asks for anything nor grows, at its end too."""
+    """Wait until a page neither requests anything nor grows, also after it was scrolled to its
+    end."""
     loop = asyncio.get_running_loop()
     size, since, scrolls, scrolled_at = -1, loop.time(), 0, -1
     while True:
@@ -482,7 +483,7 @@ async def _shut(page: Page) -> None:
 
 
 def _environment() -> dict[str, str | float | bool]:
-    """The environment without what says who the user is: a page might break out."""
+    """The environment without passwords and tokens of the user, since a page might break out."""
     return {
         name: value
         for name, value in os.environ.items()

@@ -1,4 +1,4 @@
-"""The processes of a browser: what each is for, holds, and took of the processor."""
+"""The processes of a browser: their purpose, memory and processor time."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 _LAST = 19
-"""The nice value of what comes after all others."""
+"""The nice value of the lowest priority."""
 
 
 def come_last(processes: Iterable[int]) -> None:
-    """Give other processes what they want of the processor before these, with all their threads:
-    a new thread has the nice value of the one that made it."""
+    """Give these processes, with all their threads, the lowest priority: a new thread has the nice
+    value of the one that made it."""
     for process in processes:
         with contextlib.suppress(OSError):
             for thread in Path(f"/proc/{process}/task").iterdir():

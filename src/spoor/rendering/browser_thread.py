@@ -1,4 +1,4 @@
-"""A browser whose events have a thread and an event loop of their own.
+"""A browser whose events are handled in a thread and an event loop of their own.
 
 A page may ask for thousands of images at a time, and each is an event that Playwright takes apart
 and answers: so many of them would hold the loop that reads replies and sends requests.
@@ -18,8 +18,8 @@ T = TypeVar("T")
 
 
 class BrowserThread:
-    """Renders as `browser` does, which nobody else may use. What a page asks for is brought in the
-    loop of who renders it, by the same rules as all else."""
+    """Renders with `browser`, which nothing else may use. The requests of a page are loaded in the
+    event loop of the caller, by the rules of the crawl."""
 
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
@@ -53,7 +53,7 @@ class BrowserThread:
 
 
 async def _in(loop: asyncio.AbstractEventLoop, call: Awaitable[T]) -> T:
-    """What comes of a call in another loop; it is cancelled with who waits for it."""
+    """The result of a call in another loop; the call is cancelled together with its caller."""
 
     async def made() -> T:
         return await call

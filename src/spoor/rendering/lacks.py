@@ -1,4 +1,4 @@
-"""What plain HTML lacks that its scripts may bring, and the shape of its URL."""
+"""What plain HTML lacks that its scripts may add, and the shape of a URL."""
 
 from __future__ import annotations
 

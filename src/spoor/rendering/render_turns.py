@@ -1,10 +1,10 @@
-"""Whose page the browser renders next.
+"""Which page the browser renders next.
 
-A page that never comes to rest takes all the time that it may. So each page has a short look first,
-and one that is not complete by then goes on in a place of its own; where there is none, it is ended
-and rendered anew once its turn there comes. Pages of sites that took long lately wait for these
-places from the start. Of those that wait the next is of the site that took least lately, and as
-long as pages take long, sites of which nothing is known yet leave one place to the others.
+A page that never comes to rest uses all the time that it has. So each page has a short first look.
+A page that is not complete by then moves to one of the places for long pages; if none is free, it
+is ended and rendered anew when its turn there comes. Pages of sites that took long lately wait for
+these places from the start. The next page is always of the site that took least time lately. While
+there are long pages, sites of which nothing is known yet leave one place to the others.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from spoor.turns import CrowdedError, SiteTimes, Waiting
 T = TypeVar("T")
 
 PLACES = 2
-"""Pages that have their first look at a time."""
+"""Pages at a time that have their first look."""
 
 LONG_PLACES = 2
-"""Pages beside them that take longer."""
+"""Pages at a time, beside these, that take longer."""
 
 FIRST_LOOK = 4.0
 """Seconds. A page whose scripts ask for a few files of its own host, one a second, is complete."""
 
 MOST_WAITING = 32
-"""Pages that wait for these places; beyond, one of the site with most of them is given up."""
+"""Most pages that wait for these places; beyond, one of the site with most of them is given up."""
 
 
 @dataclass(slots=True, eq=False)
@@ -51,8 +51,8 @@ class RenderTurns:
         self._begun: list[_Turn] = []
 
     async def render(self, site: str, call: Callable[[], Awaitable[T]]) -> T:
-        """What the call makes of a page of a site, once it is its turn; the call may be cancelled
-        and made again. Raises CrowdedError, and what the call raises."""
+        """Render a page of a site by this call, when it is its turn. The call may be cancelled and
+        made again. Raises CrowdedError, and what the call raises."""
         turn = await self._turn(site, long=self._times.is_slow(site))
         loop = asyncio.get_running_loop()
         while True:
@@ -71,7 +71,7 @@ class RenderTurns:
             turn = await self._turn(site, long=True)
 
     def _goes_on(self, turn: _Turn) -> bool:
-        """Whether a page that takes long has a place for such."""
+        """Whether a page that takes long may go on, in a place for long pages."""
         self._times.took(turn.site, 0.0, long=True)
         if not turn.long and sum(other.long for other in self._begun) < LONG_PLACES:
             turn.long = True

@@ -1,7 +1,7 @@
-"""What rendering a page is worth: an action with a cost, whose value is learned like a link's.
+"""Learns what rendering a page is worth: an action with a cost, as following a link is.
 
-The state is what the plain page lacks, the shape of its URL and its host; the actions are to render
-it or to leave it; the reward is what the render brought, in requests' worth; the card is
+The state is what the plain page lacks, the shape of its URL, and its host. The actions are to
+render the page or to leave it. The reward is what the render brought, in units of a request. Card:
 `docs/algorithms/rendering.md`. Pure.
 """
 
@@ -27,7 +27,7 @@ from spoor.web.urls import registrable_domain
 PRICE = 0.5
 """Of a render, in requests."""
 PROBES = 3
-"""Renders of a host after which none follows where none has paid."""
+"""Renders of a host without any gain, after which no more follow."""
 _CAP = 4.0
 """Most that one render counts for: the next one will not bring the same links again."""
 _TEXT, _RELEVANT, _IN_VAIN = 0.6, 3.0, 0.2
@@ -173,7 +173,7 @@ class RenderValues:
         self._pending.setdefault(arm.lack, Counter())[registrable_domain(arm.host)] += 1
 
     def _domains(self, lack: str) -> int:
-        """Of which renders of pages with this lack are under way."""
+        """The number of domains of which pages with this lack are being rendered."""
         return len(self._pending.get(lack, ()))
 
     def worth(self, arm: Arm) -> tuple[float, float]:

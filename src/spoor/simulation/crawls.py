@@ -36,7 +36,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class CrawlSetup:
-    """What is simulated: plain values only, so that it can go to another process."""
+    """The crawl to simulate: plain values, so that it can be sent to another process."""
 
     web: str
     """Folder of the web."""
@@ -66,7 +66,7 @@ class CrawlSetup:
 
 @dataclass(slots=True)
 class PreparedWeb:
-    """A web made ready: what every policy on it is measured against."""
+    """A web with what every policy on it is measured against."""
 
     world: KnownWorld
     graph: WebGraph

@@ -1,4 +1,4 @@
-"""The run of a fleet over an evolving web, with the measures of Palotai, Farkas & Lőrincz (2005):
+"""Runs a fleet over an evolving web, with the measures of Palotai, Farkas & Lőrincz (2005):
 Tables 1 and 2 and Figures 2 and 3."""
 
 from __future__ import annotations

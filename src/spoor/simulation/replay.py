@@ -14,11 +14,11 @@ from spoor.types import Deferred, Fetch, Finished, Outcome, Reply, Sleep
 
 
 class Replay:
-    """Iterates over the outcomes of a crawl or a fleet; `now` is the simulated time in seconds,
-    by which a world that changes goes too.
+    """Iterates over the outcomes of a crawl or a fleet. `now` is the simulated time in seconds; a
+    world that changes follows it.
 
-    Leave the loop at any time: the crawl can be saved, and another Replay goes on with it, given
-    the replies that were in the air (`flying`).
+    The loop can be left at any time: the crawl can be saved, and another Replay continues it, given
+    the replies that had not arrived (`flying`).
     """
 
     def __init__(

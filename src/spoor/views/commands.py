@@ -1,4 +1,4 @@
-"""Starts commands of Spoor as processes of their own, which outlive whoever started them."""
+"""Starts commands of Spoor as separate processes, which outlive the one that started them."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from spoor.runs import files
 from spoor.runs.lock import is_running
 
 BEGIN_SECONDS = 60.0
-"""In which a run has to begin."""
+"""Seconds in which a run has to begin."""
 TRY_SECONDS = 90.0
-"""In which pages are fetched and judged."""
+"""Seconds in which pages have to be fetched and judged."""
 _LOOK_SECONDS = 0.05
 _MOST_OUTPUT = 1 << 20
 _MOST_SECRETS = 1 << 14
@@ -41,9 +41,9 @@ class Commands:
         folder: Path,
         secrets: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
-        """Begin the run `path`, or go on with it, by a command that sees files from `folder`; comes
-        back once it is going, or is over. `secrets`: option → values that stand in no list of
-        processes. Raises InputError with its message where it refused."""
+        """Begin the run `path`, or go on with it, by a command whose working folder is `folder`;
+        returns once the run is going or over. `secrets`: option → values that must not be in a list
+        of processes. Raises InputError with the command's message if it refused."""
         with tempfile.TemporaryFile() as output, ExitStack() as pipes:
             handed = {option: pipes.enter_context(_pipe(of)) for option, of in secrets.items()}
             before = _last_change(path)
@@ -63,7 +63,7 @@ class Commands:
                 time.sleep(_LOOK_SECONDS)
 
     def answer(self, arguments: Sequence[str]) -> dict[str, Any]:
-        """What a command says with `--json`. Raises InputError with its message where it refused,
+        """The output of a command with `--json`. Raises InputError with its message if it refused,
         or did not end."""
         with tempfile.TemporaryFile() as output:
             process = self._start([*arguments[:2], "--json"], arguments[2:], Path(), output)
@@ -104,7 +104,7 @@ class Commands:
         return process
 
     def close(self) -> None:
-        """Forget them: those that are going go on."""
+        """Forget the commands; those that are running go on."""
         for process in self._started:
             if process.poll() is None:
                 process.returncode = 0  # or Python would warn of a process that nobody waits for

@@ -19,9 +19,9 @@ from spoor.views.report import flat
 MOST = 2_000_000
 """First pages of each run that are compared: seconds, and 24 bytes a relevant page."""
 SHOWN = 25
-"""Pages that one run alone found which are listed."""
+"""Pages that only one of the runs found, and that are listed."""
 SOON = (10, 100, 1_000, 10_000, 100_000)
-"""After how many pages so many were found is told."""
+"""It is shown after how many pages so many were found."""
 POINTS = 400
 """Of a curve."""
 

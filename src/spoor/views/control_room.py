@@ -37,7 +37,7 @@ OFFERED = 100
 
 
 class ControlRoom:
-    """What can be done in a folder of runs. Raises InputError where that cannot be read."""
+    """What a person can do with a folder of runs. Raises InputError if it cannot be read."""
 
     def __init__(self, folder: Path, token: str, commands: Commands) -> None:
         self.folder = folder
@@ -66,8 +66,8 @@ class ControlRoom:
         wrong: str = "",
         tried: Mapping[str, Any] | None = None,
     ) -> str:
-        """The form of a new crawl or watch, with what was in it, what is wrong with that, and what
-        came of trying its words."""
+        """The form of a new crawl or watch, with its values, what is wrong with them, and the
+        result of trying its words."""
         every = fields(command, form)
         given = form or {}
         return (

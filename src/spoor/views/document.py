@@ -1,4 +1,4 @@
-"""One document of a run, for a reader: what it is, and its text."""
+"""One document of a run for a reader: its metadata and its text."""
 
 from __future__ import annotations
 

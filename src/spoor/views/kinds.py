@@ -9,8 +9,7 @@ from spoor.formats.warc_reader import head_at
 from spoor.runs.reader import Run
 
 AT_ONCE = 5_000
-"""Documents that are looked at in one refresh: a tenth of a millisecond each, and more on a disk
-that turns."""
+"""Most documents that are looked at in one refresh: each takes .1 ms, more on a spinning disk."""
 
 
 @dataclass(slots=True)

@@ -1,7 +1,8 @@
-"""Which links of a run paid: how often those of a place or with a word led to a relevant page.
+"""Which links of a run paid: how often links at one place, or with one word, led to a relevant
+page.
 
-Measured over links that the crawl followed, never weights. A policy followed them because it hoped
-for something, so that the rates say what paid, and not what all links of the kind would.
+The rates are measured over links that the crawl followed; they are not weights of the policy. The
+policy chose these links, so the rates say what paid, not what all links of the kind would bring.
 """
 
 from __future__ import annotations
@@ -28,13 +29,13 @@ MOST_PARENTS = 200
 """Pages whose links are read out of the archive, those with most followed links first: some 5 ms
 for each."""
 MOST_GROUPS = 6
-"""Kinds of links that are told, of those that paid and of those that did not."""
+"""Most kinds of links that are shown, of those that paid and of those that did not."""
 EXAMPLES = 3
 LEAST_FOLLOWED = 30
 LEAST_PAID = 3
-"""Links followed, and those of them that paid, before anything is told."""
+"""Links that must be followed, and that must have paid, before anything is shown."""
 _LEAST = 8
-"""Followed links of a kind that is told."""
+"""Fewest followed links of a kind that is shown."""
 _Z = 2.58
 """Of an interval at 99 %: hundreds of kinds are compared."""
 _WORDS = 12

@@ -29,10 +29,10 @@ SHARE = 0.2
 """Largest share of a processor for updating the page."""
 
 WAIT = 0.5
-"""Seconds that a request waits for an update; what is not done by then is shown later."""
+"""Seconds that a request waits for an update; a later request shows what is not done by then."""
 
 ROWS = 10_000
-"""Rows that are read at once, and after which a long run is shown as far as it was read."""
+"""Rows that are read at once; a long run is shown after each of these parts."""
 
 ON_A_PAGE = 50
 """Pages of a run that are listed at once."""

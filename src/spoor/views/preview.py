@@ -15,7 +15,7 @@ IN_REPORT = 12_000
 """Characters of a document in a report."""
 
 ON_ITS_PAGE = 400_000
-"""Characters of a document on the page that shows nothing else."""
+"""Characters of a document on a page of its own."""
 
 MOST_CACHED = 200
 
@@ -29,7 +29,7 @@ class Preview:
     title: str
     kind: str
     facts: Sequence[tuple[str, str]]
-    """Name and value of what it says of itself, and of what was noted."""
+    """(name, value) of its metadata and of what was noted."""
     parts: Sequence[tuple[str, str]]
     """Kind and text of its parts: `heading`, `paragraph`, `item`, `code`, `table`, `quote`."""
     more: int

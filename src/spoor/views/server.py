@@ -1,5 +1,5 @@
-"""The page of a run, or of the runs in a folder, on loopback, for the person at this machine and
-nobody else; and what is done there: labels, stops, new runs.
+"""Serves the page of a run, or of the runs in a folder, on loopback, for the person at this machine
+alone, who can also label pages, stop runs and begin new ones there.
 
 Other programs and web sites can reach a loopback port too. So the path of every URL begins with a
 random token; the Host header must be ours, against other names that resolve to 127.0.0.1 (DNS
@@ -34,7 +34,7 @@ MAX_FORM = 4_096
 MAX_SETTINGS = 262_144
 """Most bytes of a form: of a label and the like, and of the settings of a run."""
 FORM_SECONDS = 5.0
-"""Seconds in which it has to arrive."""
+"""Seconds in which a form has to arrive."""
 
 MOST_PAGES = 8
 """Pages of runs that are kept in memory, of a folder of runs."""

@@ -17,10 +17,10 @@ from spoor.setting import GROUPS, Group, Setting
 from spoor.settings import Settings
 
 Form = Mapping[str, Sequence[str]]
-"""Name of a field → what a browser sent of it."""
+"""Name of a field → its values, as a browser sent them."""
 
 FIRST = ("topic", "want", "pages", "delay", "scope", "contact")
-"""Settings that most users give; the others are folded away."""
+"""Settings that most users set; the others are folded away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Field:
 
     setting: Setting
     text: str
-    """What is in it; of a switch `yes` or empty."""
+    """Its value as text; of a switch `yes` or empty."""
 
     @property
     def name(self) -> str:
@@ -54,7 +54,7 @@ class Field:
 
     @property
     def is_changed(self) -> bool:
-        """Whether something else than the default is in it."""
+        """Whether its value differs from the default."""
         return self.text != _text(self.setting, self.setting.default)
 
 
@@ -122,7 +122,7 @@ def _text(one: Setting, value: Any) -> str:
 
 
 def value_of(one: Setting, given: Sequence[str]) -> Any:
-    """A value, of what stands in a field; an empty one means the default."""
+    """The value of a field's text; an empty text means the default."""
     text = "\n".join(given).strip()
     if one.kind is bool:
         return bool(text)

@@ -1,4 +1,4 @@
-"""Snippets: the words of a page with most words of a topic."""
+"""Snippets: the part of a page with most words of a topic."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The page that `spoor ui` shows of a watch: what it told when, what each site brought, what was
-asked for nothing, and which silence is unusual."""
+"""The page that `spoor ui` shows of a watch: what it reported and when, what each site brought,
+which requests brought nothing, and which sites are unusually silent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An evolving web whose clock runs by another one, faster: what is served for a live watch."""
+"""An evolving web whose clock follows another clock, faster: served for a live watch."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from spoor.worlds.evolving import EvolvingWorld
 
 
 class Clocked:
-    """Answers with the current state of the web, whose time passes `speed` times as fast as
-    `clock`, from the first request on.
-
-    The server of this world sets `seconds` of a download and dates of pages.
+    """Answers with the current state of the web. From the first request on, its time passes `speed`
+    times as fast as `clock`. The server of this world sets the `seconds` of downloads and the dates
+    of pages.
     """
 
     def __init__(self, world: EvolvingWorld, clock: Callable[[], float], *, speed: float) -> None:

@@ -25,7 +25,7 @@ LABEL = "job-advert"
 
 
 class CompanySite(NamedTuple):
-    """What a site is to have, exactly. Links are pairs of different pages, each counted once."""
+    """The exact size of a site. Links are pairs of different pages, each counted once."""
 
     name: str
     pages: int
@@ -88,15 +88,16 @@ _VAGUE = ("more", "read more", "click here", "details", "next", "see also")
 
 
 def recordings(sites: Iterable[CompanySite], seed: int) -> Iterator[Recording]:
-    """The pages of these sites; the same seed gives the same sites, whichever are asked for."""
+    """The pages of these sites. The same seed gives the same site, whatever other sites are
+    given."""
     for site in sites:
         rng = np.random.default_rng([seed, *site.name.encode()])
         yield from _Site(site, rng).recordings()
 
 
 def write(folder: Path, sites: Iterable[CompanySite], seed: int) -> None:
-    """A recorded web of these sites, their front pages its roots. Raises InputError as a `Writer`
-    does, and for a site that cannot be."""
+    """Write a recorded web of these sites; its roots are their front pages. Raises InputError as a
+    `Writer` does, and for a size that no site can have."""
     with Writer(folder) as writer:
         for recording in recordings(sites, seed):
             writer.add(pack(recording))
@@ -108,7 +109,7 @@ def _drawn(rng: np.random.Generator, words: Sequence[str], count: int) -> list[s
 
 
 class _Site:
-    """One site while it is drawn. Page 0 is the front page; the heads of sections follow."""
+    """One site while it is drawn. Page 0 is the front page; the first pages of sections follow."""
 
     def __init__(self, site: CompanySite, rng: np.random.Generator) -> None:
         pages, links = site.pages, site.links

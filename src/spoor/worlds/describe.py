@@ -22,7 +22,7 @@ MOST_ROOTS = 100
 """Roots from which reach and depth are measured."""
 
 WORK = 4e8
-"""Arcs that are followed to measure distances; a larger graph gets fewer sources."""
+"""Most arcs that are followed to measure distances; a larger graph gets fewer sources."""
 
 
 def describe_folder(
@@ -30,8 +30,8 @@ def describe_folder(
 ) -> dict[str, Any]:
     """The description of the web in a folder, recorded, generated or evolving, ready for JSON.
 
-    `site` leaves nothing but its pages (of a recorded web); `seed` and `sources` say from which
-    pages distances are measured. Raises InputError where there is no web.
+    `site` keeps the pages of that site alone (of a recorded web); `seed` and `sources` say from
+    which pages distances are measured. Raises InputError where there is no web.
     """
     rng = np.random.default_rng(seed)
     if (folder / EVOLVING).exists():

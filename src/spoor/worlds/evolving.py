@@ -1,4 +1,4 @@
-"""A web that changes: pages and links appear, change and vanish at their times, by one clock.
+"""A web that changes: pages and links appear, change and vanish, each at its time, by one clock.
 
 It is made of versions; each is the content of one URL from its time on. Versions come from a
 recording with several captures of a URL, or from a generator (`spoor.worlds.newsweb`).
@@ -26,7 +26,7 @@ VERSIONS = "versions.jsonl.zst"
 FORMAT = 1
 
 MOST_LINE = 1 << 26
-"""Characters of a version: little that was compressed may become much."""
+"""Most characters of a version: a small compressed file may unpack to a large one."""
 
 
 class Version(NamedTuple):
@@ -98,7 +98,7 @@ class EvolvingWorld:
         self.advance(self.start)
 
     def advance(self, now: float) -> None:
-        """Move the clock to `now`. Raises CallerError where that is in the past."""
+        """Move the clock to `now`. Raises CallerError if that is in the past."""
         if now < self.now:
             raise CallerError(f"the clock of an evolving web goes forwards, from {self.now}")
         self.now = now

@@ -18,9 +18,9 @@ from spoor.worlds.recorded import RecordedWorld
 
 
 def open_web(path: Path, *, site: str | None = None, absent: bool = False) -> KnownWorld:
-    """The world in a folder: generated, recorded or of another package, as the marker file in it
-    says. Raises InputError where there is none, PluginError for a plug-in that cannot be imported
-    and might be the one."""
+    """The world in a folder: generated, recorded or of another package, by the marker file in it.
+    Raises InputError if there is none, PluginError if a plug-in cannot be imported that might be
+    the one."""
     if (path / GeneratedWorld.marker).exists():
         return GeneratedWorld.open(path)
     if not (path / RecordedWorld.marker).exists():

@@ -64,7 +64,7 @@ class GeneratedSettings:
     """Fewest drawn links of a page."""
     most_links: int = 120
     anchor_noise: float = 0.3
-    """Share of the anchors that say nothing of their target."""
+    """Share of the anchors without a word about their target."""
     words: int = 120
     """Words of running text on a page."""
     traps: tuple[str, ...] = ()
@@ -72,7 +72,7 @@ class GeneratedSettings:
 
 
 class GeneratedWorld:
-    """The web of some settings. Raises InputError for settings that make none."""
+    """The web that the settings describe. Raises InputError for settings that describe none."""
 
     marker = FILE
 

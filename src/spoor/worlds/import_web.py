@@ -20,13 +20,13 @@ from spoor.worlds.store_rows import Packed, pack
 from spoor.worlds.store_writer import Summary, Writer
 
 BATCH = 32
-"""Records that a process parses at a time."""
+"""Records that a process is given at a time."""
 
 MOST_WAITING = 1 << 26
-"""Bytes of records that are given to other processes, and whose outcome is not there yet."""
+"""Most bytes of records that other processes work on at a time."""
 
 WORTH_IT = 1 << 22
-"""Bytes of sources from which a second process pays."""
+"""Bytes of sources from which on a second process saves time."""
 
 NOTES = 5
 """Bad records that are reported one by one; the rest are counted."""

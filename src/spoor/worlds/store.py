@@ -64,7 +64,7 @@ SLASHES = re.compile("//+")
 
 
 def place_of(url: str) -> str:
-    """What the forms have in common under which a server is likely to give the same page.
+    """A key that is equal for URLs under which a server is likely to give the same page.
 
     A folder is its index file (`/a/` = `/a/index.html`), with or without its last slash; several
     slashes are one; https is http. A link to a URL that is not recorded leads to the page recorded

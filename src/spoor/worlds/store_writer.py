@@ -26,7 +26,7 @@ from spoor.worlds.store_rows import Packed
 
 @dataclass(slots=True)
 class Summary:
-    """What an import wrote, and what it met."""
+    """What an import wrote, and what it left out."""
 
     pages: int = 0
     redirects: int = 0

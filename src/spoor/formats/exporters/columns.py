@@ -46,7 +46,7 @@ ON_REQUEST: Mapping[str, str] = {
 """Column → its kind: what a document itself says, read out of the archive where it is asked for."""
 
 BODIES = frozenset(("text", "markdown", "links", "json_ld", "microdata", "tables"))
-"""Columns that may be as long as the document itself."""
+"""Columns that may be as large as the document itself."""
 
 COPIES = "copies"
 """Column of the near-copies that a document stands for (their URLs)."""
@@ -54,12 +54,12 @@ COPIES = "copies"
 
 _OF_FORMS = "archive passages id rowid rank file ts number headings start end passage_score".split()
 RESERVED = frozenset((*COLUMNS, *ON_REQUEST, COPIES, *_OF_FORMS))
-"""Names that no field may have, in any case: some form gives them to something else."""
+"""Names that no field may have, whatever their case, since some form uses them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What an export is told beside its rows."""
+    """Options of an export."""
 
     columns: Mapping[str, str] = field(default_factory=lambda: dict(COLUMNS))
     """Column → kind, in their order."""

@@ -32,7 +32,7 @@ from spoor.formats.exporters.warc import Archives, records_of
 from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
 
 BLOCK = 300
-"""Lines of the index that are compressed together, as the `wacz` tool does."""
+"""Lines of the index in one compressed block, as many as the `wacz` tool takes."""
 
 SORTED_AT_ONCE = 50_000
 """Lines of the index that are sorted in memory."""
@@ -47,7 +47,7 @@ of the file names one, too."""
 
 _WWW = re.compile(r"^www\d*\.")
 _FIRST = datetime(1980, 1, 1, tzinfo=UTC)
-"""ZIP knows no time before."""
+"""The first time that ZIP can store."""
 
 
 def write(rows: Iterable[Row], path: Path, options: Options) -> int:
