@@ -1,14 +1,14 @@
-"""Tables of cards, made from the files of the runs that they are of.
+"""Makes the tables of the policies' cards from kept results.
 
     python -m spoor.lab.card_tables keep OUT/rennie1999 [OUT/...] docs
     python -m spoor.lab.card_tables fill docs
 
 `keep` writes the measures of each cell of the experiments in some folders as small CSV files in
 `docs/results`: of a harvest one line a crawl, of bins one a model and one a class, of tasks one a
-trial, of fleets one a run. Those of a
-short form end in `-short`, so that they take nobody's place. A card has
-a table between `<!-- table results/NAME.csv MEASURE -->`, the file as seen from the folder `docs`,
-and `<!-- end of table -->`; `fill` makes all such tables anew, and a test compares page and file.
+trial, of fleets one a run. Files of a short form end in `-short`, so that they replace no other. A
+card has a table between `<!-- table results/NAME.csv MEASURE -->`, the file as seen from the folder
+`docs`, and `<!-- end of table -->`; `fill` makes all such tables anew, and a test compares page and
+file.
 """
 
 from __future__ import annotations

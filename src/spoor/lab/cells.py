@@ -1,4 +1,4 @@
-"""The one mechanism of all experiments: plan cells, run those that are missing, collect their rows.
+"""What all experiments share: plan cells, run those that are missing, collect their rows.
 
 A kind of experiment (`spoor.lab.kinds`) defines its cells and how they run. Everything else is
 here once: the file of each finished cell, processes, progress. A finished cell is stored under a
@@ -32,7 +32,7 @@ KINDS = ("harvest", "bins", "tasks", "fleets", "shards", "judges", "duel")
 
 
 class Failure(NamedTuple):
-    """A cell that what it was given makes impossible."""
+    """A cell that cannot be run with its settings or data."""
 
     cell: str
     """Its name."""

@@ -1,4 +1,4 @@
-"""Who beats whom: paired differences with intervals and tests, corrected for how many there are.
+"""Compares contenders: paired differences with intervals and tests, corrected for their number.
 
 What is paired is a *crawl*: the same web, site and target, each policy's seeds averaged first, so
 that a policy with many seeds does not count more than one with nothing random in it: seeds alone
@@ -74,7 +74,7 @@ class Comparison:
 
     @property
     def uncorrected(self) -> str:
-        """The verdict without correction, for claims that something does *not* lose."""
+        """The verdict without correction, for claims that a contender does *not* lose."""
         return self._verdict(self.p)
 
     def _verdict(self, p: float | None) -> str:

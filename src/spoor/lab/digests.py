@@ -1,4 +1,5 @@
-"""What a finished cell is stored under: hashes of the code that ran it and of the data it read."""
+"""Digests under which finished cells are stored: of the code that ran them and of the data they
+read."""
 
 from __future__ import annotations
 
@@ -17,13 +18,13 @@ NOT_RUN = (
     *("__main__", "cli", "http", "integrations", "live", "notebook", "runs", "testing", "views"),
     "lab",
 )
-"""Parts of Spoor that no cell runs: a change of them leaves finished cells as they are."""
+"""Parts of Spoor that no cell runs; if they change, finished cells stay valid."""
 
 OF_KIND = {
     "fleets": ("simulation/fleets.py",),
     "shards": ("sharding", "simulation/shards.py"),
 }
-"""Parts that the cells of one kind run only."""
+"""Parts that only the cells of one kind run."""
 
 
 def digest(value: object, length: int = 24) -> str:

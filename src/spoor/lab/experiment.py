@@ -1,4 +1,4 @@
-"""Experiments are data: webs, targets, policies with their parameters, budgets and seeds, in TOML.
+"""Experiments in TOML: webs, targets, policies with their parameters, budgets and seeds.
 
 An experiment of the package is named by its place (`baselines`, `rennie1999/webkb`); one of the
 user's by its file. The name of a folder means every experiment in it.

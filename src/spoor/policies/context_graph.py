@@ -123,10 +123,10 @@ def train(
 
 @dataclass(eq=False)
 class ContextGraph(Saved):
-    """The links of the pages in the innermost layer first; of one layer, those of the page that is
-    most surely in it.
+    """Links of pages in the innermost layer first; within a layer, those of the page most likely in
+    it.
 
-    A page whose layer is less likely than `threshold` counts as one of no layer.
+    A page whose layer is less likely than `threshold` is in no layer.
     """
 
     task: InitVar[Task]

@@ -38,8 +38,8 @@ def _load_received(_: Any, saved: Any) -> tuple[dict[str, list[int]], list[int]]
 
 @dataclass(eq=False)
 class HostBandit(Saved):
-    """With a chance that decays a random host, else the one with the best share of successes; then
-    its link of the highest odds to be relevant.
+    """A random host with decaying probability, else the host with the best share of successes; then
+    its link with the highest odds of relevance.
 
     `lam`: chance of a random host at the beginning, which is halved after `half` choices.
     """

@@ -59,7 +59,7 @@ class Transition(NamedTuple):
 
 @dataclass(eq=False)
 class QLearning(Saved):
-    """ε-greedy within a host that is drawn by the soft-max of the hosts' best Q.
+    """ε-greedy by Q within one host, which is drawn by the soft-max of the best Q of each host.
 
     `gamma`: discount. `epsilon`: share of links taken at random. `alpha`: step size. `replay`:
     transitions remembered; `batch` of them are learned from at every page. `switch`: pages after

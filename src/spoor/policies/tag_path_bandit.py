@@ -161,7 +161,7 @@ class UrlClassifier(Saved):
 
 @dataclass(eq=False)
 class TagPathBandit(Saved):
-    """The awake arm of the highest upper confidence bound, a link of it at random.
+    """A random link of the available arm with the highest upper confidence bound.
 
     `theta`: least cosine of a tag path with its cluster. `alpha`: weight of the uncertainty.
     `batch`: pages after which the classifier of URLs learns, with step size `rate`; 0: no

@@ -177,7 +177,8 @@ class Open(NamedTuple):
 
 @dataclass(eq=False)
 class Tres(Saved):
-    """Of one random link a leaf the one of highest Q; `warm` links of random leaves first.
+    """The highest Q among one random link of each leaf; the first `warm` links are of random
+    leaves.
 
     `depth`: of the tree at most. `gamma`: discount. `every`: answers between two steps of
     learning, on `batch` transitions; `copy` steps make the second network the first. `relevant`:

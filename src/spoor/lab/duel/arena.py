@@ -21,12 +21,13 @@ from spoor.lab.duel.sites import site_folder
 
 NEEDED = ("unshare", "ip", "mount", "nginx")
 ADDRESSES = "93.184.{}.{}"
-"""Public, so that no rival refuses them; nobody outside of the namespace is reached."""
+"""Public addresses, so that no rival refuses them; nothing outside of the namespace can be
+reached."""
 
 
 @dataclass(frozen=True, slots=True)
 class Crawl:
-    """What came of one crawl."""
+    """The result of one crawl."""
 
     log: Sequence[Request]
     """All requests, with what the rival says of each page."""

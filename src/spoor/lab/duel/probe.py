@@ -1,9 +1,9 @@
-"""What a crawler does beside finding pages: a small made site on which that can be counted.
+"""Counts what a crawler does beside finding pages, on a small generated site.
 
 The site has 61 pages in three levels and ten more below a folder that its robots.txt forbids, to
 which pages of the first two levels link. The server answers ten requests a second. Once 20 pages
 were asked for, all processes of the rival are killed, and the same command is run once more in the
-same folder: what is asked for twice is what the first run's work was not good for.
+same folder: requests that are made twice show what the first run lost.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ LONGEST_LINE = 100_000
 """Characters; no honest line is longer."""
 MOST_LINES = 1_000_000
 MOST_CHARACTERS = 1_000_000_000
-"""Of a whole log: a small packed file may hold more than anyone would read."""
+"""Most characters of a whole log: a small packed file may unpack to a huge one."""
 ASSETS = re.compile(
     r"\.(?:css|js|mjs|map|png|jpe?g|gif|svg|ico|webp|bmp|woff2?|ttf|eot|mp[34]|json)$",
     re.IGNORECASE,
@@ -82,7 +82,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a log is worth on a task."""
+    """The score of a log on a task."""
 
     task: str
     targets: int

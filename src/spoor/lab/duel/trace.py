@@ -1,4 +1,4 @@
-"""What a crawl's requests were spent on: read from its log and from the links in the sites' files.
+"""Shows what a crawl spent its requests on, from its log and the links in the sites' files.
 
 A right page that was not sent is either *linked*, on a page that the crawler had, or on none: the
 first is a fault of its order, the second of its way. The *list* is the page that it had which links

@@ -39,7 +39,9 @@ IN_FLIGHT = Form(
 
 @dataclass(eq=False)
 class Sarsa(Saved):
-    """The policy. Parameters are named as in the paper; card: docs/algorithms/sarsa.md.
+    """ε-greedy by the Q that SARSA learns over generalised pages and links (Han et al. 2018).
+
+    Parameters are named as in the paper; card: docs/algorithms/sarsa.md.
 
     `update`: whether all values in B are of now (`synchronous`), or those of the current page's
     links only (`asynchronous`, `moderated` by eq. (4)). `encoding` of a bucket in x(s, a).
