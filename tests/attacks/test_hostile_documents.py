@@ -20,7 +20,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from attacks.measure import Note, within_law
 from spoor.documents.page import page_of
 from spoor.errors import InputError
-from spoor.formats import mediawiki, sources
+from spoor.formats import mediawiki, source_file
 from spoor.formats.feeds import rss
 from spoor.formats.mediawiki import Site
 from spoor.formats.sources import open_source
@@ -307,7 +307,7 @@ def test_archives(made: Callable[[], bytes], tmp_path: Path, record_property: No
     file = tmp_path / "source"
     file.write_bytes(made())
     # A record that is unpacked has the memory that a record may have.
-    size = max(file.stat().st_size, min(sources.MAX_BODY, 8 * MB))
+    size = max(file.stat().st_size, min(source_file.MAX_BODY, 8 * MB))
     for told in within_law(lambda: read(file), size, record_property):
         assert isinstance(told, Recording) or "\n" not in told
 
