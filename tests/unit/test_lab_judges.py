@@ -10,7 +10,7 @@ from spoor.errors import InputError
 from spoor.lab.experiment import read
 from spoor.lab.kinds.judges import fetched_by_crawl, plan, run
 from spoor.lab.pages import Grid
-from spoor.lab.reports.judges import by_share
+from spoor.lab.reports.judges import by_share, means, with_and_without_added
 
 EXPERIMENT = """
 kind = "judges"
@@ -57,3 +57,27 @@ def test_pages_of_a_focused_crawl_are_judged_too(tmp_path: Path) -> None:
 def test_numbers_of_pages_are_checked(tmp_path: Path, crawls: str) -> None:
     with pytest.raises(InputError, match="crawls is a list of numbers of pages"):
         plan(read(written(tmp_path, crawls), "pots"), tmp_path)
+
+
+def test_tasks_that_were_added_later_are_told_apart(tmp_path: Path) -> None:
+    file = written(tmp_path, "[]")
+    second = '[[webs]]\nname = "more pots"\ngenerated = { pages = 160, seed = 3 }\n\n[settings]\n'
+    file.write_text(file.read_text().replace("[settings]\n", f'{second}added = ["more pots"]\n'))
+    cells = plan(read(file, "pots"), tmp_path)
+    assert [(cell.web, cell.added) for cell in cells] == [("pots", False), ("more pots", True)]
+    rows = [row for some in run(cells, tmp_path) for row in some if row["form"] == "as typed"]
+    every, first = [
+        block for block in with_and_without_added(rows, means) if isinstance(block, Grid)
+    ]
+    assert {line[2] for line in every.rows} == {"2"}
+    assert {line[2] for line in first.rows} == {"1"}
+    old = [row for row in rows if not row["added"]]
+    assert list(with_and_without_added(old, means)) == [means(old)]
+
+
+@pytest.mark.parametrize("added", ["3", '["plates"]', "[1]"])
+def test_webs_that_were_added_are_named(tmp_path: Path, added: str) -> None:
+    file = written(tmp_path, "[]")
+    file.write_text(file.read_text().replace("[settings]\n", f"[settings]\nadded = {added}\n"))
+    with pytest.raises(InputError, match="added is a list of names of its webs"):
+        plan(read(file, "pots"), tmp_path)

@@ -4,9 +4,11 @@ In the file of an experiment: `kind = "judges"`, the `[[webs]]`, and the `[[targ
 its `webs`, its `topic` (the words as typed) and the truth, `want`: facts only (labels, URLs), so
 that no judge made it. `pages` is how many of a web are judged, breadth-first from its roots. Under
 `settings`, by web: its `languages`, which `half` it belongs to (`development` or `report`), and
-`within`, a fact that all its pages have. `crawls`, a list of numbers of pages: each wish is also
-crawled for by `trail` with the default judge, half of the web at most, and the first so many pages
-of that crawl are judged; far more of these are wanted than of those in breadth-first order.
+`within`, a fact that all its pages have. `added`, a list of webs whose tasks came later: the page
+gives the figures without them, too, so that no choice of tasks passes for progress. `crawls`, a
+list of numbers of pages: each wish is also crawled for by `trail` with the default judge, half of
+the web at most, and the first so many pages of that crawl are judged; far more of these are wanted
+than of those in breadth-first order.
 
 A row is one judge with one form of the wish: precision, recall and F1 of its verdicts, average
 precision, and F1 at the threshold that is best for this very task, which nobody knows; `when` is
@@ -76,6 +78,8 @@ class Task:
     """Whether all forms of the wish are tried."""
     crawls: tuple[int, ...] = ()
     """Pages of focused crawls that are judged too."""
+    added: bool = False
+    """Whether it came to the experiment later than the others."""
 
     @property
     def name(self) -> str:
@@ -93,10 +97,14 @@ class Task:
 def plan(experiment: Experiment, out: Path) -> list[Task]:
     """All tasks of an experiment."""
     name, settings = experiment.name, experiment.settings
-    check_keys(settings, (*SETTINGS, "crawls"), name, "setting")
+    check_keys(settings, (*SETTINGS, "added", "crawls"), name, "setting")
     crawls = settings.get("crawls", [])
     if not isinstance(crawls, list) or not all(type(n) is int and n > 0 for n in crawls):
         raise InputError(f"{name}: crawls is a list of numbers of pages, as in [100, 300]")
+    added = settings.get("added", [])
+    names = [web.name for web in experiment.webs]
+    if not isinstance(added, list) or not all(one in names for one in added):
+        raise InputError(f"{name}: added is a list of names of its webs")
     if not experiment.webs or not experiment.targets:
         raise InputError(f"{name}: name webs and targets")
     cells: list[Task] = []
@@ -119,6 +127,7 @@ def plan(experiment: Experiment, out: Path) -> list[Task]:
                     by_web[1] or "report",
                     len(cells) % FORMS_OF == 0,
                     tuple(sorted(crawls)),
+                    web.name in added,
                 )
             )
     return cells
@@ -346,6 +355,7 @@ def _named(cell: Task, pages: Sequence[Page], truth: Sequence[bool]) -> Row:
         "pages": len(pages),
         "wanted": sum(truth),
         "crawl": 0,
+        "added": cell.added,
     }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -32,13 +32,13 @@ def blocks(results: Results) -> Iterator[Block]:
     )
     for (half,), mine in halves.items():
         yield Heading(f"Words as typed: the half for {half}")
-        yield means(mine)
+        yield from with_and_without_added(mine, means)
         yield Heading("By group", 3)
         yield Prose(
             "Of `relevance`, at the end: precision, recall, F1, average precision and best F1; of "
             "the others: F1."
         )
-        yield by_group(mine, "language")
+        yield from with_and_without_added(mine, lambda some: by_group(some, "language"))
     yield from by_share(results.rows)
     yield Heading("Forms of one wish")
     yield Prose(
@@ -47,12 +47,12 @@ def blocks(results: Results) -> Iterator[Block]:
     )
     for (half,), mine in grouped(every, "half").items():
         yield Heading(f"The half for {half}", 3)
-        yield by_form(mine)
+        yield from with_and_without_added(mine, by_form)
     yield Heading("Examples without negatives")
     examples = [row for row in every if row["form"].endswith("examples")]
     for (half,), mine in grouped(examples, "half").items():
         yield Heading(f"The half for {half}", 3)
-        yield means(mine, "form")
+        yield from with_and_without_added(mine, lambda some: means(some, "form"))
     yield Heading("Each task")
     for (half,), mine in halves.items():
         yield Heading(f"The half for {half}", 3)
@@ -74,6 +74,15 @@ def figures(results: Results, rows: Cells, figure: Mapping[str, Any]) -> Iterato
 
 
 REPORT = Report(blocks, summary, figures, target_key="words")
+
+
+def with_and_without_added(rows: Cells, table: Callable[[Cells], Grid]) -> Iterator[Block]:
+    """The table of all tasks, and that of those which were there before others were added."""
+    yield table(rows)
+    first = [row for row in rows if not row["added"]]
+    if first and len(first) < len(rows):
+        yield Prose("The same without the tasks that were added later:")
+        yield table(first)
 
 
 def means(rows: Cells, *more: str) -> Grid:
