@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, repeat
+from operator import mul
 from typing import Any, TypeVar
 
 import numpy as np
@@ -210,14 +211,26 @@ def copies(pages: Sequence[KeptPage]) -> tuple[NDArray[np.bool_], Floats]:
     return first, shares
 
 
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What the surest pages of a topic have in common."""
+
+    weights: Mapping[int, float]
+    """Term or link → weight."""
+    scale: float
+    """What the surest pages reach, each left out of the centroid in its turn."""
+
+    def likeness(self, ids: Sequence[int], values: Sequence[float]) -> float:
+        """Of a page that comes, by its vector; 1 for the surest pages."""
+        return sum(map(mul, map(self.weights.get, ids, repeat(0.0)), values)) / self.scale
+
+
 @dataclass(slots=True)
 class Model:
     """What was learned from the surest pages."""
 
-    weights: dict[int, float] = field(default_factory=dict)
-    """Term or link → weight."""
-    scale: float = 1.0
-    """What the surest pages reach, each left out of the centroid in its turn."""
+    topics: Sequence[Topic] = ()
+    """Of a wish that names several, each; else one at most."""
     cut: float = 0.0
     """Least value of a relevant page …"""
     cut_of_new: float = 0.0
@@ -238,24 +251,35 @@ class Model:
     """Pages seen when it was made; 0: there is none."""
 
     def save(self) -> State:
-        size = len(self.weights)
         numbers = [
-            *(self.scale, self.cut, self.cut_of_new, self.top),
+            *(self.cut, self.cut_of_new, self.top),
             *(self.best_words, self.again, self.best_evidence, self.seed_words, self.sure),
         ]
+        ids = [number for topic in self.topics for number in topic.weights]
+        weights = [weight for topic in self.topics for weight in topic.weights.values()]
         return {
-            "ids": np.fromiter(self.weights, np.uint32, size),
-            "weights": np.fromiter(self.weights.values(), np.float64, size),
+            "ids": np.array(ids, np.uint32),
+            "weights": np.array(weights, np.float64),
+            "sizes": np.array([len(topic.weights) for topic in self.topics], np.uint32),
+            "scales": np.array([topic.scale for topic in self.topics], np.float64),
             "numbers": np.array(numbers),
             "pages": self.pages,
         }
 
     @classmethod
     def load(cls, state: State) -> Model:
-        weights = dict(zip(state["ids"].tolist(), state["weights"].tolist(), strict=True))
-        scale, cut, new, top, best, again, evidence, seed, sure = state["numbers"].tolist()
-        pages = int(state["pages"])
-        return cls(weights, scale, cut, new, top, best, again, evidence, seed, sure, pages)
+        ids, weights = state["ids"].tolist(), state["weights"].tolist()
+        numbers = state["numbers"].tolist()
+        if "sizes" in state:
+            sizes, scales = state["sizes"].tolist(), state["scales"].tolist()
+        else:  # a version before this had one topic
+            sizes, scales = [len(ids)], [numbers.pop(0)]
+        pairs = iter(zip(ids, weights, strict=True))
+        topics = [
+            Topic(dict(islice(pairs, size)), scale)
+            for size, scale in zip(sizes, scales, strict=True)
+        ]
+        return cls(topics, *numbers, int(state["pages"]))
 
 
 def vector(page: KeptPage, frequencies: Frequencies, counts: Floats) -> Floats:

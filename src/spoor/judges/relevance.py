@@ -16,9 +16,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from itertools import repeat
-from operator import mul
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +38,7 @@ from spoor.judges.feedback import (
 from spoor.judges.linked import Linked, Links
 from spoor.judges.matching import INEXACT, INEXACT_RUN, Matcher, Tree, leaves_of
 from spoor.judges.reading import Reader, has_words
+from spoor.judges.surest import EVIDENCE, MOST_TOPICS, SEEDS, Kept, likeness_to_surest, topics_of
 from spoor.judges.tree_value import APART, TOGETHER, value_of
 from spoor.judges.wish import Wish
 from spoor.types import Judgement, Page, State
@@ -56,14 +54,6 @@ GROWTH = 1.5
 """A feedback comes when there are so many times as many pages as at the last one …"""
 LATEST = 1_000
 """… and at most so many pages after it."""
-SEEDS = 6
-"""Surest pages in the first round; as many more in each further one, but no more than the root of
-the number of pages: of few pages, few are wanted."""
-ROUNDS = 2
-SURE = 0.15
-"""Least evidence of a sure page."""
-EVIDENCE = 0.3
-"""Weight of the evidence beside likeness to the surest pages, which has 1."""
 LINKED = 0.4
 """Weight of what the words say of the pages that a page links to, and of those that link to it."""
 LED = 0.5
@@ -77,8 +67,6 @@ AGAIN = 1.5
 """Weight of the words, as a share of the most on any page, where likeness parts nothing …"""
 MUCH = 0.7
 """… and of so much, where no page has more."""
-LEAST_LIKENESS = 0.1
-"""Likeness that counts as full at least: surest pages that are less alike have little in common."""
 FIXED_CUT = 0.3
 """Least evidence of a relevant page before the first feedback …"""
 EARLY_CUT = 0.55
@@ -180,9 +168,11 @@ class Relevance:
         likeness = 0.0
         if self._model.pages:
             values = vector(kept, self._reader.frequencies, counts).tolist()
-            weights = map(self._model.weights.get, kept.ids.tolist(), repeat(0.0))
-            likeness = sum(map(mul, weights, values)) / self._model.scale
-        value = _value(self._model, evidence, min(max(likeness, 0.0), 1.0))
+            ids = kept.ids.tolist()
+            likeness = max((of.likeness(ids, values) for of in self._model.topics), default=0.0)
+        best = self._model.best_evidence
+        value = EVIDENCE * evidence / best if best else 0.0
+        value += min(max(likeness, 0.0), 1.0)
         value += LED * led + self._model.again * words
         unsure = self.tells_once and bool(self._matcher.wanted) and self._model.sure < ENOUGH_SURE
         if unsure and not evidence:
@@ -250,9 +240,14 @@ class Relevance:
 
     def _evidence(self, pages: Sequence[KeptPage]) -> Floats:
         """What the words of the wish say of pages, in [0, 1]."""
-        matcher = self._matcher
-        if not matcher.wanted or not pages or (len(pages) == 1 and not pages[0].evidence.any()):
+        wanted = self._matcher.wanted
+        if not wanted or not pages or (len(pages) == 1 and not pages[0].evidence.any()):
             return np.zeros(len(pages))
+        return self._evidence_of([wanted], pages)[0]
+
+    def _evidence_of(self, trees: Sequence[Tree], pages: Sequence[KeptPage]) -> list[Floats]:
+        """What the words of each part of the wish say of pages, in [0, 1]."""
+        matcher = self._matcher
         both = np.array([page.evidence for page in pages])
         count, (exact, like) = self._reader.frequencies.pages, self._reader.known.T
         # Where this crawl does not know a word, what is like it stands for it; where it does not
@@ -263,7 +258,8 @@ class Relevance:
         weights = np.log((count + 10.0) / (like + 1.0)) + 0.1
         worth: dict[Tree, Floats] = {}
         loose: list[Tree] = []
-        if count >= FIRST:
+        several = count >= FIRST
+        if several:
             together = np.array([page.together for page in pages])
             worth = {
                 tree: np.where(together[:, at], TOGETHER, APART)
@@ -276,11 +272,27 @@ class Relevance:
                 if exact[phrase] < KNOWN:
                     leaves[:, phrase] = value_of(words, leaves, weights, worth)
                     weights[phrase] = weights[[*leaves_of(words)]].mean()
-        values = value_of(
-            matcher.wanted, leaves, weights, worth, several=count >= FIRST, loose=loose
-        )
-        near = np.array([page.near for page in pages])
-        return np.minimum(1.0, values * (1.0 + 0.15 * near))
+        near = 1.0 + 0.15 * np.array([page.near for page in pages])
+        said = [
+            value_of(tree, leaves, weights, worth, several=several, loose=loose) for tree in trees
+        ]
+        return [np.minimum(1.0, values * near) for values in said]
+
+    def _topics(self, pages: Sequence[KeptPage], first: NDArray[np.bool_]) -> list[Floats]:
+        """What the words of each topic say of pages, where the wish names several; words that
+        stand together as a name are one."""
+        wanted = self._matcher.wanted
+        if not wanted or wanted[0] != "any" or len(wanted) - 1 > MOST_TOPICS:
+            return []
+        names = dict(zip(self._matcher.conjunctions, self._reader.together, strict=True))
+        if self._reader.frequencies.pages < FIRST or names.get(wanted):
+            return []
+        said = self._evidence_of([("any", part) for part in wanted[1:]], pages)
+        topics = topics_of([its * first for its in said])
+        if len(topics) < 2:
+            return []
+        trees = [("any", *(wanted[1 + part] for part in parts)) for parts in topics]
+        return self._evidence_of(trees, pages)
 
     # ---------------------------------------------------------------- feedback
 
@@ -312,8 +324,6 @@ class Relevance:
             best_evidence=best,
             pages=max(self._reader.frequencies.pages, 1),
         )
-        sure = (evidence >= min(SURE, max(0.6 * best, 0.05))) & allowed & (labels >= 0)
-        model.sure = float(((sure & first) | (labels > 0)).sum())
         value = np.where(allowed, evidence / best if best else 0.0, 0.0)
         refused = labels < 0
         # The rest of the site, with which the surest pages are compared: where most pages of a
@@ -323,44 +333,22 @@ class Relevance:
         rest = 1.0 - likely
         shares_of_rest = rest / max(float(rest.sum()), 1e-9)
         background = rows.sum_of_rows(shares_of_rest + REFUSED * refused / max(1, refused.sum()))
-        likeness: Floats = np.zeros(len(pages))
-        for round_number in range(1, ROUNDS + 1):
-            order = np.argsort(-value, kind="stable")
-            chosen = order[(sure & first & (labels == 0) & (value > 0))[order]].tolist()
-            given = np.flatnonzero(labels > 0).tolist()
-            most = min(SEEDS * round_number - len(given), max(SEEDS, int(len(pages) ** 0.5)))
-            seeds = given + chosen[: max(0, most)]
-            if not seeds:
-                break
-            seeds.sort()
-            is_seed = np.zeros(len(pages), bool)
-            is_seed[seeds] = True
-            shares = np.where(labels > 0, 1.0, np.maximum(value, 1e-6)) * is_seed
-            its = shares[seeds] / shares.sum()
-            surest = rows.those(seeds)
-            mean = surest.sum_of_rows(its)
-            # What one of them has is not what they have in common.
-            common = surest.often() >= (2 if len(seeds) > 2 else 1)
-            centroid = np.where(common, np.maximum(mean - background, 0.0), 0.0)
-            likeness = rows.times(centroid)
-            # A page has no part in the centroid by which it is judged.
-            if len(seeds) > 1:
-                alone = likeness[seeds] - its * surest.squares(common)
-                likeness[seeds] = alone / np.maximum(1.0 - its, 1e-9)
-            likest = np.sort(likeness)[-max(3, len(seeds) // 2) :]
-            model.scale = max(float(likest.mean()), LEAST_LIKENESS)
-            likeness = likeness / model.scale
-            has = np.flatnonzero(centroid)
-            numbers, weights = rows.ids[has].tolist(), (centroid * rows.stretch)[has].tolist()
-            model.weights = dict(zip(numbers, weights, strict=True))
-            value = np.where(
-                allowed & (labels >= 0), _value(model, evidence, np.clip(likeness, 0.0, 1.0)), 0.0
-            )
-            sure = (sure | (likeness > 0)) & allowed & (labels >= 0)
+        among = Kept(rows, background, labels, allowed, first)
+        sure = among.sure(evidence) & first
+        model.sure = float((sure | (labels > 0)).sum())
+        apart = [
+            np.minimum(1.0, its + LINKED * (links.outward(its) + links.inward(its)))
+            for its in self._topics(pages, first)
+        ]
+        learned = [likeness_to_surest(among, its) for its in apart or [evidence]]
+        model.topics = [topic for _, topic in learned if topic is not None]
+        likeness = np.max([its for its, _ in learned], axis=0)
+        if model.topics:
+            value = among.values(evidence, likeness)
         self._linked = links.tables(words, value)
         value = np.where(allowed & (labels >= 0), value + LED * links.inward(value), 0.0)
         self._model, self._surer = model, 0
-        model.seed_words = float(np.sort(evidence[first])[-SEEDS:][0])
+        model.seed_words = float(np.sort(evidence[first])[-SEEDS * len(learned) :][0])
         fixed = VALUE_CUT if links.known else 0.5 * (EVIDENCE * bool(best) + 1.0)
         counted = value[len(self._examples) :]
         if len(counted):
@@ -488,12 +476,3 @@ class Relevance:
 
 _SAID = (("a person said so", 1.0),)
 _LINKED = "pages that it is linked with stand for it"
-
-_Value = TypeVar("_Value", float, Floats)
-
-
-def _value(model: Model, evidence: _Value, likeness: _Value) -> _Value:
-    """Of one page, or of each of many; `likeness` in [0, 1]."""
-    best = model.best_evidence
-    words = EVIDENCE * evidence / best if best else 0.0 * evidence
-    return words + likeness

@@ -1,0 +1,124 @@
+"""How like each page is to the surest pages of a topic, in rounds, and which topics a wish names.
+
+People type commas between topics (`virtual hosts, rewrite rules`) and between words of one topic
+(`customers, invoices`). Parts of a wish whose surest pages say one another are one topic. The pages
+of several topics have little in common, so each topic has its own surest pages, and a page counts
+by the topic that it is most like.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spoor.judges.feedback import Floats, TermMatrix, Topic
+
+SEEDS = 6
+"""Surest pages in the first round; as many more in each further one, but no more than the root of
+the number of pages: of few pages, few are wanted."""
+ROUNDS = 2
+SURE = 0.15
+"""Least evidence of a sure page."""
+EVIDENCE = 0.3
+"""Weight of the evidence beside likeness to the surest pages, which has 1."""
+LEAST_LIKENESS = 0.1
+"""Likeness that counts as full at least: surest pages that are less alike have little in common."""
+MOST_TOPICS = 8
+"""Parts of a wish at most that may be topics of their own."""
+SAME_TOPIC = 0.3
+"""Two parts are one topic where the surest pages of each say so much of the other, as a share of
+the most that any page says, in the mean of both; a page counts by what it says of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The pages of a crawl, of which some are the surest of a topic."""
+
+    rows: TermMatrix
+    background: Floats
+    """What the rest of the site has, of each column."""
+    labels: NDArray[Any]
+    allowed: NDArray[np.bool_]
+    """Whether nothing speaks against a page: its language, or what is not wanted."""
+    first: NDArray[np.bool_]
+    """Whether it is no copy of another."""
+
+    @property
+    def may_be_wanted(self) -> NDArray[np.bool_]:
+        return self.allowed & (self.labels >= 0)
+
+    def sure(self, evidence: Floats) -> NDArray[np.bool_]:
+        """Whether each says enough of a topic to be one of its surest pages."""
+        return (evidence >= min(SURE, max(0.6 * float(evidence.max()), 0.05))) & self.may_be_wanted
+
+    def values(self, evidence: Floats, likeness: Floats) -> Floats:
+        """Of each page, by what it says of a topic and by likeness to the surest pages of it."""
+        best = float(evidence.max())
+        words = EVIDENCE * evidence / best if best else 0.0 * evidence
+        return np.where(self.may_be_wanted, words + np.clip(likeness, 0.0, 1.0), 0.0)
+
+
+def likeness_to_surest(pages: Kept, evidence: Floats) -> tuple[Floats, Topic | None]:
+    """How like each page is to the surest pages of a topic, 1 for these, and what they have in
+    common; none where no page is sure. `evidence`: what each page says of the topic."""
+    likeness: Floats = np.zeros(len(evidence))
+    topic = None
+    best, rows, labels = float(evidence.max()), pages.rows, pages.labels
+    value = np.where(pages.allowed, evidence / best if best else 0.0, 0.0)
+    sure = pages.sure(evidence)
+    for round_number in range(1, ROUNDS + 1):
+        order = np.argsort(-value, kind="stable")
+        chosen = order[(sure & pages.first & (labels == 0) & (value > 0))[order]].tolist()
+        given = np.flatnonzero(labels > 0).tolist()
+        most = min(SEEDS * round_number - len(given), max(SEEDS, int(len(labels) ** 0.5)))
+        seeds = given + chosen[: max(0, most)]
+        if not seeds:
+            break
+        seeds.sort()
+        is_seed = np.zeros(len(labels), bool)
+        is_seed[seeds] = True
+        shares = np.where(labels > 0, 1.0, np.maximum(value, 1e-6)) * is_seed
+        its = shares[seeds] / shares.sum()
+        surest = rows.those(seeds)
+        mean = surest.sum_of_rows(its)
+        # What one of them has is not what they have in common.
+        common = surest.often() >= (2 if len(seeds) > 2 else 1)
+        centroid = np.where(common, np.maximum(mean - pages.background, 0.0), 0.0)
+        likeness = rows.times(centroid)
+        # A page has no part in the centroid by which it is judged.
+        if len(seeds) > 1:
+            alone = likeness[seeds] - its * surest.squares(common)
+            likeness[seeds] = alone / np.maximum(1.0 - its, 1e-9)
+        likest = np.sort(likeness)[-max(3, len(seeds) // 2) :]
+        scale = max(float(likest.mean()), LEAST_LIKENESS)
+        likeness = likeness / scale
+        has = np.flatnonzero(centroid)
+        numbers, weights = rows.ids[has].tolist(), (centroid * rows.stretch)[has].tolist()
+        topic = Topic(dict(zip(numbers, weights, strict=True)), scale)
+        value = pages.values(evidence, likeness)
+        sure = (sure | (likeness > 0)) & pages.may_be_wanted
+    return likeness, topic
+
+
+def topics_of(said: Sequence[Floats]) -> list[list[int]]:
+    """Which parts of a wish are one topic; `said`: what each page says of each part. Parts of which
+    no page says anything are none."""
+    known = [at for at, its in enumerate(said) if its.any()]
+    shares = {at: said[at] / said[at].max() for at in known}
+    surest = {at: np.argsort(-shares[at], kind="stable")[:SEEDS] for at in known}
+    group = {at: at for at in known}
+
+    def there(one: int, other: int) -> float:
+        """What the surest pages of one part say of another."""
+        own = shares[one][surest[one]]
+        return float(own @ shares[other][surest[one]] / own.sum())
+
+    for one, other in combinations(known, 2):
+        if (there(one, other) + there(other, one)) / 2 >= SAME_TOPIC:
+            group = {at: group[one] if its == group[other] else its for at, its in group.items()}
+    return [[at for at in known if group[at] == its] for its in dict.fromkeys(group.values())]

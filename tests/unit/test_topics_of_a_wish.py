@@ -1,0 +1,96 @@
+"""A wish that names several topics: each has its own surest pages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spoor.judges.feedback import Model, Topic
+from spoor.judges.relevance import Relevance
+from spoor.judges.surest import topics_of
+from spoor.judges.wish import parse
+from spoor.types import Anchor, Link, Page
+
+SITE = "http://manual.example/"
+
+
+def chapter(name: str, words: str, pages: int, says: str, every: int) -> list[Page]:
+    """Pages of a chapter, each with its words and links to the next two; so many say its name."""
+    urls = [f"{SITE}{name}/{number}" for number in range(pages)]
+    return [
+        Page(
+            url,
+            title=f"{says} {number}" if number % every == 0 else f"Part {number}",
+            text=f"{words} {words} item{number} {f'{says} ' * 3 if number % every == 0 else ''}",
+            links=[Link(urls[(number + step) % pages], Anchor("next")) for step in (1, 2)],
+        )
+        for number, url in enumerate(urls)
+    ]
+
+
+def manual() -> list[Page]:
+    """Chapters whose pages come in turn; two of them are wanted, of which one says more."""
+    every = [
+        *chapter("hosts", "server address listen directive port name", 24, "Virtual hosts", 1),
+        *chapter("rules", "pattern substitution regular match flag", 12, "Rewrite rules", 3),
+        *chapter("logs", "log format rotate error access pipe", 24, "Logs", 3),
+        *chapter("cache", "cache expire disk memory proxy store", 24, "Cache", 3),
+        *chapter("start", "install compile configure start stop binary", 24, "Start", 3),
+    ]
+    return [every[at] for at in np.random.default_rng(0).permutation(len(every))]
+
+
+def told(words: str) -> set[str]:
+    judge, pages = Relevance(parse(words)), manual()
+    said = {page.url: judge.judge(page) for page in pages}
+    said.update(judge.revise())
+    return {url for url, its in said.items() if its.relevant}
+
+
+def test_two_chapters_between_which_a_comma_stands_are_both_found() -> None:
+    hosts = {f"{SITE}hosts/{number}" for number in range(24)}
+    rules = {f"{SITE}rules/{number}" for number in range(12)}
+    assert told("virtual hosts") == hosts
+    assert told("rewrite rules") == rules
+    assert told("virtual hosts, rewrite rules") == hosts | rules
+
+
+def test_parts_whose_surest_pages_say_one_another_are_one_topic() -> None:
+    customers = np.array([0.9, 0.8, 0.7, 0.0, 0.0, 0.0, 0.1, 0.0])
+    invoices = np.array([0.8, 0.9, 0.6, 0.1, 0.0, 0.0, 0.0, 0.0])
+    loans = np.array([0.0, 0.0, 0.0, 0.5, 0.4, 0.3, 0.0, 0.0])
+    nowhere = np.zeros(8)
+    assert topics_of([customers, loans, nowhere, invoices]) == [[0, 3], [1]]
+    assert topics_of([loans]) == [[0]]
+    assert topics_of([nowhere]) == []
+
+
+def test_a_chain_of_parts_is_one_topic() -> None:
+    pages = np.eye(3).repeat(6, axis=1)
+    between = (pages[0] + pages[1]) / 2
+    assert topics_of([pages[0], pages[1]]) == [[0], [1]]
+    assert topics_of([pages[0], pages[1], between, pages[2]]) == [[0, 1, 2], [3]]
+
+
+@pytest.mark.parametrize("topics", [0, 1, 3])
+def test_the_model_of_several_topics_comes_back(topics: int) -> None:
+    its = [Topic({at: 0.5, 7 + at: 0.25 * at}, 1.0 + at) for at in range(topics)]
+    model = Model(its, cut=0.5, cut_of_new=0.6, top=2.0, sure=4.0, pages=30)
+    back = Model.load(model.save())
+    assert back == model
+    assert [of.likeness([0, 7], [1.0, 2.0]) for of in back.topics[:1]] == [0.5] * min(1, topics)
+
+
+def test_the_model_of_a_version_before_is_one_topic() -> None:
+    state = {
+        "ids": np.array([3, 5], np.uint32),
+        "weights": np.array([0.5, 0.25]),
+        "numbers": np.array([2.0, 0.5, 0.6, 2.5, 0.1, 0.2, 0.3, 0.4, 6.0]),
+        "pages": 30,
+    }
+    model = Model.load(state)
+    assert model.topics == [Topic({3: 0.5, 5: 0.25}, 2.0)]
+    assert (model.cut, model.cut_of_new, model.top, model.sure, model.pages) == (
+        *(0.5, 0.6, 2.5, 6.0),
+        30,
+    )
