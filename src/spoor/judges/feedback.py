@@ -225,12 +225,16 @@ class Topic:
         return sum(map(mul, map(self.weights.get, ids, repeat(0.0)), values)) / self.scale
 
 
+NOTHING = Topic({}, 1.0)
+"""Where no page is sure."""
+
+
 @dataclass(slots=True)
 class Model:
     """What was learned from the surest pages."""
 
-    topics: Sequence[Topic] = ()
-    """Of a wish that names several, each; else one at most."""
+    topics: Sequence[Topic] = (NOTHING,)
+    """Of a wish that names several, each; else one."""
     cut: float = 0.0
     """Least value of a relevant page …"""
     cut_of_new: float = 0.0
@@ -252,32 +256,31 @@ class Model:
 
     def save(self) -> State:
         numbers = [
-            *(self.cut, self.cut_of_new, self.top),
+            *(self.topics[0].scale, self.cut, self.cut_of_new, self.top),
             *(self.best_words, self.again, self.best_evidence, self.seed_words, self.sure),
         ]
         ids = [number for topic in self.topics for number in topic.weights]
         weights = [weight for topic in self.topics for weight in topic.weights.values()]
-        return {
+        state: dict[str, Any] = {
             "ids": np.array(ids, np.uint32),
             "weights": np.array(weights, np.float64),
-            "sizes": np.array([len(topic.weights) for topic in self.topics], np.uint32),
-            "scales": np.array([topic.scale for topic in self.topics], np.float64),
             "numbers": np.array(numbers),
             "pages": self.pages,
         }
+        if len(self.topics) > 1:
+            state["sizes"] = np.array([len(topic.weights) for topic in self.topics], np.uint32)
+            state["scales"] = np.array([topic.scale for topic in self.topics])
+        return state
 
     @classmethod
     def load(cls, state: State) -> Model:
-        ids, weights = state["ids"].tolist(), state["weights"].tolist()
-        numbers = state["numbers"].tolist()
+        pairs = iter(zip(state["ids"].tolist(), state["weights"].tolist(), strict=True))
+        scale, *numbers = state["numbers"].tolist()
+        sizes, scales = [len(state["ids"])], [scale]
         if "sizes" in state:
             sizes, scales = state["sizes"].tolist(), state["scales"].tolist()
-        else:  # a version before this had one topic
-            sizes, scales = [len(ids)], [numbers.pop(0)]
-        pairs = iter(zip(ids, weights, strict=True))
         topics = [
-            Topic(dict(islice(pairs, size)), scale)
-            for size, scale in zip(sizes, scales, strict=True)
+            Topic(dict(islice(pairs, size)), its) for size, its in zip(sizes, scales, strict=True)
         ]
         return cls(topics, *numbers, int(state["pages"]))
 

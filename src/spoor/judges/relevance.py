@@ -169,7 +169,7 @@ class Relevance:
         if self._model.pages:
             values = vector(kept, self._reader.frequencies, counts).tolist()
             ids = kept.ids.tolist()
-            likeness = max((of.likeness(ids, values) for of in self._model.topics), default=0.0)
+            likeness = max(topic.likeness(ids, values) for topic in self._model.topics)
         best = self._model.best_evidence
         value = EVIDENCE * evidence / best if best else 0.0
         value += min(max(likeness, 0.0), 1.0)
@@ -341,9 +341,9 @@ class Relevance:
             for its in self._topics(pages, first)
         ]
         learned = [likeness_to_surest(among, its) for its in apart or [evidence]]
-        model.topics = [topic for _, topic in learned if topic is not None]
         likeness = np.max([its for its, _ in learned], axis=0)
-        if model.topics:
+        if topics := [topic for _, topic in learned if topic is not None]:
+            model.topics = topics
             value = among.values(evidence, likeness)
         self._linked = links.tables(words, value)
         value = np.where(allowed & (labels >= 0), value + LED * links.inward(value), 0.0)
