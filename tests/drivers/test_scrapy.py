@@ -15,16 +15,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from scrapy.http import Response
 
 from browsing import CHROMIUM
 from forked import run_script
 from spoor.crawl import Crawl
 from spoor.crawl.crawl import FORMAT
 from spoor.frontier.memory import MemoryFrontier
+from spoor.integrations.scrapy.middleware import PageMiddleware
+from spoor.integrations.scrapy.scheduler import Scheduler
 from spoor.judges.topic import judge_of_topic, topic_of
 from spoor.learn.state import read, write
 from spoor.registry import build
@@ -466,6 +470,32 @@ def test_what_is_sent_in_place_of_a_document_is_a_failure() -> None:
     assert [none for *_, none, _ in told["seen"]].count(True) == 1
     assert (told["stats"]["spoor/pages"], told["stats"]["spoor/failed"]) == (2, 1)
     assert taken["stats"]["spoor/pages"] == 3
+
+
+def test_a_header_that_is_no_utf8_costs_no_page() -> None:
+    """Old servers send Latin-1, in Content-Disposition for instance."""
+    old = {"X-Note": "café"}
+    pages: dict[str, Reply | str] = {
+        "/": (200, old, page("Kiwi", "/a one kiwi")),
+        "/a": (200, old, page("Kiwi bird")),
+    }
+    with served(pages) as site:
+        told = run_scrapy(site)
+    assert [url[len(site.root) :] for url, *_ in told["seen"]] == ["/", "/a"]
+    assert told["stats"]["spoor/pages"] == 2
+    assert "Traceback" not in told["log"]
+
+
+def test_a_fault_of_ours_costs_the_spider_no_page(caplog: pytest.LogCaptureFixture) -> None:
+    class Faulty(Scheduler):
+        def __init__(self) -> None: ...
+
+        def page_arrived(self, response: Response) -> None:
+            raise RuntimeError("a fault of ours")
+
+    crawler = SimpleNamespace(engine=SimpleNamespace(scheduler=Faulty()))
+    PageMiddleware(crawler).process_spider_input(Response("http://kiwi.example/"))  # type: ignore[arg-type]
+    assert "http://kiwi.example/ is not judged" in caplog.text
 
 
 def test_a_judge_of_the_project_and_what_comes_of_its_fault() -> None:

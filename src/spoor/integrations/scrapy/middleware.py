@@ -3,6 +3,7 @@ downloads."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,8 @@ from spoor.integrations.scrapy.visits import FOUND_ON, VISIT, Visit
 
 if TYPE_CHECKING:
     from scrapy.crawler import Crawler
+
+logger = logging.getLogger(__name__)
 
 
 class PageMiddleware:
@@ -28,8 +31,12 @@ class PageMiddleware:
 
     def process_spider_input(self, response: Response) -> None:
         scheduler = scheduler_of(self._crawler)
-        if scheduler is not None:
+        if scheduler is None:
+            return
+        try:
             scheduler.page_arrived(response)
+        except Exception:  # a fault of ours is no reason for the spider to lose its page
+            logger.exception("spoor: %s is not judged", response.url)
 
     async def process_spider_output(
         self, response: Response, result: AsyncIterator[Any]

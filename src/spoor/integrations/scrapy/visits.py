@@ -89,7 +89,8 @@ def refusal_of(response: Response, page: Page) -> Refusal | None:
     if response.status != 200 or "not-html" in page.flags:
         return None
     headers = CIMultiDict(
-        (str(name), str(value)) for name, value in response.headers.to_unicode_dict().items()
+        (name.decode("latin-1"), b",".join(values).decode("latin-1"))
+        for name, values in response.headers.items()
     )
     return refusal(page, headers, response.body)
 
