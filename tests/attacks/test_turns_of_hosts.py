@@ -24,6 +24,8 @@ from spoor.policies.breadth_first import BreadthFirst
 from spoor.politeness.request_slots import RequestSlots
 from spoor.protocols import Frontier
 from spoor.types import Failed, Fetch, Fetched, Finished, Link, Page, Redirected, Sleep, Task
+from spoor.web.link_filter import CrawlFilter
+from spoor.web.scope import Scope
 from spoor.web.urls import host
 
 GOOD, EVIL = "http://good.example/", "http://start.evil.example/"
@@ -244,3 +246,38 @@ def test_a_crawl_knows_what_only_other_domains_linked() -> None:
         crawl.receive(Fetched(step.ticket, Page(step.url, links=links)), 0.0)
     expected = dict.fromkeys([GOOD, EVIL, own, both, moved], False)
     assert told == expected | {strange: True, f"{GOOD}to": True}
+
+
+class Skipping(CrawlFilter):
+    """Skips what one host lists once it is chosen, as what is held back later is."""
+
+    def skip(self, link: int, url: str) -> str:
+        return "held back" if url.startswith(f"{EVIL}x") else super().skip(link, url)
+
+
+@pytest.mark.parametrize("many", [0, 20_000])
+def test_links_that_are_skipped_take_no_turns_of_others(many: int) -> None:
+    """Each takes .6 ms, and they stand before all others. A host with a delay of 50 ms gives as
+    many pages beside them, but for one in five."""
+    links = {
+        EVIL: [Link(f"{EVIL}x{n}") for n in range(many)],
+        GOOD: [Link(f"{GOOD}{n}") for n in range(1_000)],
+    }
+    policy, frontier = BreadthFirst(Task(np.random.default_rng(0))), MemoryFrontier(delay=0.05)
+    chosen = Skipping(Scope.of([EVIL, GOOD], "domain"))
+    crawl = Crawl(policy, Keywords(["kiln"]), frontier, pages=10_000, link_filter=chosen)
+    crawl.seed([EVIL, GOOD])
+    good, now, longest = 0, 0.0, 0.0
+    while now < 5.0:
+        before = crawl.counts.skipped
+        step = crawl.next(now)
+        longest = max(longest, took := 0.0006 * (crawl.counts.skipped - before))
+        now += took
+        if isinstance(step, Fetch):
+            good += step.url.startswith(GOOD)
+            page = Page(step.url, text="kiln", links=tuple(links.get(step.url, ())))
+            crawl.receive(Fetched(step.ticket, page), now)
+        elif isinstance(step, Sleep):
+            now = max(now, step.until)
+    assert good >= 80
+    assert longest < 0.05

@@ -13,6 +13,7 @@ waits for the host's delay; the policy still learns from its Choice once.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -72,8 +73,12 @@ _CROSSINGS = 3
 more. On each domain the count of `max_hops` starts anew, so that no host's redirects count against
 another's."""
 
-_SKIPS = 256
-"""Chosen links that one call of `next` may skip, so that no call takes long."""
+_SKIPS = 64
+"""Chosen links that one call of `next` may skip, so that no call takes long …"""
+_SKIPS_OF_HOST = 16
+"""… and those of one host, after which it gives way to others for …"""
+_REST = 0.25
+"""… so many seconds: one page may list thousands of links that are skipped once they are chosen."""
 
 
 class Crawl:
@@ -159,7 +164,7 @@ class Crawl:
 
     def next(self, now: float) -> NextStep:
         """The next step. `now`: seconds of any clock that never goes back."""
-        skipped = 0
+        skips = Counter[str]()
         if self._verdicts is not None and self._verdicts.labelled:
             self.revise()
         while True:
@@ -180,13 +185,16 @@ class Crawl:
             offer = self.frontier.offer(now)
             if len(offer):
                 choice = choose(self.policy, offer)
-                why = self._entry.skip_reason(choice.link, self.frontier.url(choice.link))
+                url = self.frontier.url(choice.link)
+                why = self._entry.skip_reason(choice.link, url)
                 if not why:
                     return self._fetch(choice, now)
                 self._skip(choice, why)
-                skipped += 1
-                if skipped == _SKIPS:
+                skips[site := host(url)] += 1
+                if skips.total() == _SKIPS:
                     return Sleep(now)
+                if skips[site] == _SKIPS_OF_HOST and len(self.frontier.offer(now).hosts()) > 1:
+                    self.frontier.hold(site, now + _REST)
                 continue
             if not (self._held and not self._flights and not self.frontier.open_count):
                 return self._wait(now, may_choose=True)
