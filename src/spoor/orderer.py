@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
+from spoor.clock import CrawlClock
 from spoor.crawl import Crawl
 from spoor.crawl.plugin_calls import judge_page
 from spoor.documents.errors import UnreadableError
@@ -149,7 +150,7 @@ class Orderer:
         vectors: str | Path = "",
         seed: int = 0,
         delay: float = 0.0,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
     ) -> None:
         given = (topic, topic_file, tuple(want), policy, params, model, vectors, seed)
         settings = Settings.of(dict(zip(_SETTINGS, given, strict=True)), "scrapy")
@@ -165,7 +166,7 @@ class Orderer:
         *,
         delay: float = 0.0,
         per_host: int = 0,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
         **limits: Any,
     ) -> Self:
         """One of parts that are made already; `limits` are those of `Crawl`."""
@@ -181,11 +182,13 @@ class Orderer:
         parts: Parts,
         *,
         delay: float,
-        clock: Callable[[], float],
+        clock: Callable[[], float] | None,
         per_host: int = 0,
         **limits: Any,
     ) -> None:
-        self._name, self._clock, self._last = parts.name, clock, 0.0
+        self._name, self._last = parts.name, 0.0
+        self._given_clock = clock
+        self._clock = CrawlClock() if clock is None else clock
         self._judge = GivenJudgement(parts.judge)
         self.crawl = Crawl(
             parts.policy,
@@ -255,7 +258,7 @@ class Orderer:
         elif isinstance(self._judge.judged_by, _Unwanted):
             raise InputError("a page needs a judge: give Orderer a topic, or feedback a score")
         else:
-            page = came if isinstance(came, Page) else _parsed(came, known, self.now())
+            page = came if isinstance(came, Page) else _parsed(came, known, self._date())
         on_page = {link.url for link in page.links}
         added = [link for link in self._links.pop(known, []) if link.url not in on_page]
         outcome = self.deliver(
@@ -296,6 +299,10 @@ class Orderer:
         self._last = max(self._last, self._clock())
         return self._last
 
+    def _date(self) -> float:
+        """When a page is read, by the machine's clock."""
+        return time.time() if self._given_clock is None else self.now()
+
     def judge(self, page: Page) -> Judgement:
         """What the judge says of a page, for `deliver` later. Raises PluginError."""
         return judge_page(self._judge.judged_by, page)
@@ -318,10 +325,14 @@ class Orderer:
 
     # -- save and load
 
-    def restore(self, state: State) -> None:
-        """Continue from what `crawl.save` returned: what was out is asked for again, a whole delay
-        from now, since nobody knows when its last request was. Raises InputError as `Crawl.load`.
+    def restore(self, state: State, last: float) -> None:
+        """Continue from what `crawl.save` returned when `now` gave `last`: what was out is asked
+        for again, a whole delay from now, since nobody knows when its last request was. Raises
+        InputError as `Crawl.load`.
         """
+        self._last = last
+        if self._given_clock is None:
+            self._clock = CrawlClock(since=last)
         self.crawl.load(state)
         self.crawl.reissue(self.now())
         frontier = self.crawl.frontier
@@ -355,7 +366,7 @@ class Orderer:
         *,
         judge: Any = None,
         delay: float = 0.0,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
     ) -> Self:
         """One that was saved; a `judge` and a `delay` are given again. What was out is given by
         `next` again. Raises InputError for what is none, or of another version."""
@@ -370,10 +381,10 @@ class Orderer:
             made = cls.__new__(cls)
             parts = Parts.of(settings, judge if judge or wanted else _Unwanted())
             made._make(parts, delay=delay, clock=clock)
-            made._settings, made._last = settings, float(state["last"])
+            made._settings = settings
             links = state["links"].items()
             made._links = {url: list(map(revive_link, rows)) for url, rows in links}
-            made.restore(state["crawl"])
+            made.restore(state["crawl"], float(state["last"]))
         return made
 
 

@@ -15,6 +15,7 @@ import pytest
 from aiohttp import web
 
 from loopback import ADDRESS, Answer, Asked, Loopback, page, reply
+from spoor.clock import CrawlClock
 from spoor.crawl import Crawl
 from spoor.foragers.known import Known
 from spoor.foragers.states import SelfTaught
@@ -25,7 +26,6 @@ from spoor.http.client import Client, LimitError
 from spoor.http.failures import failure
 from spoor.http.robots import MOST_FOR_OTHERS
 from spoor.judges.keywords import Keywords
-from spoor.live.clock import CrawlClock
 from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.settings import Settings

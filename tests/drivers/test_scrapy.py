@@ -526,6 +526,8 @@ def test_a_job_goes_on_where_it_was_paused(tmp_path: Path) -> None:
     # Start requests are not filtered: Scrapy asks for them again whenever a job goes on.
     assert sorted(paths) == sorted([*BIRDS, "/missing", "/"])
     assert second["stats"]["spoor/pages"] == len(BIRDS)
+    saved = read(tmp_path / "job" / "spoor.state")
+    assert saved["now"] > 1e9, "the clock goes on from there, wherever the machine's is then"
     with served(BIRDS) as site:
         other = run_scrapy(site, **settings | {"SPOOR_POLICY": "breadth-first"})
         assert site.paths == []

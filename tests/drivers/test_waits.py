@@ -17,8 +17,8 @@ from rich.console import Console
 from kills import open_run
 from loopback import MISSING, Asked, Loopback, beside, page, reply
 from spoor.cli import live_screen
+from spoor.clock import CrawlClock
 from spoor.live import live_crawl as run_module
-from spoor.live.clock import CrawlClock
 from spoor.live.driver import GRACE
 from spoor.live.waits import Request, Wait, waits_for
 from spoor.runs.stop_request import request_stop

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 
 import spoor
 from spoor.orderer import Feedback, Orderer
+from spoor.types import Deferred, Fetched, Outcome
 
 
 class Web:
@@ -105,6 +107,41 @@ def test_what_is_wrong_is_said_in_one_line(came: Feedback, says: str, tmp_path: 
         Orderer.load(tmp_path / "none")
     with pytest.raises(spoor.InputError, match="made of parts"):
         Orderer.of(spoor.orderer.Parts(orderer.crawl.policy, orderer.crawl.judge)).save("x")
+
+
+def test_the_machines_clock_stops_no_orderer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Set back while it waits, or ahead when it was saved."""
+    wall, real = [1e9], [50.0]
+    monkeypatch.setattr(time, "time", lambda: wall[0])
+    monkeypatch.setattr(time, "clock_gettime", lambda clock: real[0])
+    orderer = Orderer("kilns", delay=2.0)
+    orderer.add([f"http://a.example/{n}" for n in range(5)])
+    for step in (-3600.0, 86_400.0, -86_400.0):
+        for url in orderer.next():
+            orderer.feedback(url, "<p>kiln")
+        wall[0] += step
+        real[0] += 2.0
+        assert orderer.has_next()
+    wall[0] += 86_400.0
+    ahead = Orderer("kilns", delay=2.0)
+    ahead.add([f"http://a.example/{n}" for n in range(5)])
+    ahead.feedback(*ahead.next(), "<p>kiln")
+    ahead.save(tmp_path / "order")
+    wall[0] -= 86_400.0
+    again = Orderer.load(tmp_path / "order", delay=2.0)
+    real[0] += 2.0
+    (url,) = again.next()
+    dates, receive = list[float](), again.crawl.receive
+
+    def receive_dated(reply: Fetched, now: float) -> Outcome | Deferred:
+        dates.append(reply.page.fetched_at)
+        return receive(reply, now)
+
+    monkeypatch.setattr(again.crawl, "receive", receive_dated)
+    again.feedback(url, "<p>kiln")
+    assert dates == wall, "pages are dated by the machine's clock"
 
 
 def test_a_delay_is_kept() -> None:

@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+from spoor.clock import CrawlClock
 from spoor.live.broken_bodies import BrokenBodies
-from spoor.live.clock import CrawlClock
 from spoor.live.ends import end_of_waiting
 from spoor.live.page_requests import PageRequests, loop_time
 from spoor.live.queued_politeness import QueuedPoliteness

@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from spoor.clock import CrawlClock
 from spoor.crawl import Crawl
 from spoor.display import shown
 from spoor.hashing import KEY_SIZE
@@ -22,7 +23,6 @@ from spoor.http import failures
 from spoor.judges.advice import NONE_AFTER, Advice, Advisor, answers_in_words
 from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
 from spoor.live.byte_grant import ByteGrant
-from spoor.live.clock import CrawlClock
 from spoor.live.driver import HttpDriver
 from spoor.live.frontier_store import FrontierStore
 from spoor.live.loop_watch import LoopWatch

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
+from spoor.clock import CrawlClock
 from spoor.errors import InputError
 from spoor.foragers.fleet import Abreast, Fleet, Steady
 from spoor.foragers.hosts import Hosts
@@ -23,7 +24,6 @@ from spoor.hashing import KEY_SIZE
 from spoor.http.failures import in_words
 from spoor.learn.state import pack
 from spoor.live.changes import Line, TrackedFleet
-from spoor.live.clock import CrawlClock
 from spoor.live.conditional import Conditions
 from spoor.live.deliveries import Deliveries, receivers
 from spoor.live.driver import HttpDriver

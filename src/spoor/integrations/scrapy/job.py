@@ -37,11 +37,13 @@ def write_job(
     folder: Path,
     policy: str,
     crawl: State,
+    now: float,
     known: Iterable[str],
     requests: Iterable[tuple[str, Any, Request]],
     spider: Spider,
 ) -> int:
-    """Write a job. `requests`: (kind, key, request) rows. Returns how many cannot be written."""
+    """Write a job. `now`: by the clock of its crawl; `requests`: (kind, key, request) rows. Returns
+    how many cannot be written."""
     rows: dict[str, list[Any]] = {kind: [] for kind in KINDS}
     lost = 0
     for kind, key, request in requests:
@@ -55,6 +57,7 @@ def write_job(
     state = {
         "policy": policy,
         "crawl": crawl,
+        "now": now,
         "known": sorted(known),
         "requests": np.frombuffer(pickle.dumps(rows), np.uint8),
         "seen": seen.stat().st_size if seen.exists() else 0,
@@ -63,10 +66,12 @@ def write_job(
     return lost
 
 
-def read_job(folder: Path, policy: str, spider: Spider) -> tuple[State, set[str], Requests] | None:
-    """State of the crawl, known URLs and requests of a job; None if there is none yet. It may run
-    what whoever wrote the job wants, as Scrapy's own files in the folder do: both hold pickles.
-    Raises InputError for a damaged job, and for one of another policy."""
+def read_job(
+    folder: Path, policy: str, spider: Spider
+) -> tuple[State, float, set[str], Requests] | None:
+    """State of the crawl, its time, known URLs and requests of a job; None if there is none yet. It
+    may run what whoever wrote the job wants, as Scrapy's own files in the folder do: both hold
+    pickles. Raises InputError for a damaged job, and for one of another policy."""
     if not (folder / _STATE).exists():
         return None
     if (folder / _SEEN).is_symlink():
@@ -87,7 +92,8 @@ def read_job(folder: Path, policy: str, spider: Spider) -> tuple[State, set[str]
             ]
             for kind in KINDS
         }
-        return state["crawl"], set(state["known"]), requests
+        now = float(state.get("now", 0.0))  # those of before have none
+        return state["crawl"], now, set(state["known"]), requests
 
 
 def taking_in_job(folder: Path) -> AbstractContextManager[None]:

@@ -245,7 +245,7 @@ class Scheduler(BaseScheduler):
         except ValueError:
             return
         if takes_helper(response.body, header_of(response, "Content-Type"), url):
-            read = deferToThread(page_of, response, url, self._now(), Joiner())
+            read = deferToThread(page_of, response, url, time.time(), Joiner())
             self._read[response] = await maybe_deferred_to_future(read)
 
     def page_arrived(self, response: Response) -> None:
@@ -263,7 +263,7 @@ class Scheduler(BaseScheduler):
             return
         page = self._read.pop(response, None)
         if page is None:
-            page = page_of(response, url, self._now(), self._joiner)
+            page = page_of(response, url, time.time(), self._joiner)
         refused = None if self._refusals else refusal_of(response, page)
         there = 200 <= response.status < 300 and refused is None
         judgement = self._guard(self._orderer.judge, page) if there else None
@@ -390,7 +390,7 @@ class Scheduler(BaseScheduler):
         """Wake the engine at `until`; by itself it calls an idle scheduler only every 5 s."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = call_later(max(0.0, until - time.time()) + 0.001, self._wake)
+        self._timer = call_later(max(0.0, until - self._now()) + 0.001, self._wake)
 
     def _wake(self) -> None:
         slot = self._crawler.engine._slot
@@ -437,7 +437,8 @@ class Scheduler(BaseScheduler):
         # Scrapy writes requests.seen through a buffer; what is cut off later is measured on disk.
         if isinstance(self._dupefilter, RFPDupeFilter) and self._dupefilter.file is not None:
             self._dupefilter.file.flush()
-        lost = write_job(folder, self._name, self.crawl.save(), self._known, waiting, spider)
+        state, now = self.crawl.save(), self._now()
+        lost = write_job(folder, self._name, state, now, self._known, waiting, spider)
         if lost and last:
             logger.warning("spoor: %d requests cannot be saved and are lost", lost)
         self._saved = time.monotonic()
@@ -447,9 +448,9 @@ class Scheduler(BaseScheduler):
         job = read_job(folder, self._name, spider)
         if job is None:
             return
-        state, self._known, requests = job
+        state, last, self._known, requests = job
         with taking_in_job(folder):
-            self._orderer.restore(state)
+            self._orderer.restore(state, last)
             self._requests = dict(requests["open"])
             self._repeats = dict(requests["again"])
         for _, request in requests["past"]:

@@ -1,4 +1,4 @@
-"""The clock of a live crawl, by which it waits. Records are dated by the machine's clock."""
+"""The clock by which a live crawl waits. Records are dated by the machine's clock."""
 
 from __future__ import annotations
 
