@@ -4,11 +4,16 @@ system."""
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import re
+import shutil
 import stat
+import tempfile
 import tomllib
 import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +98,67 @@ def toml_of(text: str) -> dict[str, Any]:
 
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
 _DEEP = re.compile(rf"(?<![\w.-]){_PART}(?:\.[ \t]*+{_PART}){{8}}")
+
+
+_PART = re.compile(r"(\..+)\.[a-z0-9_]{8}\.part", re.DOTALL)
+OLD = "old"
+"""In a hidden folder: what is replaced, for a moment."""
+_LONGEST = 200
+"""Bytes of a name that stand in the name of its hidden folder."""
+
+
+@contextmanager
+def hidden_folder(path: Path) -> Iterator[Path]:
+    """A new folder beside what is to be written, for all that is written on the way there; it is
+    removed in the end, and where its process dies by the next that writes the same (`remove_left`).
+    Raises OSError."""
+    folder, lock = new_part(path)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os.close(lock)
+
+
+def new_part(path: Path) -> tuple[Path, int]:
+    """A hidden folder beside what is to be written, and the lock that says that it is in use; those
+    that nobody uses any more are removed. Raises OSError."""
+    remove_left(path.parent, path.name)
+    made = Path(tempfile.mkdtemp(prefix=f"{_hidden(path.name)}.", dir=path.parent))
+    lock = os.open(made, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    with suppress(OSError):  # a disk without locks, where nothing is removed
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    # It has the name of a part once it is locked, so that nobody takes it for one that was left.
+    return made.rename(made.with_name(f"{made.name}.part")), lock
+
+
+def remove_left(folder: Path, name: str = "") -> None:
+    """Remove the hidden folders that lie in a folder since the processes died that wrote this name
+    (empty: any). Raises OSError where the folder cannot be read."""
+    for left in [*folder.iterdir()]:
+        found = _PART.fullmatch(left.name)
+        if found is None or (name and found[1] != _hidden(name)):
+            continue
+        with suppress(OSError):  # it is in use, or no folder
+            lock = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                _put_back(left)
+                shutil.rmtree(left, ignore_errors=True)
+            finally:
+                os.close(lock)
+
+
+def _put_back(left: Path) -> None:
+    """Give what was to be replaced its name again, where its process died before it was."""
+    names = {entry.name for entry in left.iterdir()}
+    for name in names - {OLD}:
+        if OLD in names and not os.path.lexists(left.parent / name):
+            (left / OLD).rename(left.parent / name)
+
+
+def _hidden(name: str) -> str:
+    return f".{os.fsdecode(os.fsencode(name)[:_LONGEST])}"
 
 
 def sync_folder(path: Path) -> None:

@@ -81,7 +81,8 @@ def test_archives_and_shards_come_in_their_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [*NAMES, "lock", "pages-00003.warc.gz", "state.db-wal", "recovered-pages-7.warc.gz"]
+    "name",
+    [*NAMES, "lock", "shard-0", "pages-00003.warc.gz", "state.db-wal", "recovered-pages-7.warc.gz"],
 )
 def test_a_name_of_its_own_is_known(name: str) -> None:
     assert files.is_own(name)

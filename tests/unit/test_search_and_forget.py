@@ -6,7 +6,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
 import zipfile
 import zlib
 from contextlib import closing
@@ -18,7 +21,9 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 from loopback import Asked, Loopback, beside, page, reply
 from spoor.cli.main import run
 from spoor.errors import InputError
+from spoor.files import remove_left
 from spoor.formats.export import remove
+from spoor.formats.exporters.target import new_file, new_folder
 from spoor.runs import files, forget
 from spoor.runs.lock import BusyError, Lock
 from spoor.runs.reader import Run
@@ -188,6 +193,60 @@ def test_it_may_end_anywhere(path: Path, step: str) -> None:
     # What the policy learned stays, and may be words.
     assert set(holds(path)) <= {"state.db", "report.html"}
     assert not list(path.glob("forgetting-*"))
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from spoor.formats.exporters.target import new_file, new_folder
+with {made}(Path(sys.argv[1])) as part:
+    (part / "a-0123456789.md" if part.is_dir() else part).write_text(sys.argv[2])
+    {more}
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def export_killed(out: Path, made: str = "new_file", more: str = "") -> None:
+    """An export is ended in the middle, as `kill -9` does."""
+    script = KILLED.format(made=made, more=more)
+    done = subprocess.run([sys.executable, "-c", script, str(out), SECRET], check=False)
+    assert done.returncode == -signal.SIGKILL
+
+
+def test_what_a_killed_export_left_behind_is_forgotten(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of versions before, too; what is in use stays."""
+    export_killed(path / "all.jsonl")
+    export_killed(path / "md", "new_folder")
+    (path / "tmpabc1d_2f").mkdir()
+    for name in (".all.wacz.17.part", "tmpabc1d_2f/data.warc.gz", "relevant.jsonl.part"):
+        (path / name).write_text(SECRET)
+    (path / "tmpuser_s1").mkdir()
+    (path / "tmpuser_s1" / "notes.txt").write_text("of a person")
+    with new_file(path / "used.jsonl") as part:
+        assert run(["forget", str(path), GONE]) == 0
+        assert part.exists()
+    assert set(holds(path)) <= {"state.db"}
+    assert not [one for one in path.iterdir() if one.name.startswith(".")]
+    assert (path / "tmpuser_s1" / "notes.txt").exists()
+
+
+def test_an_export_follows_one_that_was_killed_and_stands_beside_another(tmp_path: Path) -> None:
+    """In a container each process has the same number."""
+    out, site = tmp_path / "all.jsonl", tmp_path / "md"
+    export_killed(out)
+    with new_file(out) as first, new_file(out) as second:
+        first.write_text("first")
+        second.write_text("second")
+    assert out.read_text() == "first"
+    with new_folder(site) as folder:
+        (folder / "b-0123456789.md").write_text("whole")
+    export_killed(site, "new_folder", "Path(sys.argv[1]).rename(part.parent / 'old')")
+    assert not site.exists()
+    remove_left(tmp_path)
+    assert [one.name for one in site.iterdir()] == ["b-0123456789.md"], "it is put back"
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["all.jsonl", "md"]
 
 
 def test_what_cannot_be_forgotten_now(path: Path) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
+from spoor.files import remove_left
 from spoor.formats.exporters.columns import Options, Row
 from spoor.formats.exporters.target import new_file, new_folder, remove_files
 
@@ -109,6 +110,7 @@ def remove(path: Path, form: str, urls: Collection[str]) -> int:
     goes it is left alone. Raises InputError where it cannot be read or written."""
     wanted = frozenset(urls)
     try:
+        remove_left(path.parent, path.name)
         if path.is_dir():
             return remove_files(path, wanted)
         if not path.is_file():

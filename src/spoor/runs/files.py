@@ -247,7 +247,7 @@ def shard_number(folder: Path) -> int:
 
 def is_own(name: str) -> bool:
     """Whether a run itself keeps a file of this name in its folder, or may while it is written."""
-    if name == SAVED:
+    if name == SAVED or _OF_SHARD.fullmatch(name):
         return True
     if name.startswith((WARC, f"{_RECOVERED}{WARC}")) and ".warc.gz" in name:
         return True

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shutil
 import sqlite3
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Sequence
@@ -22,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from spoor.errors import InputError
-from spoor.files import sync_folder
+from spoor.files import remove_left, sync_folder
 from spoor.formats.export import form_by_ending, remove
 from spoor.formats.exporters.target import LIST
 from spoor.formats.exporters.warc import copy_without
@@ -95,6 +97,7 @@ def forget(
         told.saved += sum(remove_saved(folder, url) for url in wanted)
         for end in ("", "-journal", "-wal", "-shm"):
             (folder / f"{files.SEARCH}{end}").unlink(missing_ok=True)
+        _remove_leftovers(folder)
     for export, form in [*_exports(path), *named]:
         try:
             count = remove(export, form, wanted)
@@ -271,6 +274,29 @@ def _blank_labels(path: Path, urls: Collection[str]) -> int:
                 start += len(line)
             os.fsync(opened.fileno())
     return count
+
+
+_BEFORE = re.compile(r"\..+\.\d+\.(part|old)", re.DOTALL)
+_UNNAMED = re.compile(r"tmp[a-z0-9_]{8}")
+_ITS_FILES = re.compile(r"pages|data\.warc\.gz|lines-\d+")
+"""What exports of versions before left behind, and what lies in the folders without a name."""
+
+
+def _remove_leftovers(path: Path) -> None:
+    """Remove what processes left half written in the run's folder when they died: it may hold any
+    page, and nobody reads it."""
+    remove_left(path)
+    for entry in [*path.iterdir()]:
+        name = entry.name
+        own = name.endswith(".part") and files.is_own(name.removesuffix(".part"))
+        is_folder = entry.is_dir() and not entry.is_symlink()
+        if is_folder and _UNNAMED.fullmatch(name):
+            own = all(_ITS_FILES.fullmatch(one.name) for one in entry.iterdir())
+        if own or _BEFORE.fullmatch(name):
+            if is_folder:
+                shutil.rmtree(entry, ignore_errors=True)
+            else:
+                entry.unlink(missing_ok=True)
 
 
 def _exports(path: Path) -> list[tuple[Path, str]]:

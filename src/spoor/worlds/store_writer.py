@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
-import glob
 import json
 import os
 import shutil
@@ -19,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.errors import InputError
+from spoor.files import new_part
 from spoor.web.urls import is_canonical
 from spoor.worlds.store import FORMAT, PAGE, ROW, TABLES, first_of_places, place_of
 from spoor.worlds.store_rows import Packed
@@ -94,7 +92,7 @@ class Writer:
         _check_free(folder, replace)
         try:
             folder.parent.mkdir(parents=True, exist_ok=True)
-            self._part, self._lock = _make_part(folder)
+            self._part, self._lock = new_part(folder)
         except OSError as error:
             raise InputError(f"cannot write to {folder.parent}: {error.strerror}") from error
         self._words = self._blob("words.bin")
@@ -366,34 +364,6 @@ class Writer:
     def _close(self) -> None:
         for blob in (self._words, self._anchors, self._extra, self._targets):
             blob.file.close()
-
-
-def _make_part(folder: Path) -> tuple[Path, int]:
-    """A hidden folder beside the one to write, and the lock that says that it is in use; those that
-    nobody uses any more are removed. Raises OSError."""
-    for left in folder.parent.glob(f".{glob.escape(folder.name)}.*{_PART}"):
-        with contextlib.suppress(OSError):
-            held = _locked(left)
-            shutil.rmtree(left, ignore_errors=True)
-            os.close(held)
-    made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    held = _locked(made)
-    # It has the name of a part once it is locked, so that nobody takes it for one that was left.
-    return made.rename(made.with_name(f"{made.name}{_PART}")), held
-
-
-_PART = ".part"
-
-
-def _locked(folder: Path) -> int:
-    """Raises OSError where another process has it."""
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BaseException:
-        os.close(opened)
-        raise
-    return opened
 
 
 def _check_free(folder: Path, replace: bool) -> None:

@@ -6,14 +6,13 @@ import hashlib
 import json
 import os
 import re
-import shutil
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
-from spoor.files import safe_name, sync_folder, write_whole
+from spoor.files import OLD, hidden_folder, safe_name, sync_folder, write_whole
 
 LIST = "index.jsonl"
 """In a folder of documents: a line for each file, with the address of its document."""
@@ -27,22 +26,19 @@ def new_file(out: Path) -> Iterator[Path]:
     is removed. Whoever deletes it leaves `out` as it is."""
     if os.path.isdir(out):
         raise InputError(f"{out} is a folder; give the name of a file")
-    part = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
-        # Made anew: what another program put there under the name is not followed.
-        os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o666))
-        yield part
-        if not part.exists():
-            return
-        with part.open("rb") as file:
-            os.fsync(file.fileno())
-        part.replace(out)
-        sync_folder(out.parent)
+        with hidden_folder(out) as folder:
+            part = folder / out.name
+            part.touch()
+            yield part
+            if not part.exists():
+                return
+            with part.open("rb") as file:
+                os.fsync(file.fileno())
+            part.replace(out)
+            sync_folder(out.parent)
     except OSError as error:
         raise InputError(f"cannot write {out}: {error.strerror}") from error
-    finally:
-        with suppress(OSError):
-            part.unlink()
 
 
 @contextmanager
@@ -50,21 +46,22 @@ def new_folder(out: Path) -> Iterator[Path]:
     """A new folder that replaces `out` once it is complete. What it replaces is empty or of an
     earlier export: raises InputError where anything else lies in it."""
     refuse_other_files(out)
-    part = out.with_name(f".{out.name}.{os.getpid()}.part")
-    old = out.with_name(f".{out.name}.{os.getpid()}.old")
     try:
-        part.mkdir()
-        yield part
-        if out.exists():
-            out.rename(old)
-        part.rename(out)
-        sync_folder(out.parent)
+        with hidden_folder(out) as folder:
+            part, old = folder / out.name, folder / OLD
+            part.mkdir()
+            yield part
+            if out.exists():
+                out.rename(old)
+            try:
+                part.rename(out)
+            except OSError:
+                if old.exists():
+                    old.rename(out)
+                raise
+            sync_folder(out.parent)
     except OSError as error:
         raise InputError(f"cannot write {out}: {error.strerror}") from error
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-        if out.exists():
-            shutil.rmtree(old, ignore_errors=True)
 
 
 def refuse_other_files(out: Path) -> None:
@@ -130,6 +127,7 @@ def remove_files(folder: Path, urls: Collection[str]) -> int:
     gone: list[str] = []
     if (folder / LIST).is_symlink():
         raise ValueError(f"{LIST} is a link")
+    (folder / f"{LIST}.part").unlink(missing_ok=True)  # of a process that died
     # A title may hold what `splitlines` takes for the end of a line.
     for line in filter(None, (folder / LIST).read_text("utf-8").split("\n")):
         row = json.loads(line)
