@@ -157,6 +157,23 @@ def test_long_rules_of_many_hosts_have_a_bound(record_property: Note) -> None:
     assert cache.rules("http://small.example", 1.0) is small
 
 
+def test_short_rules_of_hosts_without_end_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that were stored last stay, what could not be had is waited for as before."""
+    monkeypatch.setattr("spoor.politeness.robots.MOST_OF_ALL", 1 << 20)
+    cache, kept = RobotsCache(), weakref.WeakSet[object]()
+    body = EVERYONE + b"".join(b"Disallow: /%d\n" % rule for rule in range(10))
+    for host in range(1_000):
+        rules = robots.parse(body, "us")
+        kept.add(rules._patterns)
+        cache.store(f"http://{host}.example", rules, 0.0)
+        cache.store(f"http://{host}.gone.example", robots.DISALLOW_ALL, 0.0)
+    assert 100 < len(kept) < 300
+    assert cache.rules("http://999.example", 1.0) is not None
+    assert cache.rules("http://0.example", 1.0) is None
+    assert cache.wait("http://999.gone.example", 0.0) == 5.0
+    assert cache.wait("http://0.gone.example", 0.0) == 0.0
+
+
 # ---------------------------------------------------------------- links
 
 HEADING = "h" * 30_000

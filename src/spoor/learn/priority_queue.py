@@ -190,6 +190,7 @@ class PriorityQueue:
         """Forget a link; nothing happens if it does not wait."""
         if link < len(self._hosts) and self._keys.item(link) != _NONE:
             self._keys[link] = _NONE
+            self._hosts[link] = ""
             self._count -= 1
             self._leave_stale()
 
@@ -205,8 +206,7 @@ class PriorityQueue:
         if self._aside:
             for host in [host for host in self._aside if host in free]:
                 del self._aside[host]
-                if host in self._heaps:
-                    self._raise(host)
+                self._raise(host)
         while self._tops:
             entry, host = self._tops[0]
             link = entry & _LINK
@@ -235,6 +235,8 @@ class PriorityQueue:
             if not self._holds(heap[0], host):
                 heapq.heappop(heap)
                 self._stale -= 1
+                if not heap:
+                    del self._heaps[host]
             elif link not in offer:
                 self.discard(link)
             else:
@@ -247,11 +249,15 @@ class PriorityQueue:
 
     def _raise(self, host: str) -> None:
         """Enter the host's best link in the heap of hosts; stale entries are dropped."""
-        heap = self._heaps[host]
+        heap = self._heaps.get(host)
+        if heap is None:
+            return
         while heap and not self._holds(heap[0], host):
             heapq.heappop(heap)
             self._stale -= 1
-        if heap and self._best.get(host) != heap[0]:
+        if not heap:
+            del self._heaps[host]
+        elif self._best.get(host) != heap[0]:
             self._best[host] = heap[0]
             heapq.heappush(self._tops, (heap[0], host))
 
@@ -269,6 +275,7 @@ class PriorityQueue:
             self._heaps.setdefault(self._hosts[link], []).append(entry)
         for heap in self._heaps.values():
             heapq.heapify(heap)
+        self._aside = {host: None for host in self._aside if host in self._heaps}
         self._best = {
             host: heap[0] for host, heap in self._heaps.items() if host not in self._aside
         }

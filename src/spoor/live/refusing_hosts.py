@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Protocol, runtime_checkable
 
+from spoor.learn.bounded_dict import BoundedDict
 from spoor.politeness.retry_after import DAY
 from spoor.protocols import Politeness
 from spoor.types import Failed, Fetched, LiveReply
@@ -16,6 +17,9 @@ HOUR = 3600.0
 LONGER = 4.0
 """For as long one page may ask that its host be left alone, and so many times as long with each
 page more that asks for it. Servers that bound the requests of a client ask for minutes."""
+
+MOST_HOSTS = 50_000
+"""Hosts of which it is kept that they gave a page, or refuse; those before are as if new."""
 
 
 @runtime_checkable
@@ -50,10 +54,11 @@ class RefusingHosts:
     def __init__(self, hosts: Politeness, *, known: bool = False) -> None:
         self._hosts = hosts
         self._known = known
-        self._delays: dict[str, float] = {}
+        self._delays = BoundedDict[str, float](MOST_HOSTS)
         """Host that refused → seconds between two requests to it."""
-        self._refusers: dict[str, set[str]] = {}
-        """Host that gave a page → URLs of its own that refused since the last one."""
+        self._refusers = BoundedDict[str, set[str] | None](MOST_HOSTS)
+        """Host that gave a page → URLs of its own that refused since the last one, if any; those
+        that gave one last stand last."""
 
     def see(
         self, host: str, reply: LiveReply, now: float, *, url: str, foreign: bool = False
@@ -62,15 +67,18 @@ class RefusingHosts:
         seconds by the clock of `hosts`."""
         refused = isinstance(reply, Failed) and reply.kind == "refused"
         rest = reply.retry_after if isinstance(reply, Failed) else None
-        refusers = self._refusers.get(host, set() if self._known else None)
+        refusers = self._refusers.get(host)
+        if refusers is None and (self._known or host in self._refusers):
+            refusers = set()
         if refused or rest is not None:
             if foreign and refusers is not None and not refusers:
                 return
             if refusers is not None and not foreign and longest_rest(len(refusers)) < DAY:
                 refusers.add(url)
                 self._refusers[host] = refusers
-        elif isinstance(reply, Fetched) and (refusers or host not in self._refusers):
-            self._refusers[host] = set()
+        elif isinstance(reply, Fetched):
+            self._refusers.pop(host, None)
+            self._refusers[host] = None
         if rest is not None:
             of_host = isinstance(reply, Failed) and reply.kind == "robots"
             most = math.inf if of_host or refusers is None else longest_rest(len(refusers))

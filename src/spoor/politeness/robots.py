@@ -57,11 +57,17 @@ class RobotsFetch:
         self.rules, self.reason = DISALLOW_ALL, reason
 
 
-MOST_MEMORY = 32 << 20
-"""Bytes of the rules of all origins that are kept, but for those of less than `LONG`."""
-
 LONG = 16 << 10
-"""Some fifty rules."""
+"""Bytes of some forty rules."""
+
+MOST_MEMORY = 32 << 20
+"""Bytes of the rules that are kept of all origins with more than `LONG` …"""
+
+MOST_OF_ALL = 128 << 20
+"""… and of all: those of some 30,000 usual ones, or of 600,000 without rules."""
+
+BESIDE = 200
+"""Bytes that an origin takes beside its rules."""
 
 
 @dataclass(slots=True)
@@ -79,8 +85,10 @@ class RobotsCache:
     Rules are valid for `max_age` seconds. Where robots.txt cannot be fetched, the last rules that
     were fetched stay in force, or all is forbidden; it is due again after `retry` seconds, twice as
     long with each failure in a row, up to `max_retry` (RFC 9309, 2.4). A host whose
-    Crawl-delay is longer than `max_crawl_delay` seconds is to be left. Beyond `MOST_MEMORY` the
-    longest rules are forgotten, and fetched again where they are needed.
+    Crawl-delay is longer than `max_crawl_delay` seconds is to be left. Any name below a domain may
+    have rules of its own, and a domain has names without end: beyond `MOST_MEMORY` the longest
+    rules are forgotten, beyond `MOST_OF_ALL` those that were stored first, and fetched again where
+    they are needed.
     """
 
     def __init__(
@@ -99,7 +107,7 @@ class RobotsCache:
         self._long: dict[str, int] = {}
         """Origin → bytes of its rules, where they are long."""
         self._memory = 0
-        """Of these together."""
+        """Of all origins together."""
 
     def rules(self, origin: str, now: float) -> Rules | None:
         """The rules in force; None where robots.txt is to be fetched first."""
@@ -110,25 +118,27 @@ class RobotsCache:
         """The result of a fetch, DISALLOW_ALL where there is none, and `reason` says why. Returns
         the rules that are in force from now on."""
         failures, age = 0, self._max_age
+        before = self._known.get(origin)
         if rules is DISALLOW_ALL:
-            before = self._known.get(origin)
             failures = 1 if before is None else before.failures + 1
             age = min(self._retry * 2.0 ** min(failures - 1, 16), self._max_retry)
             rules = rules if before is None else before.rules
+        if before is not None:
+            self._forget(origin)
+        long = rules.memory if rules.memory > LONG else 0
+        while self._long and long and sum(self._long.values()) + long > MOST_MEMORY:
+            self._forget(max(self._long, key=self._long.__getitem__))
+        while self._known and self._memory + rules.memory + BESIDE > MOST_OF_ALL:
+            self._forget(next(iter(self._known)))
         self._known[origin] = _Known(rules, now + age, failures, reason)
-        self._make_room(origin, rules.memory)
+        self._memory += rules.memory + BESIDE
+        if long:
+            self._long[origin] = long
         return rules
 
-    def _make_room(self, origin: str, memory: int) -> None:
-        """For the rules of this origin: any name below a domain may have long ones of its own."""
-        self._memory -= self._long.pop(origin, 0)
-        while self._long and self._memory + memory > MOST_MEMORY:
-            longest = max(self._long, key=self._long.__getitem__)
-            self._memory -= self._long.pop(longest)
-            del self._known[longest]
-        if memory > LONG:
-            self._long[origin] = memory
-            self._memory += memory
+    def _forget(self, origin: str) -> None:
+        self._memory -= self._known.pop(origin).rules.memory + BESIDE
+        self._long.pop(origin, None)
 
     def crawl_delay(self, rules: Rules) -> float | None:
         """Seconds between two requests that the rules ask for; None where they say nothing, or ask
@@ -150,7 +160,8 @@ class RobotsCache:
 
     def wait(self, origin: str, now: float) -> float:
         """Seconds until robots.txt is to be fetched again."""
-        return max(0.0, self._known[origin].expires - now)
+        known = self._known.get(origin)
+        return 0.0 if known is None else max(0.0, known.expires - now)
 
     def unreachable(self) -> list[str]:
         """Origins of which nothing may be asked, since their robots.txt could never be fetched."""
