@@ -127,13 +127,14 @@ def test_the_machines_clock_stops_no_orderer(
     wall[0] += 86_400.0
     ahead = Orderer("kilns", delay=2.0)
     ahead.add([f"http://a.example/{n}" for n in range(5)])
-    ahead.feedback(*ahead.next(), "<p>kiln")
+    (first,) = ahead.next()
+    ahead.feedback(first, "<p>kiln")
     ahead.save(tmp_path / "order")
     wall[0] -= 86_400.0
     again = Orderer.load(tmp_path / "order", delay=2.0)
     real[0] += 2.0
     (url,) = again.next()
-    dates, receive = list[float](), again.crawl.receive
+    dates, receive = list[float | None](), again.crawl.receive
 
     def receive_dated(reply: Fetched, now: float) -> Outcome | Deferred:
         dates.append(reply.page.fetched_at)

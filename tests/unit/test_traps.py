@@ -24,7 +24,7 @@ from spoor.policies.breadth_first import BreadthFirst
 from spoor.protocols import Offer
 from spoor.settings import Settings
 from spoor.simulation.replay import Replay
-from spoor.types import Choice, Failed, Fetch, Fetched, Outcome, Page, Task
+from spoor.types import Choice, Failed, Fetch, Fetched, Finished, Link, Outcome, Page, Task
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.novelty import News, Novelty, masked
 from spoor.web.page import parse
@@ -524,3 +524,55 @@ def test_what_a_stranger_links_to_first_takes_no_news_from_a_site() -> None:
         assert not traps.holder(url)
         own = page_at(url, "Pot", " ".join(article(number)))
         traps.ended(own, lambda: "http://a.example/", relevant=False)
+
+
+def club(url: str) -> Page:
+    """A site with articles and a calendar, whose first five months are empty."""
+    path = url.removeprefix("http://good.example/")
+    name = path.translate(str.maketrans("0123456789", "abcdefghij", "/?=-"))
+    words = " ".join(f"{name}{letter}" for letter in "klmnopqrs")
+    links: list[str] = []
+    if not path:
+        links = [*(f"art/{number}" for number in range(40)), "cal?month=2020-01"]
+    elif path.startswith("cal?month="):
+        month = 12 * int(path[10:14]) + int(path[15:]) - 1
+        links = [f"cal?month={(month + 1) // 12}-{(month + 1) % 12 + 1:02}"]
+        if month < 12 * 2020 + 5:
+            words = "No events in this month."
+        else:
+            links = [*links[: month < 12 * 2021], *(f"event/{month}-{n}" for n in range(4))]
+    return Page(url, text=words, links=[Link(f"http://good.example/{one}") for one in links])
+
+
+SHOPS = {
+    "none": [],
+    "tries": [f"x/{number}?n=1&s={number}" for number in range(40)],
+    "places": [f"x?n={number}" for number in range(12_000)],
+}
+
+
+@pytest.mark.parametrize("shop", SHOPS)
+def test_one_site_uses_up_neither_tries_nor_places_of_another(shop: str) -> None:
+    """The pages of a shop all say the same. What was held back of the club is tried again, beside
+    it too: all events of its calendar are found."""
+    seeds = ["http://evil.example/", "http://good.example/"]
+    crawl = engine(1_000, CrawlFilter(Scope.of(seeds, "domain"), traps=Traps()))
+    crawl.seed(seeds)
+    asked, now = list[str](), 0.0
+    while not isinstance(step := crawl.next(now), Finished):
+        now += 1.0
+        if not isinstance(step, Fetch):
+            continue
+        asked.append(step.url)
+        if step.host == "good.example":
+            page = club(step.url)
+        else:
+            links = [Link(step.url + path) for path in SHOPS[shop]] if step.url == seeds[0] else []
+            page = Page(step.url, text="Nothing to see here at all.", links=links)
+        crawl.receive(Fetched(step.ticket, page), now)
+        if len(asked) % 30 == 0:
+            state = unpack(pack(crawl.save()))
+            crawl = engine(1_000, CrawlFilter(Scope.of(seeds, "domain"), traps=Traps()))
+            crawl.load(state)
+    assert sum("/event/" in url for url in asked) == 32
+    assert sum("evil" in url for url in asked) <= 60

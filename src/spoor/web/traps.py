@@ -16,7 +16,7 @@ that only pages without news link to; hosts of one domain. Its laws:
    What only pages without news link to is held back where others of its own shape were tried.
 3. It is tried again: two of its links after 32 more pages of the crawl, later and later, and at the
    end. One page with news opens it, and all that was held back is asked for like any link. Tries in
-   vain take a thirtieth of the pages at most.
+   vain take a thirtieth of the pages of their domain at most (`spoor.web.trap_shares`).
 4. A parameter that was seen not to matter (the same text without it, 4 times, never another) keeps
    a URL back only where the page without it, or this page with it, was fetched: sessions, sources,
    prints.
@@ -40,6 +40,7 @@ from spoor.hashing import hash64
 from spoor.types import HeldLink, Link, Page, State, urls_of
 from spoor.web.actions import is_view
 from spoor.web.novelty import News, Novelty
+from spoor.web.trap_shares import TrapShares
 from spoor.web.url_groups import groups, narrow, parameters, without
 from spoor.web.urls import domain_of, host, registrable_domain
 
@@ -67,8 +68,6 @@ _QUERY = 6
 
 _REMEMBERED = 50_000
 """Groups, hosts, parameters and pages with a record, at most so many each."""
-_WAITING = 5_000
-"""Links that wait to be tried; of others only the number is kept."""
 
 
 class Group(NamedTuple):
@@ -131,13 +130,13 @@ class Traps:
         """URL of a page that was read and not yet counted, or the other way round → its news."""
         self._held: dict[str, OrderedDict[str, HeldLink]] = {}
         """Group that is held back → its links that wait."""
-        self._waiting = 0
+        self._shares = TrapShares()
         self._ready: list[HeldLink] = []
         """Links to enter again at once."""
         self._trying: set[str] = set()
+        self._tried: OrderedDict[str, bool] = OrderedDict()
+        """URLs that are asked for as tries."""
         self._pages = 0
-        self._vain = 0
-        """Pages of groups that were held back and stay so."""
         self._due = 0
         """Pages of the crawl at which a group is tried next."""
 
@@ -199,6 +198,7 @@ class Traps:
         """As `holder`, for a URL that is about to be asked for: one that is tried passes once."""
         if url in self._trying:
             self._trying.discard(url)
+            _remember(self._tried, url, True)
             return ""
         return self.holder(url)
 
@@ -217,9 +217,10 @@ class Traps:
                 waiting[held.link.url] = held
             return
         count.links += 1
-        if self._waiting < _WAITING:
+        domain = _domain(held.link.url)
+        if self._shares.may_wait(domain):
             waiting[held.link.url] = held
-            self._waiting += 1
+            self._shares.wait(domain, 1)
             self._due = min(self._due, count.next)
 
     def release(self, *, over: bool) -> Sequence[HeldLink]:
@@ -229,16 +230,17 @@ class Traps:
             return ready
         self._due = self._pages + _FIRST_TRY
         for name, waiting in self._held.items():
-            if self._vain > 4 + self._pages // 30:
-                break
             count = self._count(name)
             if not waiting or not (self._pages >= count.next or (over and count.tries < _LAST)):
+                continue
+            domain = _domain(next(iter(waiting)))
+            if not self._shares.may_try(domain):
                 continue
             count.tries += 1
             count.next = self._pages + (_FIRST_TRY << min(count.tries, 20))
             for turn in range(min(_EACH, len(waiting))):
                 _, held = waiting.popitem(last=bool(turn))
-                self._waiting -= 1
+                self._shares.wait(domain, -1)
                 count.links -= 1
                 self._trying.add(held.link.url)
                 ready.append(held)
@@ -256,6 +258,8 @@ class Traps:
             _remember(self._told, page.url, news)
         self._pages += 1
         site = host(page.url)
+        tried = self._tried.pop(page.url, False)
+        self._shares.count(registrable_domain(site), pages=1)
         if page.text:
             _remember(self._with_text, site, None)
         if self._says_something(page) and (
@@ -271,7 +275,7 @@ class Traps:
                 # A whole folder of copies may well be documents that moved.
                 names = list(narrow(page.url))
             for name in names:
-                self._add(name, page.url, news, weight, same)
+                self._add(name, page.url, news, weight, same, tried=tried)
         _remember(self._hosts, site, None)
         return news == News.WORDS
 
@@ -281,15 +285,17 @@ class Traps:
     def failed(self, url: str, found_on: str = "") -> None:
         """Count a URL with a query that brought an error, or led to a known page; it was found
         on the page of another URL (empty for a seed)."""
+        tried = self._tried.pop(url, False)
         if "?" not in url or _by_others(url, found_on):
             return
         blamed = hash64(found_on) if found_on else 0
         for name in narrow(url):
             again = blamed != 0 and self._count(name).blamed == blamed
-            self._add(name, url, News.NOTHING, 1 if again else _RELEVANT, same=not again)
+            weight = 1 if again else _RELEVANT
+            self._add(name, url, News.NOTHING, weight, same=not again, tried=tried)
             self._count(name).blamed = blamed
 
-    def _add(self, name: str, url: str, news: int, weight: int, same: bool) -> None:
+    def _add(self, name: str, url: str, news: int, weight: int, same: bool, *, tried: bool) -> None:
         count = self._count(name)
         count.pages += 1
         if news == News.WORDS:
@@ -300,7 +306,7 @@ class Traps:
             count.run += weight
             count.same = count.same + weight if same else 0
             if name in self._held:
-                self._vain += 1
+                self._shares.count(_domain(url), vain=tried)
             elif count.run >= _most(name, url):
                 count.held, count.next = 1, self._pages + _FIRST_TRY
                 self._held[name] = OrderedDict()
@@ -310,7 +316,7 @@ class Traps:
         count.held = count.tries = count.links = 0
         waiting = self._held.pop(name, None)
         if waiting:
-            self._waiting -= len(waiting)
+            self._shares.wait(_domain(next(iter(waiting))), -len(waiting))
             self._ready += waiting.values()
 
     def _news(self, page: Page, found_on: Callable[[], str]) -> int:
@@ -354,10 +360,8 @@ class Traps:
         _remember(self._same, group, counts)
         if self._is_idle(group):
             _remember(self._idle, group.partition("?")[0], None)
-        if group in self._held:
-            self._vain += before == text
-            if before != text:
-                self._open(group, self._count(group))
+        if group in self._held and before != text:
+            self._open(group, self._count(group))
 
     def _is_idle(self, group: str) -> bool:
         """Whether a parameter, `host?name=`, was seen not to matter."""
@@ -389,9 +393,9 @@ class Traps:
         count = self._groups.get(name)
         if count is None:
             count = _Count()
-        _remember(self._groups, name, count)
-        if len(self._groups) >= _REMEMBERED:
-            self._held = {name: held for name, held in self._held.items() if name in self._groups}
+        forgotten = _remember(self._groups, name, count)
+        if waiting := self._held.pop(forgotten, None):
+            self._shares.wait(_domain(next(iter(waiting))), -len(waiting))
         return count
 
     # -- saving
@@ -417,7 +421,8 @@ class Traps:
             "ready": [held.row() for held in self._ready],
             "trying": sorted(self._trying),
             "pages": self._pages,
-            "vain": self._vain,
+            "tried": list(self._tried),
+            "shares": self._shares.save(),
             "due": self._due,
         }
 
@@ -440,10 +445,14 @@ class Traps:
             name: OrderedDict((held.link.url, held) for held in map(HeldLink.of, rows))
             for name, rows in state["held"]
         }
-        self._waiting = sum(map(len, self._held.values()))
+        self._tried = OrderedDict.fromkeys(state["tried"], True)
+        self._shares.load(state["shares"])
+        for waiting in self._held.values():
+            if waiting:
+                self._shares.wait(_domain(next(iter(waiting))), len(waiting))
         self._ready = list(map(HeldLink.of, state["ready"]))
         self._trying = set(state["trying"])
-        self._pages, self._vain, self._due = state["pages"], state["vain"], state["due"]
+        self._pages, self._due = state["pages"], state["due"]
 
     def held_groups(self) -> list[Group]:
         """The groups that hold links back, the largest first."""
@@ -478,12 +487,16 @@ def _by_others(url: str, found_on: str) -> bool:
     return domain_of(url) != domain_of(found_on)
 
 
+def _domain(url: str) -> str:
+    return registrable_domain(host(url))
+
+
 def _born(url: str) -> str:
     return f"{host(url)}: links of pages without news"
 
 
-def _remember(table: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+def _remember(table: OrderedDict[Any, Any], key: Any, value: Any) -> Any:
+    """Returns the key that was forgotten for it, if any."""
     table[key] = value
     table.move_to_end(key)
-    if len(table) > _REMEMBERED:
-        table.popitem(last=False)
+    return table.popitem(last=False)[0] if len(table) > _REMEMBERED else None
