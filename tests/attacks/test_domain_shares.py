@@ -12,8 +12,9 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
 from spoor.policies.breadth_first import BreadthFirst
-from spoor.types import Fetch, Fetched, Link, Page, Sleep, Task
-from spoor.web.domain_shares import FOR_EACH, LEAST
+from spoor.types import Fetch, Fetched, HeldLink, Link, Page, Sleep, Task
+from spoor.web import domain_shares
+from spoor.web.domain_shares import FOR_EACH, LEAST, DomainShares
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.scope import Scope
 from spoor.web.urls import domain_of
@@ -68,6 +69,28 @@ def test_a_domain_takes_its_share_and_more_for_what_it_gave(relevant: int) -> No
     assert found.total() == 600
     assert found[FARM] <= LEAST + 10 + FOR_EACH * relevant + 1
     assert found[FARM] >= LEAST + FOR_EACH * relevant - 1
+
+
+def test_links_of_a_domain_take_no_places_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many that wait. A site that has had its share goes on once it may."""
+    monkeypatch.setattr(domain_shares, "_WAITING", 300)
+    shares = DomainShares()
+    for number in range(LEAST):
+        shares.count(f"http://www.{GOOD}/{number}", 1)
+        shares.count(f"http://www.{FARM}/{number}", 1)
+    seen = [f"http://n{number}.{FARM}/" for number in range(1_000)]
+    good = [f"http://www.{GOOD}/more/{number}" for number in range(100)]
+    for url in [*seen, *good, *(f"{url}again" for url in seen)]:
+        shares.hold(HeldLink(Link(url), -1, 0.0, 1, False))
+    again = DomainShares()
+    again.load(unpack(pack(shares.save())))
+    for each in (shares, again):
+        for number in range(LEAST + 5):
+            each.judged(f"http://www.{GOOD}/{number}", 1)
+        released = [held.link.url for held in each.release(over=False)]
+        assert set(good) <= set(released)
+        kept = [held.link.url for held in each.release(over=True)]
+        assert kept == [*seen[:20]], "those that were seen first"
 
 
 def test_nothing_is_lost_where_there_is_nothing_else() -> None:

@@ -2,8 +2,8 @@
 
 Whoever has a domain has names and pages without end. So a domain of which no seed is may have
 `LEAST` pages, or a tenth of all, and `FOR_EACH` more for each relevant one. Its other links wait
-until its share has grown, or the crawl has nothing else to do. Of links that wait beyond the first
-`_WAITING` only the number is kept.
+until its share has grown, or the crawl has nothing else to do. Of links that wait beyond `_WAITING`
+only the number is kept, of the domain with the most of them.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 from spoor.types import HeldLink, State
 from spoor.web.urls import domain_of
+from spoor.web.waiting_places import WaitingPlaces
 
 LEAST = 50
 """Pages of a domain that has given nothing."""
@@ -42,7 +43,7 @@ class DomainShares:
         """Domain that has had its share → its links that wait."""
         self._left: Counter[str] = Counter()
         """Domain → links that were too many to wait."""
-        self._waiting = 0
+        self._places = WaitingPlaces(_WAITING)
         self._entered: set[str] = set()
         """URLs that enter whatever the share of their domain is."""
         self._look = False
@@ -76,11 +77,14 @@ class DomainShares:
         """Let a link wait."""
         domain = domain_of(held.link.url)
         waiting = self._held.setdefault(domain, OrderedDict())
-        if held.link.url in waiting or self._waiting >= _WAITING:
-            self._left[domain] += held.link.url not in waiting
+        if held.link.url in waiting:
             return
         waiting[held.link.url] = held
-        self._waiting += 1
+        self._places.add(domain)
+        while fullest := self._places.too_many():
+            self._held[fullest].popitem()
+            self._places.add(fullest, -1)
+            self._left[fullest] += 1
 
     def count(self, url: str, by: int) -> None:
         """A page begins, or one that began is none."""
@@ -99,7 +103,8 @@ class DomainShares:
             return ()
         self._look, ready = False, list[HeldLink]()
         for domain in [domain for domain in self._held if not self.has_had(domain)]:
-            ready += self._held.pop(domain).values()
+            ready += (waiting := self._held.pop(domain)).values()
+            self._places.add(domain, -len(waiting))
             del self._left[domain]
         while over and len(ready) < _EACH and self._held:
             for domain, waiting in list(self._held.items()):
@@ -107,9 +112,9 @@ class DomainShares:
                     del self._held[domain], self._left[domain]
                     continue
                 url, held = waiting.popitem(last=False)
+                self._places.add(domain, -1)
                 self._entered.add(url)
                 ready.append(held)
-        self._waiting = sum(map(len, self._held.values()))
         return ready
 
     def held_groups(self) -> list[tuple[str, int, str]]:
@@ -150,5 +155,7 @@ class DomainShares:
             domain: OrderedDict((one.link.url, one) for one in map(HeldLink.of, rows))
             for domain, rows in held
         }
-        self._waiting = sum(map(len, self._held.values()))
+        self._places = WaitingPlaces(_WAITING)
+        for domain, waiting in self._held.items():
+            self._places.add(domain, len(waiting))
         self._entered, self._look = set(state["entered"]), bool(state["look"])

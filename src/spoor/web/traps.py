@@ -16,7 +16,7 @@ that only pages without news link to; hosts of one domain. Its laws:
    What only pages without news link to is held back where others of its own shape were tried.
 3. It is tried again: two of its links after 32 more pages of the crawl, later and later, and at the
    end. One page with news opens it, and all that was held back is asked for like any link. Tries in
-   vain take a thirtieth of the pages of their domain at most (`spoor.web.trap_shares`).
+   vain take a thirtieth of the pages of their domain at most (`spoor.web.trap_tries`).
 4. A parameter that was seen not to matter (the same text without it, 4 times, never another) keeps
    a URL back only where the page without it, or this page with it, was fetched: sessions, sources,
    prints.
@@ -40,9 +40,10 @@ from spoor.hashing import hash64
 from spoor.types import HeldLink, Link, Page, State, urls_of
 from spoor.web.actions import is_view
 from spoor.web.novelty import News, Novelty
-from spoor.web.trap_shares import TrapShares
+from spoor.web.trap_tries import Tries
 from spoor.web.url_groups import groups, narrow, parameters, without
 from spoor.web.urls import domain_of, host, registrable_domain
+from spoor.web.waiting_places import WaitingPlaces
 
 SAMPLE = 6
 """Pages without news in a row that hold back a group of one shape."""
@@ -66,6 +67,8 @@ _SAME = 4
 _QUERY = 6
 """Parameters of a URL that are looked at one by one."""
 
+_WAITING = 5_000
+"""Links that wait to be tried; of others only the number is kept."""
 _REMEMBERED = 50_000
 """Groups, hosts, parameters and pages with a record, at most so many each."""
 
@@ -130,7 +133,10 @@ class Traps:
         """URL of a page that was read and not yet counted, or the other way round → its news."""
         self._held: dict[str, OrderedDict[str, HeldLink]] = {}
         """Group that is held back → its links that wait."""
-        self._shares = TrapShares()
+        self._places = WaitingPlaces(_WAITING)
+        self._groups_of: dict[str, dict[str, None]] = {}
+        """Domain → its groups with links that wait."""
+        self._tries = Tries()
         self._ready: list[HeldLink] = []
         """Links to enter again at once."""
         self._trying: set[str] = set()
@@ -217,11 +223,27 @@ class Traps:
                 waiting[held.link.url] = held
             return
         count.links += 1
-        domain = _domain(held.link.url)
-        if self._shares.may_wait(domain):
-            waiting[held.link.url] = held
-            self._shares.wait(domain, 1)
-            self._due = min(self._due, count.next)
+        self._wait(name, held)
+        self._due = min(self._due, count.next)
+        while domain := self._places.too_many():
+            last = next(reversed(self._groups_of[domain]))
+            self._held[last].popitem()
+            self._no_longer(last, domain)
+
+    def _wait(self, name: str, held: HeldLink) -> None:
+        domain = domain_of(held.link.url)
+        self._held[name][held.link.url] = held
+        self._groups_of.setdefault(domain, {})[name] = None
+        self._places.add(domain)
+
+    def _no_longer(self, name: str, domain: str, links: int = 1) -> None:
+        """So many links of a group wait no longer."""
+        self._places.add(domain, -links)
+        if not self._held.get(name):
+            groups = self._groups_of[domain]
+            del groups[name]
+            if not groups:
+                del self._groups_of[domain]
 
     def release(self, *, over: bool) -> Sequence[HeldLink]:
         """Links that may enter the frontier again. `over`: there are no others."""
@@ -233,14 +255,14 @@ class Traps:
             count = self._count(name)
             if not waiting or not (self._pages >= count.next or (over and count.tries < _LAST)):
                 continue
-            domain = _domain(next(iter(waiting)))
-            if not self._shares.may_try(domain):
+            domain = domain_of(next(iter(waiting)))
+            if not self._tries.left(domain):
                 continue
             count.tries += 1
             count.next = self._pages + (_FIRST_TRY << min(count.tries, 20))
             for turn in range(min(_EACH, len(waiting))):
                 _, held = waiting.popitem(last=bool(turn))
-                self._shares.wait(domain, -1)
+                self._no_longer(name, domain)
                 count.links -= 1
                 self._trying.add(held.link.url)
                 ready.append(held)
@@ -259,7 +281,7 @@ class Traps:
         self._pages += 1
         site = host(page.url)
         tried = self._tried.pop(page.url, False)
-        self._shares.count(registrable_domain(site), pages=1)
+        self._tries.count(registrable_domain(site), pages=1)
         if page.text:
             _remember(self._with_text, site, None)
         if self._says_something(page) and (
@@ -306,7 +328,7 @@ class Traps:
             count.run += weight
             count.same = count.same + weight if same else 0
             if name in self._held:
-                self._shares.count(_domain(url), vain=tried)
+                self._tries.count(domain_of(url), vain=tried)
             elif count.run >= _most(name, url):
                 count.held, count.next = 1, self._pages + _FIRST_TRY
                 self._held[name] = OrderedDict()
@@ -316,7 +338,7 @@ class Traps:
         count.held = count.tries = count.links = 0
         waiting = self._held.pop(name, None)
         if waiting:
-            self._shares.wait(_domain(next(iter(waiting))), -len(waiting))
+            self._no_longer(name, domain_of(next(iter(waiting))), len(waiting))
             self._ready += waiting.values()
 
     def _news(self, page: Page, found_on: Callable[[], str]) -> int:
@@ -395,7 +417,7 @@ class Traps:
             count = _Count()
         forgotten = _remember(self._groups, name, count)
         if waiting := self._held.pop(forgotten, None):
-            self._shares.wait(_domain(next(iter(waiting))), -len(waiting))
+            self._no_longer(forgotten, domain_of(next(iter(waiting))), len(waiting))
         return count
 
     # -- saving
@@ -418,11 +440,12 @@ class Traps:
                 [name, [held.row() for held in waiting.values()]]
                 for name, waiting in self._held.items()
             ],
+            "waiting": {domain: list(names) for domain, names in self._groups_of.items()},
             "ready": [held.row() for held in self._ready],
             "trying": sorted(self._trying),
             "pages": self._pages,
             "tried": list(self._tried),
-            "shares": self._shares.save(),
+            "in_vain": self._tries.save(),
             "due": self._due,
         }
 
@@ -441,15 +464,15 @@ class Traps:
             (name.partition("?")[0], None) for name in self._same if self._is_idle(name)
         )
         self._told = OrderedDict(map(tuple, state["told"]))
-        self._held = {
-            name: OrderedDict((held.link.url, held) for held in map(HeldLink.of, rows))
-            for name, rows in state["held"]
-        }
+        self._held, self._groups_of = {}, {}
+        self._places = WaitingPlaces(_WAITING)
+        for name, rows in state["held"]:
+            self._held[name] = OrderedDict()
+            for row in rows:
+                self._wait(name, HeldLink.of(row))
+        self._groups_of = {at: dict.fromkeys(names) for at, names in state["waiting"].items()}
         self._tried = OrderedDict.fromkeys(state["tried"], True)
-        self._shares.load(state["shares"])
-        for waiting in self._held.values():
-            if waiting:
-                self._shares.wait(_domain(next(iter(waiting))), len(waiting))
+        self._tries.load(state["in_vain"])
         self._ready = list(map(HeldLink.of, state["ready"]))
         self._trying = set(state["trying"])
         self._pages, self._due = state["pages"], state["due"]
@@ -485,10 +508,6 @@ def _by_others(url: str, found_on: str) -> bool:
     if not found_on or f"//{host(url)}/" in found_on:
         return False
     return domain_of(url) != domain_of(found_on)
-
-
-def _domain(url: str) -> str:
-    return registrable_domain(host(url))
 
 
 def _born(url: str) -> str:
