@@ -100,7 +100,7 @@ _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
 _DEEP = re.compile(rf"(?<![\w.-]){_PART}(?:\.[ \t]*+{_PART}){{8}}")
 
 
-_PART = re.compile(r"(\..+)\.[a-z0-9_]{8}\.part", re.DOTALL)
+_HIDDEN = re.compile(r"(\..+)\.[a-z0-9_]{8}\.part", re.DOTALL)
 OLD = "old"
 """In a hidden folder: what is replaced, for a moment."""
 _LONGEST = 200
@@ -136,7 +136,7 @@ def remove_left(folder: Path, name: str = "") -> None:
     """Remove the hidden folders that lie in a folder since the processes died that wrote this name
     (empty: any). Raises OSError where the folder cannot be read."""
     for left in [*folder.iterdir()]:
-        found = _PART.fullmatch(left.name)
+        found = _HIDDEN.fullmatch(left.name)
         if found is None or (name and found[1] != _hidden(name)):
             continue
         with suppress(OSError):  # it is in use, or no folder
