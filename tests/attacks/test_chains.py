@@ -87,14 +87,13 @@ def test_a_chain_of_pages_costs_what_its_pages_cost(letters: int, steps: int) ->
 def test_robots_files_that_lead_to_a_host_of_another_shard_ask_it_once(
     owned: bool, most: int
 ) -> None:
-    """Its own shard may ask it at the same time, by a clock of its own."""
-    asked = list[str]()
+    """Its own shard may ask it at the same time, by a clock of its own. Whose robots.txt led there
+    once may ask again, and so may another domain, whose names a stranger does not use up."""
+    asked, now = list[str](), [0.0]
 
     async def get(url: str, began: float, limit: int) -> Exchange:
         asked.append(url)
-        told = (
-            {"Location": f"http://victim.example/search?{host(url)}"} if "evil" in host(url) else {}
-        )
+        told = {} if "victim" in host(url) else {"Location": f"http://victim.example/?{host(url)}"}
         headers = CIMultiDictProxy(CIMultiDict(told))
         return Exchange(url, 302 if told else 404, "", (), headers, b"", b"", 0.0, 0.0)
 
@@ -104,15 +103,18 @@ def test_robots_files_that_lead_to_a_host_of_another_shard_ask_it_once(
         cast(Any, SimpleNamespace(get=get)),
         cast(Any, SimpleNamespace(turn=lambda ticket, name, delay: nullcontext())),
         agent="spoor",
-        clock=lambda: 0.0,
+        clock=lambda: now[0],
         owns=lambda url: owned or "victim" not in url,
     )
 
     async def go() -> list[bool]:
         urls = [f"http://n{number}.evil.example/" for number in range(20)]
         fetches = [Fetch(at, url, host(url), Choice(at)) for at, url in enumerate(urls)]
-        return [(await fetcher.ask(fetch))[1] for fetch in fetches]
+        told = [(await fetcher.ask(fetch))[1] for fetch in fetches]
+        now[0] = 1e6  # what is known of robots.txt is too old
+        again = [fetches[0], Fetch(20, "http://old.example/", "old.example", Choice(20))]
+        return told + [(await fetcher.ask(fetch))[1] for fetch in again]
 
     allowed = asyncio.run(go())
-    assert sum("victim" in host(url) for url in asked) == most
-    assert allowed == [True] * most + [False] * (20 - most)
+    assert sum("victim" in host(url) for url in asked) == most + 2
+    assert allowed == [True] * most + [False] * (20 - most) + [True, True]

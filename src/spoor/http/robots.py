@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 import aiohttp
@@ -14,6 +13,7 @@ from spoor.http.address_guard import BlockedAddressError
 from spoor.http.client import Client, LimitError
 from spoor.http.failures import failure
 from spoor.http.host_queues import HostQueues
+from spoor.learn.bounded_dict import BoundedDict
 from spoor.politeness.robots import REDIRECTS, RobotsCache, RobotsFetch, origin_of
 from spoor.protocols import Politeness
 from spoor.types import Fetch
@@ -25,10 +25,13 @@ _LONG = 8 << 10
 _AT_A_TIME = 2
 """Of these, which take some 20 MB each meanwhile."""
 MOST_FOR_OTHERS = 8
-"""Requests to a host for robots.txt files of other domains that redirect to it. Who has names
-without end would else take its turns; all is forbidden at the others, as where none can be had."""
+"""Origins of a domain whose robots.txt may redirect to a host of another one. Who has names without
+end would else take its turns; all is forbidden at the others, as where none can be had."""
 MOST_FOR_SHARDS = 1
-"""The same where another shard asks that host, by a clock of its own."""
+"""The same where another shard asks that host, by a clock of its own; and there it may be so for
+`MOST_FOR_OTHERS` domains."""
+_PAIRS = 50_000
+"""Domains and hosts to which they lead of which this is known."""
 _MANY = 200
 """Lines of one from which on it is asked in a thread."""
 
@@ -66,8 +69,9 @@ class RobotsFetcher:
         self._owns = owns
         self._locks: dict[str, asyncio.Lock] = {}
         self._turns = asyncio.Semaphore(_AT_A_TIME)
-        self._for_others: Counter[str] = Counter()
-        """By host, requests since a robots.txt of another domain leads there."""
+        self._leading = BoundedDict[tuple[str, str], set[str]](_PAIRS)
+        """(domain, host of another one) → origins of it whose robots.txt leads there; under no
+        domain: the domains."""
 
     async def ask(self, fetch: Fetch) -> tuple[Rules, bool]:
         """What the rules of the URL's origin say beside their patterns, and whether they allow the
@@ -80,7 +84,7 @@ class RobotsFetcher:
         origin, now = origin_of(fetch.url), self._clock()
         if (known := self._cache.rules(origin, now)) is not None:
             return known.head, await is_allowed(known, fetch.url)
-        async with self._locks.setdefault(origin, asyncio.Lock()):
+        async with self._alone(origin):
             if (known := self._cache.rules(origin, now)) is not None:
                 return known.head, await is_allowed(known, fetch.url)
             async with AsyncExitStack() as turn:
@@ -89,7 +93,6 @@ class RobotsFetcher:
                 known = self._cache.store(origin, fetched.rules, self._clock(), fetched.reason)
                 told = known.head, await is_allowed(known, fetch.url)
                 del known, fetched
-        self._locks.pop(origin, None)
         hosts = self._hosts
         crawl_delay = self._cache.crawl_delay(told[0])
         if crawl_delay is not None:
@@ -98,18 +101,40 @@ class RobotsFetcher:
             await asyncio.sleep(delay)
         return told
 
+    @asynccontextmanager
+    async def _alone(self, origin: str) -> AsyncIterator[None]:
+        """One after the other; whoever has waited finds what the first one stored."""
+        try:
+            async with self._locks.setdefault(origin, asyncio.Lock()):
+                yield
+        finally:
+            self._locks.pop(origin, None)
+
+    def _may_lead(self, origin: str, url: str) -> bool:
+        """Whether the robots.txt of an origin may be one at this URL. One that was may be again."""
+        name, domain = host(url), domain_of(origin)
+        if registrable_domain(name) == domain:
+            return True
+        owned = self._owns(url)
+        rooms = [((domain, name), origin, MOST_FOR_OTHERS if owned else MOST_FOR_SHARDS)]
+        if not owned:
+            rooms.append((("", name), domain, MOST_FOR_OTHERS))
+        for key, one, most in rooms:
+            leading = self._leading.get(key) or set()
+            if one not in leading and len(leading) >= most:
+                return False
+            self._leading[key] = leading | {one}
+        return True
+
     async def _fetch(self, origin: str, ticket: int, turn: AsyncExitStack) -> RobotsFetch:
         """One that is long is parsed once it has its `turn`. Raises BlockedAddressError: what may
         not be connected to has no rules to wait for."""
         fetch = RobotsFetch(origin, self._agent)
         while fetch.rules is None:
             name = host(fetch.url)
-            if registrable_domain(name) != domain_of(origin):
-                self._for_others[name] += 1
-                most = MOST_FOR_OTHERS if self._owns(fetch.url) else MOST_FOR_SHARDS
-                if self._for_others[name] > most:
-                    fetch.fail(f"it leads to {name}, as those of other domains do")
-                    break
+            if not self._may_lead(origin, fetch.url):
+                fetch.fail(f"it leads to {name}, as those of others do")
+                break
             self.requests += 1
             try:
                 async with self._queues.turn(ticket, name, self._hosts.delay(name)):
