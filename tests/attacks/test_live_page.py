@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 import webbrowser
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
 
+from kills import finish_small
 from spoor.cli.ui import open_in_browser
 from spoor.http.world_server import serving
+from spoor.views.live_page import LivePage
 
 HOST = b"Host: 127.0.0.1\r\n"
 
@@ -66,3 +70,19 @@ def test_the_key_is_in_no_list_of_processes(
     assert "the-key" not in started_with
     page = Path(urlsplit(started_with).path).read_text()
     assert 'url=http://127.0.0.1:1/the-key/">' in page
+
+
+def test_a_clock_that_is_set_back_does_not_stop_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finish_small(tmp_path / "run")
+    wall, real, renewed = [time.time()], [50.0], list[LivePage]()
+    monkeypatch.setattr(time, "time", lambda: wall[0])
+    monkeypatch.setattr(time, "clock_gettime", lambda clock: real[0])
+    monkeypatch.setattr(LivePage, "_renew", lambda page: renewed.append(page))
+    with closing(LivePage(tmp_path / "run", "token", wait=100.0)) as live:
+        for _ in range(3):
+            live.news({})
+            wall[0] -= 3600.0
+            real[0] += 60.0
+    assert len(renewed) == 3

@@ -13,6 +13,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from spoor.clock import CrawlClock
 from spoor.errors import InputError
 from spoor.files import safe_name, write_whole
 from spoor.runs import files
@@ -103,15 +104,15 @@ class LivePage:
     """The page of one crawl; it reads the run's folder and writes only labels.
 
     It is updated in a thread of its own, as far as requests ask for it, and closed by `close`.
-    `wait`: seconds that a request waits for that. `clock` gives Unix seconds. Raises InputError
-    where there is no crawl, or it cannot be read.
+    `wait`: seconds that a request waits for that. `clock` gives Unix seconds and never goes back.
+    Raises InputError where there is no crawl, or it cannot be read.
     """
 
     def __init__(
         self,
         path: Path,
         token: str,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
         *,
         wait: float = WAIT,
         rows: int = ROWS,
@@ -119,7 +120,7 @@ class LivePage:
     ) -> None:
         self._path = path
         self._token = token
-        self._clock = clock
+        self._clock = CrawlClock() if clock is None else clock
         self._wait = wait
         self._rows = rows
         self._home = home

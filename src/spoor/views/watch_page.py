@@ -14,6 +14,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from spoor.clock import CrawlClock
 from spoor.formats.digest import stories, story_item
 from spoor.live.changes import told_line
 from spoor.live.sources import Source, Sources
@@ -49,18 +50,19 @@ class WatchPage:
     """The page of one watch; it only reads the run's folder. As `spoor.views.live_page.LivePage` to
     whoever serves it; a watch has no pages to label or to open.
 
-    `home`: address of the list of runs. `clock` gives Unix seconds. Raises InputError where there
+    `home`: address of the list of runs. `clock` gives Unix seconds and never
+    goes back. Raises InputError where there
     is no watch, or it cannot be read.
     """
 
     def __init__(
-        self, path: Path, token: str, clock: Callable[[], float] = time.time, *, home: str = ""
+        self, path: Path, token: str, clock: Callable[[], float] | None = None, *, home: str = ""
     ) -> None:
         self._token = token
         self._home = home
         self._run = Run(path)
         self._run.revision()  # raises
-        self._clock = clock
+        self._clock = CrawlClock() if clock is None else clock
         self._lines: list[dict[str, Any]] = []
         self._count = 0
         self._sources: list[Source] = []
