@@ -59,7 +59,7 @@ from spoor.types import (
     Starved,
     State,
 )
-from spoor.web.urls import domain_of
+from spoor.web.urls import domain_of, host
 
 FORMAT = 5
 """Format number of a saved crawl; it covers the policy's state too."""
