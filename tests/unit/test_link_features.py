@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from spoor.policies.trail.columns import COLUMNS, DENSE, START
 from spoor.policies.trail.features import LinkFeatures
 from spoor.types import Anchor, Page, Topic
+from spoor.web.text import Vectors
 
 TOPIC = Topic(name="kiln glaze")
 texts = st.sampled_from(["", "kiln", "the kiln 12", "Read more", "glaze kiln glaze", "raku 2024"])
@@ -129,3 +131,39 @@ def test_a_password_is_no_word() -> None:
     features.rows([link], page, 0, 0.0, 1)
     assert any("kiln" in name for name in features.names.values())
     assert not any("hunter" in name for name in features.names.values())
+
+
+def test_word_vectors_tell_of_what_is_nearer_than_nearly_all_words() -> None:
+    rng = np.random.default_rng(0)
+    matrix = rng.normal(size=(2_000, 16)).astype(np.float32)
+    matrix[1] = matrix[0] + 0.1 * matrix[1]
+    words = ["kiln", "furnace", *(f"word{number}" for number in range(1_998))]
+    likest = 2 + int(np.argmax([_cosine(matrix[0], row) for row in matrix[2:1_000]]))
+    usual = words[likest]
+    assert _cosine(matrix[0], matrix[likest]) > 0.5
+
+    features = LinkFeatures(Topic(name="kiln"), 16, Vectors(words, matrix * 3))
+    near = [column.name for column in DENSE].index("vectors like the topic")
+    page = Page("http://a.example/")
+    shown = [("http://a.example/", "a.example", _anchor(text)) for text in ("furnace", usual, "")]
+    furnace, common, none = features.rows(shown, page, 0, 0.0, 0)[1][:, near].tolist()
+
+    assert 0.8 < furnace < 1.0
+    assert 0.0 <= common < 0.2
+    assert none == 0.0
+
+
+def test_word_vectors_without_the_topic_tell_nothing() -> None:
+    vectors = Vectors(["oven"], np.ones((1, 4), np.float32))
+    features = LinkFeatures(Topic(name="kiln"), 16, vectors)
+    shown = [("http://a.example/", "a.example", _anchor("oven"))]
+    dense = features.rows(shown, Page("http://a.example/"), 0, 0.0, 0)[1]
+    assert dense[0, [column.name for column in DENSE].index("vectors like the topic")] == 0.0
+
+
+def _cosine(one: np.ndarray, other: np.ndarray) -> float:
+    return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
+
+
+def _anchor(text: str) -> Anchor:
+    return Anchor(text, tag_path="html/body/a")

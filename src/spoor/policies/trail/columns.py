@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BITS = 20
 """2^BITS slots for hashed features."""
-VERSION = "link-features 4"
+VERSION = "link-features 5"
 """Changes with anything below that changes what a number means."""
 
 

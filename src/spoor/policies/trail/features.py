@@ -33,6 +33,10 @@ NEAREST = 50
 """Characters on either side of a link in which `tells` looks for a word of the topic."""
 SHORTEST = 3
 """Letters of a word of the topic from which on words that begin so are its forms."""
+FEW_NEAR = 1_000
+"""One word in so many is near a topic, as word vectors have it."""
+MOST_USUAL = 0.95
+"""Of a cosine, where the vectors are so few that the topic's own words are one in a thousand."""
 _SAME_DIGITS = str.maketrans("123456789", "0" * 9)
 """Only the length of numbers in URLs counts (`_plain`), so URLs that differ in them are equal."""
 _WIDTH = {field.name: field.columns for field in FIELDS}
@@ -64,7 +68,9 @@ class LinkFeatures:
         self._beginnings = tuple(sorted(one for one in beginnings if len(one) >= SHORTEST))
         self._short = frozenset(one for one in beginnings if len(one) < SHORTEST)
         self._vectors = vectors
-        self._mean = vectors.mean(tokens(topic.text)) if vectors else None
+        self._direction = _direction_of(topic, vectors)
+        """Of the topic among the vectors, of length 1; None where no word of it has one."""
+        self._usual = _usual(vectors, self._direction)
         self.names: dict[int, str] = {}
         """Slot → its word or shape."""
         self._slots = Cache[tuple[str, str], int](self._named_slot, NAMES)
@@ -159,7 +165,7 @@ class LinkFeatures:
                 context[1],
                 position[1],
                 like_title,
-                self._cosine(anchor, path) if self._vectors else 0.0,
+                self._near(anchor, path) if self._vectors else 0.0,
                 parent_score,
                 deep,
                 position[2],
@@ -291,17 +297,37 @@ class LinkFeatures:
         kinds = set(words)
         return len(self._topic & kinds) / math.sqrt(len(self._topic) * len(kinds))
 
-    def _cosine(self, anchor: Anchor, path: str) -> float:
-        if self._vectors is None or self._mean is None:
+    def _near(self, anchor: Anchor, path: str) -> float:
+        """How much nearer the words of a link are to the topic than all but a few words of the
+        language, in [0, 1]. Nearly all words are like the topic a little, so the plain cosine would
+        order links of which none has to do with it."""
+        if self._vectors is None or self._direction is None:
             return 0.0
         mean = self._vectors.mean([*tokens(anchor.text), *_url_parts(path)])
         if mean is None:
             return 0.0
-        norm = float(np.linalg.norm(mean) * np.linalg.norm(self._mean))
-        return max(0.0, float(mean @ self._mean) / norm) if norm else 0.0
+        norm = float(np.linalg.norm(mean))
+        cosine = float(mean @ self._direction) / norm if norm else 0.0
+        return max(0.0, (cosine - self._usual) / (1.0 - self._usual))
 
     def _slot(self, key: str) -> int:
         return zlib.crc32(key.encode("utf-8", "surrogatepass")) % self._size + 1
+
+
+def _direction_of(topic: Topic, vectors: Vectors | None) -> NDArray[np.float32] | None:
+    mean = vectors.mean(tokens(topic.text)) if vectors else None
+    norm = float(np.linalg.norm(mean)) if mean is not None else 0.0
+    return mean / np.float32(norm) if mean is not None and norm else None
+
+
+def _usual(vectors: Vectors | None, direction: NDArray[np.float32] | None) -> float:
+    """The cosine to the topic that all words but one in `FEW_NEAR` stay below. O(all vectors), once
+    a crawl."""
+    if vectors is None or direction is None:
+        return 0.0
+    norms = np.sqrt(np.einsum("ij,ij->i", vectors.matrix, vectors.matrix))
+    cosines = vectors.matrix @ direction / np.maximum(norms, np.float32(1e-12))
+    return min(float(np.quantile(cosines, 1.0 - 1.0 / FEW_NEAR)), MOST_USUAL)
 
 
 def _beginning(stem: str) -> str:
