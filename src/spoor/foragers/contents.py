@@ -94,6 +94,11 @@ class Contents:
         seen = self._pages.get(url)
         return [] if seen is None else seen.keys
 
+    def title(self, url: int) -> str:
+        """The title of a page; empty for one that is not kept."""
+        seen = self._pages.get(url)
+        return "" if seen is None else seen.title
+
     def forget(self, url: int) -> None:
         """Keep nothing of a page."""
         self._pages.pop(url, None)

@@ -6,6 +6,7 @@ computer shares them, and each forager reads what was downloaded last.
 
 from __future__ import annotations
 
+import math
 import zlib
 from collections.abc import Callable, Container, Sequence
 from hashlib import blake2b
@@ -62,6 +63,8 @@ class Known(Urls):
         """What is wanted and what counts as a change; None: everything, as in the paper."""
         self.hints = Hints()
         self.promises = Promises()
+        self.again: dict[int, float] = {}
+        """URL that is looked at once more, in a watch → when."""
         self.hubs: set[int] = set()
         """Feeds and sitemaps, in a watch."""
         self.sitemaps: set[int] = set()
@@ -80,6 +83,13 @@ class Known(Urls):
         """Of the content that was downloaded last; 0 before the first download."""
         self.version: list[int] = []
         """Contents so far; 0 before the first download."""
+        self.looked: list[float] = []
+        """When each URL was downloaded last, or its server said that it is what it was."""
+        self.not_before: list[float] = []
+        """In a watch: the last look that did not show yet what each URL says now, at it or at the
+        page on which its link appeared; infinite where there was none."""
+        self._previous = NEVER
+        """When the page that was taken in last had been looked at before."""
         self._first: set[int] | None = None
         """URLs that stood there at the first look, before anything could leave."""
         self._unsettled: set[int] = set()
@@ -96,8 +106,15 @@ class Known(Urls):
         return number
 
     def _columns(self) -> tuple[tuple[list[Any], Any], ...]:
-        own = (self.date, NEVER), (self.digests, 0), (self.version, 0), (self._keys, (0, 0))
-        return (*super()._columns(), *own)
+        return (
+            *super()._columns(),
+            (self.date, NEVER),
+            (self.digests, 0),
+            (self.version, 0),
+            (self.looked, NEVER),
+            (self.not_before, math.inf),
+            (self._keys, (0, 0)),
+        )
 
     def dated(self, now: float) -> float:
         """The moment of a call on the clock by which documents are dated. `fetched` and `active`
@@ -105,8 +122,10 @@ class Known(Urls):
         return now - self.ahead
 
     def fresh(self, url: int, now: float, new_for: float) -> bool:
-        """Whether what was downloaded last is a new document that is wanted."""
-        if self.date[url] < self.dated(now) - new_for or url in self.told_before:
+        """Whether what was downloaded last is a new document that is wanted. Its age counts from
+        when it was not there yet: what waited for the next look has not become old."""
+        counts_from = self.dated(min(now, self.not_before[url]))
+        if self.date[url] < counts_from - new_for or url in self.told_before:
             return False
         watching = self.watching
         return watching is None or (url in watching.wanted and url not in watching.copy_of)
@@ -119,6 +138,7 @@ class Known(Urls):
         whose links were known before; NEVER for the rest: nothing says that they are new.
         """
         self.tried(url, now)
+        self._previous, self.looked[url] = self.looked[url], now
         key = (hash(page.text), hash(page.title))
         if key == self._keys[url] and url not in self._unsettled:
             return self._unchanged(url)
@@ -130,7 +150,7 @@ class Known(Urls):
             return self._unchanged(url)
         first, watching = not self.digests[url], self.watching
         if (since := self._absent.pop(url, None)) is not None and self._born[url] == NEVER:
-            self._appears(url, self.parent[url] if self.guessed(url) else url, since)
+            self._appears(url, self.parent[url] if self.guessed(url) else url, now, since)
         born = self._born[url]
         self.digests[url] = content
         self._store(url, page)
@@ -144,10 +164,14 @@ class Known(Urls):
                 self.hubs.add(url)
             if first and self._is_before_guessed(url):
                 watching.stand_for(url)
+            if first and born > NEVER and (other := watching.copy_of.get(url, -1)) >= 0:
+                self.again[other] = now  # it has moved, or there are two of it
             if counts:
                 self.date[url] = self._date(watching, url, page, self.dated(now), first=first)
             if watching.content and not self.guessed(url):
                 watching.parameters.see(self.urls[url], self.hosts[url], watching.content)
+            if counts and not first:
+                self.not_before[url] = self._previous
         self.hints.settle(url, counts)
         self.version[url] += counts
         if counts:
@@ -165,7 +189,7 @@ class Known(Urls):
         """When what a watch downloaded was published. No document is younger than what is known of
         its URL. Where a topic is given a list is no document: what changes on it is news at its
         links."""
-        born = self._born[url]
+        born = self._born[url] if first else self.dated(self._previous)
         date = watching.date(self.hosts[url], page, now, first=first, born=born)
         if not first:
             lists = watching.judge is not None and self.brought[url] >= LIST
@@ -192,6 +216,7 @@ class Known(Urls):
     def unchanged(self, url: int, now: float) -> None:
         """Its server says that it is what it was."""
         self.tried(url, now)
+        self.looked[url] = now
         self._unchanged(url)
 
     def absent(self, url: int, now: float) -> None:
@@ -204,6 +229,7 @@ class Known(Urls):
         if self.watching is not None and self.fetched[url] == NEVER:
             self._waits_no_more(url)
         self.fetched[url] = now
+        self.again.pop(url, None)
 
     def _unchanged(self, url: int) -> bool:
         if self.watching is not None:
@@ -289,6 +315,8 @@ class Known(Urls):
                     continue
                 seen = born if date is None or stranger else min(today, max(date, born))
                 number = self.number(target, seen, url, now)
+                if born > NEVER:
+                    self.not_before[number] = self._previous
             elif not stranger:
                 if date is not None and date > self.dated(self.fetched[number]) > NEVER:
                     self.hints.add(number, url)
@@ -331,14 +359,15 @@ class Known(Urls):
             return (own == name) + (registrable_domain(own) == domain)
 
         if nearness(at) < nearness(url):
-            self._appears(number, url, now)
+            self._appears(number, url, now, self._previous)
             if self.digests[number] and self.date[number] == NEVER:
                 self.date[number] = self.dated(now)  # it states none
             if self.fetched[number] > NEVER:
                 self.hints.add(number, url)
 
-    def _appears(self, number: int, parent: int, now: float) -> None:
-        """A URL that was known before appears now, on a page."""
+    def _appears(self, number: int, parent: int, now: float, not_before: float) -> None:
+        """A URL that was known before appears now, on a page; at `not_before` it had not yet."""
+        self.not_before[number] = not_before
         self._brought(self.parent[number], NEVER, -1)
         self._brought(parent, now, 1)
         self._born[number], self.active[number] = self.dated(now), now
@@ -382,6 +411,7 @@ class Known(Urls):
                 and url not in self.hubs
                 and url not in self.sitemaps
                 and url not in self.hints.open
+                and url not in self.again
             )
 
         left, over = compaction.slice(self, rests)
@@ -399,6 +429,7 @@ class Known(Urls):
             known -= gone
         for url in left:
             self._absent.pop(url, None)
+            self.again.pop(url, None)
         self.hints.leave(gone)
         self.promises.leave(gone)
         watching.leave(gone)
@@ -412,6 +443,8 @@ class Known(Urls):
             "digests": column(self.digests, count, np.uint64),
             "version": column(self.version, count, np.int64),
             "fetched": column(self.fetched, count, np.float64),
+            "looked": column(self.looked, count, np.float64),
+            "not_before": column(self.not_before, count, np.float64),
             "born": column(self._born, count, np.float64),
             "links": self._save_links(),
             "alias": {str(url): target for url, target in self.alias.items()},
@@ -424,6 +457,7 @@ class Known(Urls):
             "left_out": dict(self.left_out),
             "ahead": self.ahead,
             "absent": [list(one) for one in self._absent.items()],
+            "again": [list(one) for one in self.again.items()],
             "active": column(self.active, count, np.float64),
             "left": self.left.save(),
             "told_before": sorted(self.told_before),
@@ -462,6 +496,9 @@ class Known(Urls):
         self.digests = state["digests"].tolist()
         self.version = state["version"].tolist()
         self.fetched = state["fetched"].tolist()
+        self.looked, self.not_before = list(self.fetched), [math.inf] * len(self.urls)
+        if "looked" in state:  # a version before this had neither
+            self.looked, self.not_before = state["looked"].tolist(), state["not_before"].tolist()
         self._born = state["born"].tolist()
         self._keys = [(0, 0)] * len(self.urls)
         saved = state["links"]
@@ -478,6 +515,7 @@ class Known(Urls):
         self.left_out = dict(state["left_out"])
         self.ahead = float(state.get("ahead", 0.0))  # versions before this had none
         self._absent = {int(url): since for url, since in state.get("absent", ())}
+        self.again = {int(url): at for url, at in state.get("again", ())}
         self.active = list(self.fetched)
         if "active" in state:  # a version before this had none
             self.active = state["active"].tolist()

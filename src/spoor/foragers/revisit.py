@@ -6,7 +6,7 @@ They send new documents to the same reinforcing agent, so every figure means the
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Container, Sequence
+from collections.abc import Callable, Collection, Container, Iterator, Sequence
 from itertools import chain
 
 import numpy as np
@@ -31,6 +31,12 @@ MOST_LISTED = 0.5
 
 EXPLORED = 0.2
 """Share of the visits to the known pages of a host that its hubs get at least."""
+
+LOOKED_AT = 0.05
+LEAST_LOOKED_AT = 10
+"""Share of the known pages of a host, and so many at least, that each pass of `--once` looks at,
+those first that are most worth it: hardly a rate is known before a page has changed, and in so many
+passes every page is seen again."""
 
 WORTH_A_TURN = 0.005
 """Documents that a known page is expected to bring by now, from which on it takes turns with URLs
@@ -251,7 +257,7 @@ class ChangeRate(_Submits):
     def next_visit(self, free: Callable[[int], bool], busy: Container[int], now: float) -> int:
         """The first of the hints, then of the batch, whose host is free; new batches are
         `BATCH_SECONDS` apart."""
-        for url in self._known.hints.open:
+        for url in self._urgent(now):
             if url not in busy and free(url):
                 return url
         for least in (OLD_BATCH, BATCH_SECONDS):
@@ -259,7 +265,9 @@ class ChangeRate(_Submits):
                 self._batched = now
                 self._queue = deque(self._fair_batch(now))
             for index, url in enumerate(self._queue):
-                if url not in busy and free(url):
+                # One that was in flight when the batch was made has its answer by now.
+                asked_since = self._known.fetched[url] > self._batched
+                if not asked_since and url not in busy and free(url):
                     del self._queue[index]
                     name = self._known.hosts[url]
                     new_ones = self._after_new.pop(name, 0)
@@ -293,7 +301,7 @@ class ChangeRate(_Submits):
         behind = np.isin(fresh, list(known.strangers))
         order = np.lexsort((-cited, depth, clicks, ~young, -known.born(fresh), behind))
         fresh, behind = fresh[order], behind[order]
-        may = self._changed(now) if self.only_due else tried
+        may = self._of_pass(hosts, worth, now) if self.only_due else tried
         may[[*known.promises.kept_alone(now), *known.free()]] = False
         seen = np.flatnonzero(may)
         seen = seen[np.argsort(-worth[seen], kind="stable")[: 20 * self._batch]]
@@ -329,8 +337,41 @@ class ChangeRate(_Submits):
         self._grow()
         new = np.array(self._known.fetched) == -np.inf
         new[self._known.free()] = False
-        due = chain(self._known.hints.open, np.flatnonzero(new | self._changed(now)).tolist())
+        hosts = self._known.host_numbers()
+        rest = self._not_in_this_pass(now) & (self._rest_of_pass(hosts)[hosts] > 0)
+        due = chain(self._urgent(now), np.flatnonzero(new | self._changed(now) | rest).tolist())
         return any(self._known.hosts[url] not in without for url in due)
+
+    def _not_in_this_pass(self, now: float) -> NDArray[np.bool_]:
+        """Pages that were asked for before this pass, and not in it."""
+        before: NDArray[np.bool_] = (self._last > 0.0) & (self._last <= self.began)
+        before[[*self._known.promises.kept_alone(now), *self._known.free()]] = False
+        return before
+
+    def _rest_of_pass(self, hosts: NDArray[np.int64]) -> NDArray[np.int64]:
+        """By host, how many of its known pages this pass has yet to look at (`LOOKED_AT`)."""
+        before = (self._first > 0.0) & (self._first <= self.began)
+        pages = np.bincount(hosts, before)
+        done = np.bincount(hosts, before & (self._last > self.began))
+        least = np.maximum(LEAST_LOOKED_AT, np.ceil(LOOKED_AT * pages))
+        rest: NDArray[np.int64] = (least - done).astype(np.int64)
+        return rest
+
+    def _of_pass(
+        self, hosts: NDArray[np.int64], worth: NDArray[np.float64], now: float
+    ) -> NDArray[np.bool_]:
+        """What a pass looks at: what has changed by now, and the rest of its share."""
+        may = self._changed(now)
+        before = np.flatnonzero(self._not_in_this_pass(now) & ~may)
+        before = before[np.argsort(-worth[before], kind="stable")]
+        rest = self._rest_of_pass(hosts) - np.bincount(hosts, may).astype(np.int64)
+        may[before[_ranks(hosts[before]) < rest[hosts[before]]]] = True
+        return may
+
+    def _urgent(self, now: float) -> Iterator[int]:
+        """Hints, and what is to be looked at once more by now."""
+        yield from self._known.hints.open
+        yield from (url for url, at in self._known.again.items() if at <= now)
 
     def _changed(self, now: float) -> NDArray[np.bool_]:
         """Pages that have changed by now, more likely than not; seeds once in each pass."""

@@ -95,7 +95,7 @@ class Scouts(Saved):
             strangers = known.strangers
             own = self._own(lambda one: free(one) and one not in strangers, busy)
             return own if own >= 0 and not self._asked(own) else -1
-        if url in known.hints.open or known.appeared(url):
+        if url in known.hints.open or url in known.again or known.appeared(url):
             return url
         name, asked = known.hosts[url], self._asked(url)
         looks = self._looks.get(name, 0)

@@ -168,15 +168,16 @@ class Watching:
     def date(self, host: str, page: Page, now: float, *, first: bool, born: float) -> float:
         """When a content was published: NEVER where nothing says that it is new.
 
-        `born`: when its URL appeared on a known page. A date that the page states counts unless it
-        lies in the future, is made with each reply, or stands on other pages of its host too; no
-        document is younger than the first link to it.
+        `born`: when its URL appeared on a known page; of one that was looked at before, that look.
+        A date that the page states counts unless it lies in the future, is made with each reply,
+        or stands on other pages of its host too; no document is younger than the first link to it,
+        and no change older than the look that did not show it.
         """
         stated = page.modified
         if stated is not None and (stated > now + FUTURE or self._of_template(host, stated)):
             stated = None
         if not first:
-            return now if stated is None else stated
+            return now if stated is None or stated < born else stated
         if stated is None:
             return born
         if born == NEVER:

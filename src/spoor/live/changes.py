@@ -15,6 +15,7 @@ import numpy as np
 from spoor.foragers.fleet import Counts, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.urls import NEVER
+from spoor.live.conditional import Conditions
 from spoor.live.sources import Sources
 from spoor.types import Deferred, Failed, Fetched, LiveReply, NextStep, Outcome, State
 from spoor.web.urls import host as host_of
@@ -152,8 +153,8 @@ class ChangeTracker:
                 self._forget_pending()
         if before is not None or (self._changes == "all" and wanted):
             self._versions[url] = version
-        if watching is not None and (old := watching.copy_of.get(url)) in self._versions:
-            assert old is not None
+        old = -1 if watching is None else watching.copy_of.get(url, -1)
+        if old >= 0 and self._matters(old):
             if url not in self._versions and (known.alias.get(old) == url or old in self._absent):
                 lines += self._moved(old, url, now)
         return lines
@@ -169,20 +170,28 @@ class ChangeTracker:
         return [self._line("moved", url, known.date[old], now, **more)]
 
     def _lost(self, url: int, now: float) -> list[Line]:
-        """A document is not there."""
-        if url not in self._versions or url in self._gone:
+        """A document is not there: it is looked at once more before it is gone."""
+        known, watching = self._fleet.known, self._fleet.known.watching
+        if url in self._gone or not self._matters(url):
             return []
         since = self._absent.setdefault(url, now)
-        watching = self._fleet.known.watching
         copies = {} if watching is None else {old: new for new, old in watching.copy_of.items()}
         if (new := copies.get(url)) is not None and new not in self._versions:
             return self._moved(url, new, now)
         if now - since < GONE_AFTER:
+            known.again[url] = since + GONE_AFTER
             return []
         self._gone.add(url)
         if self._changes == "none":
             return []
-        return [self._line("gone", url, self._fleet.known.date[url], now)]
+        return [self._line("gone", url, known.date[url], now)]
+
+    def _matters(self, url: int) -> bool:
+        """Whether a document was told, or is one on topic that stood there at the first look."""
+        if url in self._versions:
+            return True
+        watching = self._fleet.known.watching
+        return watching is not None and watching.judge is not None and url in watching.wanted
 
     def _back(self, url: int) -> None:
         """A document is there."""
@@ -293,7 +302,7 @@ class ChangeTracker:
             "id": "",
             "kind": kind,
             "url": known.urls[number],
-            "title": self._titles.get(number, ""),
+            "title": self._title(number),
             "date": _rfc3339(date) if date > NEVER else None,
             "found_at": _rfc3339(known.dated(now)),
             "version": known.version[number],
@@ -306,6 +315,12 @@ class ChangeTracker:
         line["id"] = _id(line)
         return bounded(line)
 
+    def _title(self, number: int) -> str:
+        title, watching = self._titles.get(number), self._fleet.known.watching
+        if title is None and watching is not None:
+            return watching.contents.title(number)
+        return title or ""
+
 
 def _id(line: Line) -> str:
     told = f"{line['kind']} {line['version']} {line['found_at']} {line['url']}"
@@ -316,9 +331,10 @@ class TrackedFleet:
     """A fleet with its tracker: the engine of which a watch keeps the journal, so that the same
     lines come again as its calls are made again."""
 
-    def __init__(self, fleet: Fleet, changes: str) -> None:
+    def __init__(self, fleet: Fleet, changes: str, conditions: Conditions) -> None:
         self.fleet = fleet
         self.tracker = ChangeTracker(fleet, changes)
+        self._conditions = conditions
         self.lines: list[Line] = []
         """Not yet written."""
         self.left: list[str] = []
@@ -356,11 +372,14 @@ class TrackedFleet:
             "fleet": self.fleet.save(),
             "tracker": self.tracker.save(),
             "news_end": self.news_end,
+            "conditions": self._conditions.save(),
         }
 
     def load(self, state: State) -> None:
         self.fleet.load(state["fleet"])
         self.tracker.load(state["tracker"])
+        if "conditions" in state:  # a version before this had none
+            self._conditions.load(state["conditions"])
         self.news_end = state["news_end"]
 
 

@@ -3,18 +3,22 @@ lie.
 
 Every so often a page is asked for whole although it has validators. Where it then differs in what
 counts, and has the same validators as before, they say nothing: that host is asked whole from then
-on.
+on. The counts go on from pass to pass: one of `--once` may ask for no more than a front page.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from spoor.hashing import hash64
+from spoor.types import State
 from spoor.web.exchange import Exchange
 from spoor.web.validators import Validators
 
 SAMPLED = 40
-"""Of so many conditional requests to a host one is made without conditions."""
+"""Of so many conditional requests to a host one is made without conditions; which, a hash says: in
+passes of as many pages it would else be the same page each time. Of the first so many also the
+second, fourth, eighth …"""
 
 
 class Conditions:
@@ -35,7 +39,8 @@ class Conditions:
         if host in self.liars or (known := self._known(url)) is None:
             return None
         asked = self._asked[host] = self._asked.get(host, 0) + 1
-        if asked % SAMPLED == 0:
+        early = asked <= SAMPLED and asked > 1 and asked & (asked - 1) == 0
+        if early or hash64(f"{asked} {url}") % SAMPLED == 0:
             self._samples[url] = known
             return None
         return known
@@ -51,3 +56,11 @@ class Conditions:
         if changed and self._suspect == url:
             self.liars.add(host)
         self._suspect = ""
+
+    def save(self) -> State:
+        """What is known of the hosts."""
+        return {"asked": dict(self._asked), "liars": sorted(self.liars)}
+
+    def load(self, state: State) -> None:
+        """Go on from `save`."""
+        self._asked, self.liars = dict(state["asked"]), set(state["liars"])

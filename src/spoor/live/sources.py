@@ -10,11 +10,14 @@ from spoor.types import State
 
 DAY = 86_400.0
 
+TOGETHER = 3_600.0
+"""Seconds within which lines are one occasion: a pass of `--once` tells all that waited for it."""
+
 RECENT = 50
-"""Times of a source's lines that are kept."""
+"""Occasions of a source that are kept."""
 
 REGULAR = 5
-"""Lines from which on a source has a rhythm."""
+"""Occasions from which on a source has a rhythm."""
 
 QUIET = 6.0
 """So many times as long as usual is unusual, if it is a day at least."""
@@ -34,11 +37,25 @@ class Source(NamedTuple):
     """Whether it has been silent for unusually long."""
 
 
+class _Occasion(NamedTuple):
+    began: float
+    last: float
+    lines: int
+
+
 @dataclass(slots=True)
 class _Counts:
     requests: int = 0
     told: int = 0
-    times: deque[float] = field(default_factory=lambda: deque(maxlen=RECENT))
+    occasions: deque[_Occasion] = field(default_factory=lambda: deque(maxlen=RECENT))
+
+    def note(self, now: float) -> None:
+        """A line was told."""
+        before = self.occasions[-1] if self.occasions else None
+        if before is not None and now - before.began < TOGETHER:
+            self.occasions[-1] = _Occasion(before.began, now, before.lines + 1)
+        else:
+            self.occasions.append(_Occasion(now, now, 1))
 
 
 class Sources:
@@ -58,7 +75,7 @@ class Sources:
         counts = self._hosts.setdefault(host, _Counts())
         counts.told += 1
         if kind in ("new", "flood"):
-            counts.times.append(now)
+            counts.note(now)
 
     def rows(self) -> list[Source]:
         """The hosts, those that told most first."""
@@ -66,13 +83,14 @@ class Sources:
         return sorted(rows, key=lambda row: (-row.told, -row.requests, row.host))
 
     def _row(self, host: str, counts: _Counts) -> Source:
-        times = counts.times
-        last = times[-1] if times else None
+        occasions = list(counts.occasions)
+        last = occasions[-1].last if occasions else None
         a_day, silent = None, False
-        if len(times) >= REGULAR and times[-1] > times[0]:
-            gap = (times[-1] - times[0]) / (len(times) - 1)
-            a_day = DAY / gap
-            silent = self._now - times[-1] >= max(DAY, QUIET * gap)
+        if len(occasions) >= REGULAR:
+            span = occasions[-1].began - occasions[0].began
+            a_day = DAY * sum(occasion.lines for occasion in occasions[1:]) / span
+            usual = span / (len(occasions) - 1)
+            silent = self._now - occasions[-1].last >= max(DAY, QUIET * usual)
         return Source(host, counts.requests, counts.told, last, a_day, silent)
 
     def silences(self) -> list[str]:
@@ -92,7 +110,7 @@ class Sources:
     def save(self) -> State:
         return {
             "hosts": {
-                host: [counts.requests, counts.told, list(counts.times)]
+                host: [counts.requests, counts.told, list(map(list, counts.occasions))]
                 for host, counts in self._hosts.items()
             },
             "now": self._now,
@@ -101,7 +119,11 @@ class Sources:
     def load(self, state: State) -> None:
         """Go on from `save`."""
         self._now = state["now"]
-        self._hosts = {
-            host: _Counts(requests, told, deque(times, maxlen=RECENT))
-            for host, (requests, told, times) in state["hosts"].items()
-        }
+        self._hosts = {}
+        for host, (requests, told, occasions) in state["hosts"].items():
+            counts = self._hosts[host] = _Counts(requests, told)
+            for occasion in occasions:
+                if isinstance(occasion, float):  # a version before this kept the time of each line
+                    counts.note(occasion)
+                else:
+                    counts.occasions.append(_Occasion(*occasion))

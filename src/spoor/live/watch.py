@@ -81,12 +81,12 @@ class Watch:
         self._receivers = receivers(settings.on_new, settings.webhook)
         self._driver: HttpDriver | None = None
         self._renders: Renders | None = None
-        self._conditions = Conditions(folder.validators)
         self._began = self._saved = time.monotonic()
         self._cost = 0.0
         self.now = CrawlClock()
         """Unix seconds, never fewer than before."""
-        self._tracked = TrackedFleet(fleet, settings.changes)
+        self._conditions = Conditions(folder.validators)
+        self._tracked = TrackedFleet(fleet, settings.changes, self._conditions)
         watching = fleet.known.watching
         judge = None if watching is None else watching.judge
         if judge is not None and isinstance(judge, KeepsAnswers):

@@ -1,0 +1,269 @@
+"""A watch that looks seldom, as one of cron, of a few requests a day, or of a machine that slept:
+what happened between two looks is told at the next one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from multidict import CIMultiDict, CIMultiDictProxy
+
+from noisy_news import article
+from spoor.foragers.fleet import Fleet
+from spoor.foragers.fleets import FleetTask, change_rate
+from spoor.foragers.hosts import Hosts
+from spoor.foragers.request_budget import DAY
+from spoor.foragers.revisit import LEAST_LOOKED_AT, ChangeRate
+from spoor.foragers.states import NoStates
+from spoor.foragers.watching import Watching
+from spoor.judges.facts import TextPattern
+from spoor.learn.state import pack, unpack
+from spoor.live.changes import ChangeTracker, Line
+from spoor.live.conditional import SAMPLED, Conditions
+from spoor.live.sources import Sources
+from spoor.types import Fetch, Fetched, Reply
+from spoor.web.exchange import Exchange
+from spoor.web.validators import Validators
+from spoor.worlds.evolving import EvolvingWorld, Version
+from stepping import take
+
+SITE = "http://news.example/"
+BEGIN = 1e9
+LIT = "The kiln is lit."
+
+
+def version(at: float, name: str, text: list[str], *links: str, gone: bool = False) -> Version:
+    targets = tuple(f"{SITE}{link}" for link in links)
+    return Version(BEGIN + at, f"{SITE}{name}", name.title(), " ".join(text), targets, gone)
+
+
+def fleet_of(world: EvolvingWorld, *, once: bool = False, delay: float = 1.0) -> Fleet:
+    hosts = Hosts(delay=delay, per_host=1)
+    watching = Watching(TextPattern("kiln is lit"))
+    rng = np.random.default_rng(0)
+    fleet = change_rate(FleetTask([SITE], NoStates(), rng, hosts=hosts, watching=watching))
+    fleet.crew.only_due = once  # type: ignore[attr-defined]
+    return fleet
+
+
+def a_pass(fleet: Fleet, world: EvolvingWorld, at: float, tracker: ChangeTracker) -> list[Line]:
+    """A pass of `--once` that begins then: until nothing is due."""
+    crew, now, lines = fleet.crew, BEGIN + at, list[Line]()
+    assert isinstance(crew, ChangeRate)
+    crew.began = now
+    world.advance(now)
+    while crew.due(now):
+        now, told = take(fleet.next(now), fleet, world, now, tracker)
+        lines += told
+        assert now < BEGIN + at + 3_600
+    return lines
+
+
+@pytest.mark.parametrize("dated", [True, False], ids=["dated", "undated"])
+def test_what_happened_days_before_the_next_pass_is_told(
+    dated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A page that was published, one that was not there yet when it was linked to, and an old page
+    that was edited, five days before the watch looks again; and a title that was put right, of a
+    page that states when it was published."""
+    texts = {name: [*article(number), LIT] for number, name in enumerate("abc")}
+    world = EvolvingWorld(
+        [
+            version(-90 * DAY, "", ["Front."], "a", "b", "old"),
+            version(-90 * DAY, "a", texts["a"]),
+            version(-90 * DAY, "old", article(7)),
+            version(2 * DAY, "", ["Front."], "a", "b", "c", "old"),
+            version(2 * DAY, "b", texts["b"]),
+            version(2 * DAY, "c", texts["c"]),
+            version(2 * DAY, "old", [*article(7), LIT]),
+            version(2 * DAY, "a", [*texts["a"], "Its fire has gone out since then."]),
+        ],
+        roots=[SITE],
+        start=BEGIN,
+        end=BEGIN + 10 * DAY,
+    )
+    read = EvolvingWorld.answer
+
+    def published(world: EvolvingWorld, fetch: Fetch) -> Reply:
+        reply = read(world, fetch)
+        if not isinstance(reply, Fetched):
+            return reply
+        at = reply.page.modified if dated else None
+        if dated and reply.page.url == f"{SITE}a":
+            at = BEGIN - 90 * DAY  # its edits are not dated
+        return replace(reply, page=replace(reply.page, modified=at))
+
+    monkeypatch.setattr(EvolvingWorld, "answer", published)
+    fleet = fleet_of(world, once=True)
+    tracker = ChangeTracker(fleet)
+    assert a_pass(fleet, world, 0.0, tracker) == []
+    again = fleet_of(world, once=True)
+    again.load(unpack(pack(fleet.save())))
+    lines = a_pass(again, world, 7 * DAY, ChangeTracker(again))
+    told = {line["url"].removeprefix(SITE): line["kind"] for line in lines}
+    assert told == {"a": "changed", "b": "new", "c": "new", "old": "changed"}
+    assert len(lines) == 4
+    later = fleet_of(world, once=True)
+    later.load(unpack(pack(again.save())))
+    assert a_pass(later, world, 9 * DAY, ChangeTracker(later)) == []
+
+
+def test_an_old_document_on_topic_that_moves_or_goes_is_told_once() -> None:
+    """It stood there at the first look, so it was never told; the move is told although its old
+    URL would not be asked for in weeks."""
+    moves, goes = [*article(1), LIT], [*article(2), LIT]
+    world = EvolvingWorld(
+        [
+            version(-90 * DAY, "", ["Front."], "here", "goes", "other"),
+            version(-90 * DAY, "here", moves),
+            version(-90 * DAY, "goes", goes),
+            version(-90 * DAY, "other", article(3)),
+            version(3_600, "", ["Front."], "there"),
+            version(3_600, "there", moves),
+            version(3_600, "here", [], gone=True),
+            version(3_600, "goes", [], gone=True),
+            version(3_600, "other", [], gone=True),
+            version(3 * DAY, "goes", goes),
+        ],
+        roots=[SITE],
+        start=BEGIN,
+        end=BEGIN + 10 * DAY,
+    )
+    fleet = fleet_of(world, once=True)
+    tracker, lines = ChangeTracker(fleet), list[Line]()
+    for day in range(6):
+        lines += a_pass(fleet, world, day * DAY, tracker)
+    told = [(line["kind"], line["url"].removeprefix(SITE), line["title"]) for line in lines]
+    assert sorted(told) == [("gone", "goes", "Goes"), ("moved", "there", "There")]
+    (moved,) = (line for line in lines if line["kind"] == "moved")
+    assert moved["from"] == f"{SITE}here"
+
+
+def test_each_pass_looks_at_a_share_of_the_known_pages_and_no_more() -> None:
+    """200 pages that never change: a first pass of all, then 5 % a pass, until all came again."""
+    names = [f"n{number}" for number in range(200)]
+    world = EvolvingWorld(
+        [
+            version(-90 * DAY, "", ["Front."], *names),
+            *(version(-90 * DAY, name, article(at)) for at, name in enumerate(names)),
+        ],
+        roots=[SITE],
+        start=BEGIN,
+        end=BEGIN + 60 * DAY,
+    )
+    fleet = fleet_of(world, once=True)
+    tracker, asked, counts = ChangeTracker(fleet), Counter[str](), list[int]()
+    answer = world.answer
+
+    def count(fetch: Fetch) -> Reply:
+        asked[fetch.url] += 1
+        return answer(fetch)
+
+    world.answer = count  # type: ignore[method-assign,assignment]
+    for day in range(25):
+        before = asked.total()
+        a_pass(fleet, world, day * DAY, tracker)
+        counts.append(asked.total() - before)
+    assert counts[0] == 201
+    assert set(counts[1:]) == {11}
+    assert min(asked.values()) >= 2
+    small = EvolvingWorld(
+        [
+            version(-90 * DAY, "", ["Front."], *names[:30]),
+            *(version(-90 * DAY, name, article(at)) for at, name in enumerate(names[:30])),
+        ],
+        roots=[SITE],
+        start=BEGIN,
+        end=BEGIN + 9 * DAY,
+    )
+    fleet = fleet_of(small, once=True)
+    tracker = ChangeTracker(fleet)
+    a_pass(fleet, small, 0.0, tracker)
+    first = fleet.counts.requests
+    a_pass(fleet, small, DAY, tracker)
+    assert fleet.counts.requests - first == LEAST_LOOKED_AT
+
+
+def test_what_was_in_flight_when_a_batch_was_made_is_not_asked_for_twice() -> None:
+    """A slow answer: the next pages are chosen while it is awaited."""
+    world = EvolvingWorld(
+        [
+            version(-9 * DAY, "", ["Front."], "a", "b"),
+            version(-9 * DAY, "a", article(1)),
+            version(-9 * DAY, "b", article(2)),
+        ],
+        roots=[SITE],
+        start=BEGIN,
+        end=BEGIN + DAY,
+    )
+    world.advance(BEGIN)
+    fleet = fleet_of(world, delay=0.01)
+    asked, now = list[str](), BEGIN
+    while now < BEGIN + 30:
+        step = fleet.next(now)
+        if isinstance(step, Fetch):
+            asked.append(step.url.removeprefix(SITE))
+            if step.url == f"{SITE}a":
+                for later in (6.0, 6.5):  # another batch is made
+                    fleet.next(now + later)
+                now += 7.0
+            fleet.receive(world.answer(step), now)
+        now += 0.02
+    first = asked.index("a")
+    assert asked[first + 1] == "b"
+
+
+def test_validators_that_lie_are_found_out_in_passes_of_one_page() -> None:
+    """Each process asks for one page, by validators that never change, and the page changes."""
+    liar = Validators('"1"')
+    state, whole = None, 0
+    for day in range(SAMPLED):
+        conditions = Conditions(lambda url: liar)
+        if state is not None:
+            conditions.load(unpack(pack(state)))
+        if conditions.validators(SITE, "news.example") is None:
+            whole += 1
+            conditions.received(exchange_with(liar))
+            conditions.judged(SITE, "news.example", changed=True)
+        state = conditions.save()
+        if conditions.liars:
+            break
+    assert conditions.liars == {"news.example"}
+    assert day < 3
+    again = Conditions(lambda url: liar)
+    again.load(state)
+    assert again.validators(SITE, "news.example") is None
+    # Passes of forty pages do not test the same page each time.
+    conditions, tested = Conditions(lambda url: liar), Counter[str]()
+    for _ in range(50):
+        for number in range(SAMPLED):
+            url = f"{SITE}{number}"
+            tested[url] += conditions.validators(url, "news.example") is None
+    assert 25 < tested.total() < 100
+    assert max(tested.values()) <= 6
+
+
+def exchange_with(validators: Validators) -> Exchange:
+    headers = CIMultiDictProxy(CIMultiDict({"ETag": validators.etag}))
+    return Exchange(SITE, 200, "", (), headers, b"a", b"a", 1.0, 0.1)
+
+
+def test_lines_of_one_pass_are_no_rhythm() -> None:
+    sources = Sources()
+    for at in range(40):
+        sources.told("a.example", "new", float(at))
+    sources.asked("a.example", 3 * DAY)
+    assert sources.silences() == []
+    for day in range(1, 8):  # a pass a day, which tells three
+        for at in range(3):
+            sources.told("b.example", "new", day * DAY + at)
+    sources.asked("b.example", 10 * DAY)
+    assert sources.silences() == []
+    sources.asked("b.example", 14 * DAY)
+    (silence,) = sources.silences()
+    assert silence == "b.example has told nothing for 7 days; it told 3 a day before"
+    again = Sources()
+    again.load(unpack(pack(sources.save())))
+    assert again.silences() == [silence]
