@@ -218,20 +218,16 @@ def test_what_was_in_flight_when_a_batch_was_made_is_not_asked_for_twice() -> No
 def test_validators_that_lie_are_found_out_in_passes_of_one_page() -> None:
     """Each process asks for one page, by validators that never change, and the page changes."""
     liar = Validators('"1"')
-    state, whole = None, 0
-    for day in range(SAMPLED):
+    state = None
+    for _ in range(3):
         conditions = Conditions(lambda url: liar)
         if state is not None:
             conditions.load(unpack(pack(state)))
         if conditions.validators(SITE, "news.example") is None:
-            whole += 1
             conditions.received(exchange_with(liar))
             conditions.judged(SITE, "news.example", changed=True)
         state = conditions.save()
-        if conditions.liars:
-            break
     assert conditions.liars == {"news.example"}
-    assert day < 3
     again = Conditions(lambda url: liar)
     again.load(state)
     assert again.validators(SITE, "news.example") is None

@@ -154,9 +154,9 @@ class ChangeTracker:
         if before is not None or (self._changes == "all" and wanted):
             self._versions[url] = version
         old = -1 if watching is None else watching.copy_of.get(url, -1)
-        if old >= 0 and self._matters(old):
-            if url not in self._versions and (known.alias.get(old) == url or old in self._absent):
-                lines += self._moved(old, url, now)
+        left = old >= 0 and (known.alias.get(old) == url or old in self._absent)
+        if left and url not in self._versions and self._matters(old):
+            lines += self._moved(old, url, now)
         return lines
 
     def _moved(self, old: int, url: int, now: float) -> list[Line]:
