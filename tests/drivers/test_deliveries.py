@@ -188,6 +188,8 @@ def test_a_digest_groups_and_escapes() -> None:
     (silence,) = sources.silences()
     assert silence == "a.example has told nothing for 3 days; it told 2 a day before"
     page = digest.html(lines, "A & B", sources.silences(), sources.rows())
+    assert "lines, the newest of 2026-11-21" in page
+    assert page.count("<i style=") == digest.HOURS  # hours without a line are there, too
     assert "<script>" not in page
     assert "<del>ten</del>" in page
     assert "<ins>eleven</ins>" in page

@@ -411,7 +411,6 @@ class Known(Urls):
                 and url not in self.hubs
                 and url not in self.sitemaps
                 and url not in self.hints.open
-                and url not in self.again
             )
 
         left, over = compaction.slice(self, rests)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Any
@@ -32,6 +33,9 @@ LIKE = 0.5
 
 KEPT = 2_000
 """Differences that are kept for the next digest."""
+
+HOURS = 48
+"""Of the timeline."""
 
 WORDS = {"changed": "changed", "moved": "moved", "gone": "gone", "flood": "too much"}
 
@@ -65,8 +69,8 @@ def stories(lines: Iterable[Line]) -> dict[str, dict[str, list[Story]]]:
 
 def markdown(lines: Sequence[Line], title: str, notes: Sequence[str] = ()) -> str:
     """The digest as Markdown; `notes` stand above it, each one line."""
-    out = [f"# {_plain(title)}", ""]
-    out += [f"> {_plain(note)}" for note in notes]
+    out = [f"# {_plain(title)}", "", _newest(lines)]
+    out += [f"\n> {_plain(note)}" for note in notes]
     for day, sites in stories(lines).items():
         out += ["", f"## {day}"]
         for site, told in sites.items():
@@ -81,6 +85,20 @@ def markdown(lines: Sequence[Line], title: str, notes: Sequence[str] = ()) -> st
     return "\n".join(out) + "\n"
 
 
+def _newest(lines: Sequence[Line]) -> str:
+    """How many lines there are, and of when: who reads a digest asks whether it is today's."""
+    if not lines:
+        return "Nothing was told yet."
+    at = _moment(max(line["found_at"] for line in lines))
+    count = f"{len(lines)} {'line' if len(lines) == 1 else 'lines'}"
+    return f"{count}, the newest of {at} (times are UTC)."
+
+
+def _moment(when: str) -> str:
+    """RFC 3339 to the minute."""
+    return when[:16].replace("T", " ")
+
+
 def _link(line: Line) -> str:
     url = line["url"].replace("<", "%3C").replace(">", "%3E")
     return f"[{_plain(line['title'] or line['url'])}](<{url}>)"
@@ -92,6 +110,8 @@ def _plain(text: str) -> str:
 
 def _facts(line: Line) -> str:
     facts = [WORDS[line["kind"]]] if line["kind"] in WORDS else []
+    if line["date"] is not None and line["kind"] in ("new", "changed"):
+        facts.append(f"of {_moment(line['date'])}")
     if "from" in line:
         facts.append(f"from {_plain(line['from'])}")
     if "title_before" in line:
@@ -108,7 +128,7 @@ def html(
 ) -> str:
     """The digest as a page that needs no network, with the differences of what changed, a timeline,
     and a table of the sources (`spoor.live.sources.Source`). All text from the web is escaped."""
-    body = [Markup("<h1>{}</h1>").format(shown(title))]
+    body = [Markup("<h1>{}</h1><p class=note>{}</p>").format(shown(title), _newest(lines))]
     body += [Markup("<p class=note>{}</p>").format(shown(note)) for note in notes]
     body.append(_timeline(lines))
     for day, sites in stories(lines).items():
@@ -204,20 +224,29 @@ def _words(before: list[str], after: list[str], compared: SequenceMatcher[str]) 
 
 
 def _timeline(lines: Sequence[Line]) -> Markup:
-    """Bars of the lines by hour, the newest two days."""
-    hours: dict[str, int] = {}
-    for line in lines:
-        hour = line["found_at"][:13]
-        hours[hour] = hours.get(hour, 0) + 1
-    newest = sorted(hours)[-48:]
-    most = max((hours[hour] for hour in newest), default=1)
+    """Bars of the lines by hour, of the two days before the newest line."""
+    if not lines:
+        return Markup()
+    hours = Counter(_hour(line) for line in lines)
+    newest = max(hours)
+    shown_hours = [newest - timedelta(hours=back) for back in range(HOURS - 1, -1, -1)]
+    most = max(hours[hour] for hour in shown_hours)
     bars = [
-        Markup('<i style="height:{}%" title="{}:00 – {}"></i>').format(
-            round(100 * hours[hour] / most), hour.replace("T", " "), hours[hour]
+        Markup('<i style="height:{}%" title="{:%Y-%m-%d %H:%M} – {}"></i>').format(
+            round(100 * hours[hour] / most), hour, hours[hour]
         )
-        for hour in newest
+        for hour in shown_hours
     ]
-    return Markup('<div class="timeline">{}</div>').format(Markup("").join(bars))
+    label = Markup("<small>lines by hour, from {:%Y-%m-%d %H:%M} on; at most {} in one</small>")
+    chart = Markup('<div class="timeline">{}</div>').format(Markup("").join(bars))
+    return chart + label.format(shown_hours[0], most)
+
+
+def _hour(line: Line) -> datetime:
+    """The hour in which it was told, of UTC."""
+    found = datetime.fromisoformat(line["found_at"])
+    in_utc = found.replace(tzinfo=found.tzinfo or UTC).astimezone(UTC)
+    return in_utc.replace(minute=0, second=0, microsecond=0)
 
 
 def _table(sources: Sequence[Any]) -> Markup:
@@ -241,8 +270,8 @@ _STYLE = Markup(
     "<style>body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto}"
     "del{background:#fdd}ins{background:#dfd;text-decoration:none}small,.note{color:#666}"
     ".diff{margin:.3rem 0;font-size:.9em}"
-    ".timeline{display:flex;height:4rem;align-items:end;gap:2px}"
-    ".timeline i{flex:1;background:#48c;max-width:1rem}table{border-collapse:collapse}"
+    ".timeline{display:flex;height:4rem;align-items:end;gap:2px;border-bottom:1px solid #ddd}"
+    ".timeline i{flex:1;background:#48c}table{border-collapse:collapse}"
     "td,th{padding:.1rem .8rem;text-align:left;border-bottom:1px solid #ddd}"
     ".silent{background:#fea}</style>"
 )

@@ -61,7 +61,9 @@ def summary(line: Mapping[str, Any]) -> str:
         parts.append(f"moved from {line['from']}")
     if "title_before" in line:
         parts.append(f"the title was: {line['title_before']}")
-    return "\n".join(parts) or line["kind"]
+    if line.get("why"):
+        parts.append(f"{line['score']:.2f}: " + ", ".join(reason for reason, _ in line["why"][:3]))
+    return "\n".join(parts if line["kind"] == "new" and parts else [line["kind"], *parts])
 
 
 def _add(parent: ElementTree.Element, name: str, text: str, **attributes: str) -> None:
