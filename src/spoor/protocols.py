@@ -440,8 +440,9 @@ class LinkFilter(Protocol):
         """Why this canonical URL would not be requested now; empty if it would."""
         ...
 
-    def skip(self, link: LinkId, url: str) -> str:
-        """Why this URL, chosen or the target of a redirect, must not be requested; else empty."""
+    def skip(self, link: LinkId, url: str, linked_by: Callable[[], Collection[str]]) -> str:
+        """Why this URL, chosen or the target of a redirect, must not be requested; else empty.
+        `linked_by` gives the domains of the pages that link to it, empty for a seed's."""
         ...
 
     def ended(self, outcome: Outcome, found_on: Callable[[], str]) -> None:

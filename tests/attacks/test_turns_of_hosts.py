@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -251,8 +252,8 @@ def test_a_crawl_knows_what_only_other_domains_linked() -> None:
 class Skipping(CrawlFilter):
     """Skips what one host lists once it is chosen, as what is held back later is."""
 
-    def skip(self, link: int, url: str) -> str:
-        return "held back" if url.startswith(f"{EVIL}x") else super().skip(link, url)
+    def skip(self, link: int, url: str, *linked_by: Any) -> str:
+        return "held back" if url.startswith(f"{EVIL}x") else super().skip(link, url, *linked_by)
 
 
 @pytest.mark.parametrize("many", [0, 20_000])

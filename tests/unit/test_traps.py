@@ -7,6 +7,7 @@ import html
 import zlib
 from collections import Counter
 from importlib.util import module_from_spec, spec_from_file_location
+from typing import Any
 
 import numpy as np
 import pytest
@@ -380,8 +381,8 @@ class Moody(CrawlFilter):
         super().__init__(Scope())
         self.each = each
 
-    def skip(self, link: int, url: str) -> str:
-        return super().skip(link, url) if link % self.each else "for a test"
+    def skip(self, link: int, url: str, *linked_by: Any) -> str:
+        return super().skip(link, url, *linked_by) if link % self.each else "for a test"
 
 
 @given(st.integers(2, 9), st.integers(1, 6))
@@ -530,11 +531,12 @@ def club(url: str) -> Page:
     """A site with articles and a calendar, whose first five months are empty."""
     path = url.removeprefix("http://good.example/")
     name = path.translate(str.maketrans("0123456789", "abcdefghij", "/?=-"))
-    words = " ".join(f"{name}{letter}" for letter in "klmnopqrs")
     links: list[str] = []
-    if not path:
+    if not path or path.startswith("?page"):
+        name = "start"
         links = [*(f"art/{number}" for number in range(40)), "cal?month=2020-01"]
-    elif path.startswith("cal?month="):
+    words = " ".join(f"{name}{letter}" for letter in "klmnopqrs")
+    if path.startswith("cal?month="):
         month = 12 * int(path[10:14]) + int(path[15:]) - 1
         links = [f"cal?month={(month + 1) // 12}-{(month + 1) % 12 + 1:02}"]
         if month < 12 * 2020 + 5:
@@ -576,3 +578,44 @@ def test_one_site_uses_up_neither_tries_nor_places_of_another(shop: str) -> None
             crawl.load(state)
     assert sum("/event/" in url for url in asked) == 32
     assert sum("evil" in url for url in asked) <= 60
+
+
+def endless(url: str, name: str) -> Page:
+    """A calendar whose pages all say the same, and lead to ten others at this name."""
+    number = int(url.partition("=")[2] or 0)
+    links = [Link(f"http://{name}/cal?n={10 * number + at}") for at in range(1, 11)]
+    return Page(url, text="kiln and nothing else to see in this month", links=links)
+
+
+def variants(url: str) -> Page:
+    """A page that links the start page of another site by a parameter that means nothing."""
+    links = [Link(f"http://good.example/?page={number}") for number in range(200)]
+    return Page(url, text="kiln of the other site", links=links)
+
+
+OTHERS = {
+    "two domains": {
+        "a.example": lambda url: endless(url, "b.example"),
+        "b.example": lambda url: endless(url, "a.example"),
+    },
+    "variants": {"a.example": variants},
+}
+
+
+@pytest.mark.parametrize("others", OTHERS)
+def test_what_strangers_choose_speaks_against_their_own_links(others: str) -> None:
+    """Two domains link pages without news on each other, or one the start page of a site by many
+    names: these links are held back as a site's own are. The site's own links are followed."""
+    hosts = {"good.example": club, **OTHERS[others]}
+    seeds = [f"http://{name}/" for name in hosts]
+    crawl = engine(150, CrawlFilter(Scope.of(seeds, "domain"), traps=Traps()))
+    crawl.seed(seeds)
+    asked, now = list[str](), 0.0
+    while not isinstance(step := crawl.next(now), Finished):
+        now += 1.0
+        if isinstance(step, Fetch):
+            asked.append(step.url)
+            crawl.receive(Fetched(step.ticket, hosts[step.host](step.url)), now)
+    own = [url for url in asked if "good.example" in url and "?page" not in url]
+    assert len(own) == 86
+    assert len(asked) - len(own) <= 30

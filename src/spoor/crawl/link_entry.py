@@ -22,6 +22,7 @@ from spoor.types import (
     Outcome,
     Page,
 )
+from spoor.web.urls import domain_of
 
 
 class LinkEntry:
@@ -96,7 +97,15 @@ class LinkEntry:
 
     def skip_reason(self, link: LinkId, url: str) -> str:
         """Why the filter rejects this URL of a chosen or redirected link; empty if it does not."""
-        return "" if self._filter is None else self._filter.skip(link, url)
+        if self._filter is None:
+            return ""
+        return self._filter.skip(link, url, partial(self._linked_by, link))
+
+    def _linked_by(self, link: LinkId) -> set[str]:
+        """The domains of the pages that link to a link, as far as they are kept; empty for that of
+        a seed."""
+        parents = {seen.parent for seen in self.frontier.in_links(link)}
+        return {"" if one == NO_PARENT else domain_of(self.frontier.url(one)) for one in parents}
 
     def drop(self, link: LinkId) -> None:
         """Close a chosen link without a request."""

@@ -4,7 +4,7 @@ have had their share."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from spoor.web.domain_shares import DomainShares
 from spoor.web.page_links import PageLinks, at_hand, not_to_follow, those
 from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
-from spoor.web.traps import Traps
+from spoor.web.traps import Traps, linking_domain
 from spoor.web.url_groups import oddity
 from spoor.web.urls import canonical, domain_of, host
 
@@ -83,6 +83,8 @@ class CrawlFilter:
         """Sitemaps of hosts in scope, which may be asked for wherever they lie."""
         self._left_out: dict[str, set[int]] = {}
         """Rule → its URLs, hashed."""
+        self._holder = ("", "")
+        """URL that `skip` was asked for last, and what holds it back."""
         self._memo: dict[str, tuple[str, str]] = {}
         """URL → the URL to ask for, and the rule that leaves it out."""
 
@@ -136,7 +138,8 @@ class CrawlFilter:
             return links
         admitted = []
         for index, url in enumerate(urls_of(links)):
-            name = traps.holder(url, listed=news and traps.outside(url, page))
+            listed = news and traps.outside(url, page)
+            name = traps.holder(url, listed=listed, linked_by=linking_domain(url, page.url))
             if name:
                 traps.hold(name, HeldLink(links[index], parent, score, depth, False))
             else:
@@ -238,7 +241,7 @@ class CrawlFilter:
         if len(urls) < _COUNTED:
             urls.add(hash64(url))
 
-    def skip(self, link: LinkId, url: str) -> str:
+    def skip(self, link: LinkId, url: str, linked_by: Callable[[], Collection[str]] = tuple) -> str:
         before = self._flying.pop(link, None)
         if before is not None:
             self._count(before, -1)
@@ -259,7 +262,8 @@ class CrawlFilter:
                 return f"{part(url)} has had its {most} pages"
         if (most := self._found_per_host) and self._pages[f"found {host(url)}"] >= most:
             return f"{host(url)} has had its {most} found"
-        name = "" if self._traps is None else self._traps.passes(url)
+        name = "" if self._traps is None else self._traps.passes(url, linked_by)
+        self._holder = (url, name)
         if name:
             return f"held back: {name}"
         if self._domains is not None and not self._domains.passes(url):
@@ -274,7 +278,8 @@ class CrawlFilter:
         held = HeldLink(
             Link(url, seen.anchor, seen.kind), seen.parent, seen.parent_score, seen.depth, True
         )
-        if self._traps is not None and (name := self._traps.holder(url)):
+        name = self._holder[1] if self._holder[0] == url else ""
+        if self._traps is not None and (name := name or self._traps.holder(url)):
             self._traps.hold(name, held)
         elif self._domains is not None and self._domains.has_had(domain_of(url)):
             self._domains.hold(held)

@@ -22,8 +22,9 @@ that only pages without news link to; hosts of one domain. Its laws:
    prints.
 
 5. What other domains link to speaks for a group and never against it: who writes a link chooses the
-   sample. For the same reason failures of links that stand on one page count a quarter, from the
-   second on.
+   sample. It speaks against that domain's own links to the group, which are a group by themselves,
+   as long as no page of the site links to them. For the same reason failures of links that stand on
+   one page count a quarter, from the second on.
 
 Every table is bounded; the oldest entries are dropped.
 """
@@ -31,7 +32,7 @@ Every table is bounded; the oldest entries are dropped.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,6 +137,8 @@ class Traps:
         self._places = WaitingPlaces(_WAITING)
         self._groups_of: dict[str, dict[str, None]] = {}
         """Domain → its groups with links that wait."""
+        self._of_strangers = 0
+        """How many groups that are held back are of links of other domains."""
         self._tries = Tries()
         self._ready: list[HeldLink] = []
         """Links to enter again at once."""
@@ -173,13 +176,18 @@ class Traps:
         """Whether there is anything that could hold a URL back."""
         return bool(self._held or self._idle)
 
-    def holder(self, url: str, *, listed: bool = False) -> str:
+    def holder(self, url: str, *, listed: bool = False, linked_by: str = "") -> str:
         """The group that holds a URL back; empty where none does. `listed`: a page with news, of
-        another group, links to it."""
+        another group, links to it; `linked_by`: another domain does, and nobody else is known to.
+        """
         if self._idle and host(url) in self._idle and (name := self._repeats(url)):
             return name
         if not self._held:
             return ""
+        if linked_by and self._of_strangers:
+            for name in narrow(url):
+                if (of_stranger := f"{name}{_FROM}{linked_by}") in self._held:
+                    return of_stranger
         for name in self._names(url):
             if name in self._held:
                 if name == _born(url) and self._is_untried(url):
@@ -200,13 +208,21 @@ class Traps:
             count is None or count.pages < _UNTRIED or 2 * count.new >= count.pages
         )
 
-    def passes(self, url: str) -> str:
-        """As `holder`, for a URL that is about to be asked for: one that is tried passes once."""
+    def passes(self, url: str, linked_by: Callable[[], Collection[str]] = tuple) -> str:
+        """As `holder`, for a URL that is about to be asked for: one that is tried passes once.
+        `linked_by` gives the domains whose pages link to it, empty for that of a seed."""
         if url in self._trying:
             self._trying.discard(url)
             _remember(self._tried, url, True)
             return ""
-        return self.holder(url)
+        name = self.holder(url)
+        if name or not self._of_strangers:
+            return name
+        domains = linked_by()
+        if "" in domains or domain_of(url) in domains:
+            return ""
+        names = [self.holder(url, linked_by=domain) for domain in domains]
+        return names[0] if names and all(names) else ""
 
     def outside(self, url: str, page: Page) -> bool:
         """Whether a page is of another group than a URL that it links to."""
@@ -217,6 +233,7 @@ class Traps:
         count = self._count(name)
         if name not in self._held:
             count.held, count.next = 1, self._pages + _FIRST_TRY
+            self._of_strangers += _FROM in name
         waiting = self._held.setdefault(name, OrderedDict())
         if held.link.url in waiting:
             if held.dropped:
@@ -231,7 +248,7 @@ class Traps:
             self._no_longer(last, domain)
 
     def _wait(self, name: str, held: HeldLink) -> None:
-        domain = domain_of(held.link.url)
+        domain = _owner(name, held.link.url)
         self._held[name][held.link.url] = held
         self._groups_of.setdefault(domain, {})[name] = None
         self._places.add(domain)
@@ -245,6 +262,16 @@ class Traps:
             if not groups:
                 del self._groups_of[domain]
 
+    def _let_go(self, name: str | None) -> Mapping[str, HeldLink]:
+        """A group holds nothing back any more; what waited for it."""
+        waiting = self._held.pop(name, None)  # type: ignore[call-overload]
+        if waiting is None or name is None:
+            return {}
+        self._of_strangers -= _FROM in name
+        if waiting:
+            self._no_longer(name, _owner(name, next(iter(waiting))), len(waiting))
+        return waiting
+
     def release(self, *, over: bool) -> Sequence[HeldLink]:
         """Links that may enter the frontier again. `over`: there are no others."""
         ready, self._ready = self._ready, []
@@ -255,7 +282,7 @@ class Traps:
             count = self._count(name)
             if not waiting or not (self._pages >= count.next or (over and count.tries < _LAST)):
                 continue
-            domain = domain_of(next(iter(waiting)))
+            domain = _owner(name, next(iter(waiting)))
             if not self._tries.left(domain):
                 continue
             count.tries += 1
@@ -284,9 +311,10 @@ class Traps:
         self._tries.count(registrable_domain(site), pages=1)
         if page.text:
             _remember(self._with_text, site, None)
-        if self._says_something(page) and (
-            news == News.WORDS or not _by_others(page.url, found_on())
-        ):
+        stranger = linking_domain(page.url, found_on())
+        if self._says_something(page) and stranger:
+            self._count_for(stranger, page, news, relevant=relevant, tried=tried)
+        if self._says_something(page) and (news == News.WORDS or not stranger):
             variant = "?" in page.url and hash64(parameters(page.url)[0]) in self._texts
             weight = 1 if relevant and news != News.NOTHING else _RELEVANT
             same = variant or news in (News.NOTHING, _COPY)
@@ -301,6 +329,19 @@ class Traps:
         _remember(self._hosts, site, None)
         return news == News.WORDS
 
+    def _count_for(
+        self, stranger: str, page: Page, news: int, *, relevant: bool, tried: bool
+    ) -> None:
+        """Count a page that another domain chose among those that it chose."""
+        if news == _VOUCHED:
+            return
+        domain, words = domain_of(page.url), f"{page.title} {page.text}"
+        seen, _ = self._novelty.page(f"{domain}{_FROM}{stranger}", page.url, words)
+        new = max(News.NOTHING, min(news, seen))
+        weight = 1 if relevant and new != News.NOTHING else _RELEVANT
+        for name in narrow(page.url):
+            self._add(f"{name}{_FROM}{stranger}", page.url, new, weight, same=True, tried=tried)
+
     def _says_something(self, page: Page) -> bool:
         return bool(page.text or (page.title and host(page.url) in self._with_text))
 
@@ -308,10 +349,13 @@ class Traps:
         """Count a URL with a query that brought an error, or led to a known page; it was found
         on the page of another URL (empty for a seed)."""
         tried = self._tried.pop(url, False)
-        if "?" not in url or _by_others(url, found_on):
+        if "?" not in url:
             return
         blamed = hash64(found_on) if found_on else 0
+        stranger = linking_domain(url, found_on)
         for name in narrow(url):
+            if stranger:
+                name = f"{name}{_FROM}{stranger}"
             again = blamed != 0 and self._count(name).blamed == blamed
             weight = 1 if again else _RELEVANT
             self._add(name, url, News.NOTHING, weight, same=not again, tried=tried)
@@ -328,18 +372,17 @@ class Traps:
             count.run += weight
             count.same = count.same + weight if same else 0
             if name in self._held:
-                self._tries.count(domain_of(url), vain=tried)
+                self._tries.count(_owner(name, url), vain=tried)
             elif count.run >= _most(name, url):
                 count.held, count.next = 1, self._pages + _FIRST_TRY
                 self._held[name] = OrderedDict()
+                self._of_strangers += _FROM in name
                 self._due = min(self._due, count.next)
 
     def _open(self, name: str, count: _Count) -> None:
         count.held = count.tries = count.links = 0
-        waiting = self._held.pop(name, None)
-        if waiting:
-            self._no_longer(name, domain_of(next(iter(waiting))), len(waiting))
-            self._ready += waiting.values()
+        waiting = self._let_go(name)
+        self._ready += waiting.values()
 
     def _news(self, page: Page, found_on: Callable[[], str]) -> int:
         words = f"{page.title} {page.text}"
@@ -416,8 +459,7 @@ class Traps:
         if count is None:
             count = _Count()
         forgotten = _remember(self._groups, name, count)
-        if waiting := self._held.pop(forgotten, None):
-            self._no_longer(forgotten, domain_of(next(iter(waiting))), len(waiting))
+        self._let_go(forgotten)
         return count
 
     # -- saving
@@ -465,6 +507,7 @@ class Traps:
         )
         self._told = OrderedDict(map(tuple, state["told"]))
         self._held, self._groups_of = {}, {}
+        self._of_strangers = sum(_FROM in name for name, _ in state["held"])
         self._places = WaitingPlaces(_WAITING)
         for name, rows in state["held"]:
             self._held[name] = OrderedDict()
@@ -489,6 +532,8 @@ class Traps:
 
 _HOSTS = "hosts of "
 """Begin of the name of a group of all hosts of one domain."""
+_FROM = ", linked by "
+"""Between the names of a group and of a domain: of the links of that one to it."""
 _COPY = -2
 """News of a page whose own words were on another one, but for few."""
 _VOUCHED = -1
@@ -508,6 +553,16 @@ def _by_others(url: str, found_on: str) -> bool:
     if not found_on or f"//{host(url)}/" in found_on:
         return False
     return domain_of(url) != domain_of(found_on)
+
+
+def linking_domain(url: str, found_on: str) -> str:
+    """The domain on whose page a link was found, if it is another one; else empty."""
+    return domain_of(found_on) if _by_others(url, found_on) else ""
+
+
+def _owner(name: str, url: str) -> str:
+    """The domain whose tries and places a group takes, to which a URL belongs."""
+    return name.partition(_FROM)[2] or domain_of(url)
 
 
 def _born(url: str) -> str:
