@@ -6,6 +6,7 @@ import asyncio
 import html
 import zlib
 from collections import Counter
+from collections.abc import Callable
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
 
@@ -593,7 +594,7 @@ def variants(url: str) -> Page:
     return Page(url, text="kiln of the other site", links=links)
 
 
-OTHERS = {
+OTHERS: dict[str, dict[str, Callable[[str], Page]]] = {
     "two domains": {
         "a.example": lambda url: endless(url, "b.example"),
         "b.example": lambda url: endless(url, "a.example"),
@@ -606,7 +607,7 @@ OTHERS = {
 def test_what_strangers_choose_speaks_against_their_own_links(others: str) -> None:
     """Two domains link pages without news on each other, or one the start page of a site by many
     names: these links are held back as a site's own are. The site's own links are followed."""
-    hosts = {"good.example": club, **OTHERS[others]}
+    hosts: dict[str, Callable[[str], Page]] = {"good.example": club, **OTHERS[others]}
     seeds = [f"http://{name}/" for name in hosts]
     crawl = engine(150, CrawlFilter(Scope.of(seeds, "domain"), traps=Traps()))
     crawl.seed(seeds)

@@ -262,10 +262,10 @@ class Traps:
             if not groups:
                 del self._groups_of[domain]
 
-    def _let_go(self, name: str | None) -> Mapping[str, HeldLink]:
+    def _let_go(self, name: str) -> Mapping[str, HeldLink]:
         """A group holds nothing back any more; what waited for it."""
-        waiting = self._held.pop(name, None)  # type: ignore[call-overload]
-        if waiting is None or name is None:
+        waiting = self._held.pop(name, None)
+        if waiting is None:
             return {}
         self._of_strangers -= _FROM in name
         if waiting:
@@ -458,8 +458,7 @@ class Traps:
         count = self._groups.get(name)
         if count is None:
             count = _Count()
-        forgotten = _remember(self._groups, name, count)
-        self._let_go(forgotten)
+        self._let_go(_remember(self._groups, name, count) or "")
         return count
 
     # -- saving
