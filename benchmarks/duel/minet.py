@@ -20,6 +20,7 @@ def describe(environment: Path) -> Mapping[str, Any]:
         "settings": "minet focus-crawl START --content-filter '(?:a word of the wish|…)' "
         "--url-filter HOST --irrelevant-continue --only-html --throttle 0 -t 1",
         "told": "`relevant` in its table: the page has a word of the wish",
+        "tries": 5,
     }
 
 

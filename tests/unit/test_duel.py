@@ -329,6 +329,14 @@ def test_the_report_by_hand() -> None:
 SPENT = (("/clay/", 60, 1), ("/", 30, 0), ("/kiln/", 10, 0))
 
 
+def test_every_lost_task_is_listed() -> None:
+    shares = {"spoor": (0.0, 0.0, 0.0, 0.5), "rival": (0.0, 0.0, 0.0, 1.0)}
+    rows = [
+        crawl(rival, f"t{number}", share) for rival, share in shares.items() for number in range(40)
+    ]
+    assert {line[0] for line in losses(rows)} == {f"t{number}" for number in range(40)}
+
+
 def test_why_a_task_was_lost_is_read_from_two_traces() -> None:
     theirs = {
         **TRACE,

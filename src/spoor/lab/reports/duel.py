@@ -22,14 +22,12 @@ LEAST_PAIRS = 6
 """With fewer tasks no difference can be told at 95 %, and each line makes the correction harder."""
 NAMED = 0.1
 """Share of the requests that failed, asked again or went to one folder, from which it is named."""
-SHOWN = 30
-"""Lost tasks that are listed."""
 GOLD_WITHIN = (12, 30, 100)
 MAIN = BUDGETS[:-1]
 """Budgets of the tables over all tasks; the largest has a section of its own."""
 KINDS = {
     "ordinary": ("Parts of a site, and pages that speak of something", ""),
-    "language": ("Another language", "The wish and the pages are in French or German."),
+    "language": ("Another language", "The wish and its right pages are in a language other than English."),
     "pdf": ("PDF files", "The right pages are PDF files."),
     "hosts": ("Twenty hosts", "A portal links to twenty sites, and right pages are on many."),
 }
@@ -201,7 +199,7 @@ def losses(rows: Cells) -> list[list[str]]:
                 lost.append((others[best] - share, budget, task, best, others[best], share))
     lost.sort(reverse=True)
     lines = []
-    for _, budget, task, best, it, share in lost[:SHOWN]:
+    for _, budget, task, best, it, share in lost:
         crawls = [_traced(rows, name, task, budget) for name in (ours, best)]
         figures = (number(it), number(share))
         lines.append([task, wishes[task], f"{budget:,}", best, *figures, cause(*crawls)])
