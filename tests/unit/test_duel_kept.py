@@ -12,8 +12,10 @@ from spoor.errors import InputError
 from spoor.lab.cells import run_cells
 from spoor.lab.duel import kept, probe
 from spoor.lab.duel.arena import Crawl
+from spoor.lab.duel.rivals import Rival
 from spoor.lab.duel.score import Request, counted
 from spoor.lab.experiment import Experiment, find
+from spoor.lab.kinds import duel
 from spoor.lab.kinds.duel import KIND, plan
 
 ROOT = Path(__file__).parents[2]
@@ -94,6 +96,23 @@ def test_cells_of_crawls_that_are_kept_need_no_rival(
         plan(experiment(rivals=["minos"], kept=["minos"]), tmp_path)
     with pytest.raises(InputError, match="pages are some of 12, 30"):
         plan(experiment(rivals=["pagesift"], kept=["pagesift"], pages={"30": 1, "31": 1}), tmp_path)
+
+
+def test_the_links_that_first_tries_had_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The report says of first tries alone why a task was lost."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(duel.arena, "check", lambda: None)
+    monkeypatch.setattr(duel, "site_folder", lambda *_: tmp_path)
+    script = DUEL / "spoor.py"
+    monkeypatch.setattr(
+        duel.rivals, "installed", lambda name, *_: Rival(name, script, tmp_path, {"tries": 2})
+    )
+    settings = {"rivals": ["spoor", "bytecrawl"], "kept": ["bytecrawl"]}
+    cells = plan(experiment(**settings, pages={"300": ["gimp.blur"]}), tmp_path)
+    assert {cell.rival for cell in cells if cell.seed} == {"spoor", "bytecrawl"}
+    assert all(cell.traced == (cell.seed == 0) for cell in cells)
 
 
 # ---------------------------------------------------------------- the probe

@@ -63,7 +63,7 @@ class Cell:
     kept: bool = False
     """Whether its requests are read, and not made."""
     traced: bool = True
-    """Whether its sites are there, so that the links of the pages that it had can be read."""
+    """Whether the links of the pages that it had are read: of first tries, where the sites are."""
 
     @property
     def name(self) -> str:
@@ -106,7 +106,10 @@ def plan(experiment: Experiment, out: Path) -> list[Cell]:
             if one in known:
                 rival = known[one]
                 cells += [
-                    Cell(one, task.name, number, seconds, seed, _code(rival), _truth(task))
+                    Cell(
+                        *(one, task.name, number, seconds, seed, _code(rival), _truth(task)),
+                        traced=not seed,
+                    )
                     for seed in range(rival.tries)
                 ]
             else:
@@ -118,7 +121,7 @@ def plan(experiment: Experiment, out: Path) -> list[Cell]:
                         crawls.digest(key),
                         _truth(task),
                         kept=True,
-                        traced=bool(fresh),
+                        traced=bool(fresh) and not key.seed,
                     )
                     for key in crawls.rows
                     if (key.rival, key.task, key.pages) == (one, task.name, number)
