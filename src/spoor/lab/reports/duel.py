@@ -27,7 +27,7 @@ MAIN = BUDGETS[:-1]
 """Budgets of the tables over all tasks; the largest has a section of its own."""
 KINDS = {
     "ordinary": ("Parts of a site, and pages that speak of something", ""),
-    "language": ("Another language", "The wish and its right pages are in a language other than English."),
+    "language": ("Another language", "The wish and the pages are not in English."),
     "pdf": ("PDF files", "The right pages are PDF files."),
     "hosts": ("Twenty hosts", "A portal links to twenty sites, and right pages are on many."),
 }
