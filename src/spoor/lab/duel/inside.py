@@ -30,7 +30,7 @@ from spoor.lab.duel.score import request_of
 LOOK = 0.2
 """Seconds between two looks at the log and the memory."""
 KILLED = "killed"
-GRACE = 60.0
+GRACE = 240.0
 """Seconds that a rival has to end by itself, once the log has its budget."""
 
 CONFIGURATION = """
