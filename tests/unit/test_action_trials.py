@@ -115,6 +115,29 @@ def test_what_waits_is_asked_for_once_its_shape_is_let_in() -> None:
     assert not trials.takes("http://b.example/?op=new&id=99"), "of that host alone"
 
 
+def test_shapes_of_one_domain_throw_away_nothing_of_another() -> None:
+    """Whoever has a domain has names without end."""
+    trials = ActionTrials()
+
+    def offer(url: str, *, listed: bool = False) -> bool:
+        link = Link(url, Anchor("Potters open"))
+        return trials.offer(HeldLink(link, 0, 1.0, 1, False), listed=listed)
+
+    own = [f"{HOME}?op=new&id={at}" for at in range(TRIES + 2)]
+    others = [f"http://n{number}.evil.example/?op=new&id=1" for number in range(600)]
+    assert [offer(url) for url in own] == [True] * TRIES + [False] * 2
+    assert sum(offer(url) for url in others) == 499
+    assert sum(trials.ended(url, success=True) for url in others) == 500
+    assert trials.ended(own[0], success=True)
+    assert [one.link.url for one in trials.release()] == own[TRIES:]
+    state = unpack(pack(trials.save()))
+    trials = ActionTrials()
+    trials.load(state)
+    assert trials.takes(f"{HOME}?op=new&id=99")
+    assert not offer("http://new.evil.example/?op=new&id=1")
+    assert offer("http://other.example/?op=new&id=1"), "another domain"
+
+
 def test_sources_and_old_versions_of_pages_are_left() -> None:
     """A wiki of 40 articles with the source and six old versions of each, by a query that no list
     has: they bring a sentence that is no more, and nothing else."""

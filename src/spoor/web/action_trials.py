@@ -11,16 +11,18 @@ out is not undone.
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 
 from spoor.types import HeldLink, State
 from spoor.web.actions import SEGMENTS, action, shape
+from spoor.web.urls import domain_of, registrable_domain
+from spoor.web.waiting_places import WaitingPlaces
 
 TRIES = 3
 """Links of a shape that are tried, at most."""
 
 _SHAPES = 500
-"""That are known, at most."""
+"""That are known, at most; the domain with the most gives up its newest."""
 _WAIT = 200
 """Links of a shape that wait for what its tries bring, at most."""
 _HARMLESS = ("edit", "reply")
@@ -36,11 +38,15 @@ class ActionTrials:
     """Which shapes are let in, and what is known of the others."""
 
     def __init__(self) -> None:
-        self._let_in: set[str] = set()
+        self._let_in: dict[str, None] = {}
+        self._places_in = WaitingPlaces(_SHAPES)
         self._tries: OrderedDict[str, int] = OrderedDict()
         """Shape → links that were let through to try it."""
+        self._places = WaitingPlaces(_SHAPES)
         self._trying: set[str] = set()
         """URLs that were let through."""
+        self._listed: Counter[str] = Counter()
+        """Domain → its URLs that were let through."""
         self._waiting: dict[str, dict[str, HeldLink]] = {}
         self._ready: list[HeldLink] = []
 
@@ -54,25 +60,39 @@ class ActionTrials:
         url, name = held.link.url, shape(held.link.url)
         if url in self._trying:
             return True
-        if listed and len(self._trying) < _SHAPES * _WAIT:
-            self._trying.add(url)
+        # A domain alone has half of what there is, two have a third each.
+        if listed and self._listed[domain_of(url)] < _SHAPES * _WAIT - len(self._trying):
+            self._let_through(url)
             return True
         if action(url) not in _HARMLESS or _NEVER.search(url):
             return False
         if not _is_title(held.link.anchor.text):
             return False
-        tries = self._tries.get(name, 0)
-        if name not in self._tries and len(self._tries) >= _SHAPES:
-            self._waiting.pop(self._tries.popitem(last=False)[0], None)
-        if tries < TRIES:
-            self._tries[name] = tries + 1
-            self._trying.add(url)
+        if name not in self._tries and not self._enter(name):
+            return False
+        if self._tries[name] < TRIES:
+            self._tries[name] += 1
+            self._let_through(url)
             return True
-        self._tries[name] = tries
         waiting = self._waiting.setdefault(name, {})
         if len(waiting) < _WAIT:
             waiting[url] = held
         return False
+
+    def _let_through(self, url: str) -> None:
+        self._trying.add(url)
+        self._listed[domain_of(url)] += 1
+
+    def _enter(self, name: str) -> bool:
+        """A shape is known from now on; whether there is room for it."""
+        self._tries[name] = 0
+        self._places.add(_domain(name))
+        if fullest := self._places.too_many():
+            newest = next(one for one in reversed(self._tries) if _domain(one) == fullest)
+            del self._tries[newest]
+            self._waiting.pop(newest, None)
+            self._places.add(fullest, -1)
+        return name in self._tries
 
     def ended(self, url: str, *, success: bool) -> bool:
         """What came of a URL: whether its page is relevant and brought news. Whether a shape was
@@ -80,9 +100,16 @@ class ActionTrials:
         if not success or not action(url):
             return False
         name = shape(url)
-        if name in self._let_in or len(self._let_in) >= _SHAPES:
+        if name in self._let_in:
             return False
-        self._let_in.add(name)
+        self._let_in[name] = None
+        self._places_in.add(_domain(name))
+        if fullest := self._places_in.too_many():
+            newest = next(one for one in reversed(self._let_in) if _domain(one) == fullest)
+            del self._let_in[newest]
+            self._places_in.add(fullest, -1)
+        if name not in self._let_in:
+            return False
         self._ready += self._waiting.pop(name, {}).values()
         return True
 
@@ -93,7 +120,7 @@ class ActionTrials:
 
     def save(self) -> State:
         return {
-            "let_in": sorted(self._let_in),
+            "let_in": list(self._let_in),
             "tries": list(self._tries.items()),
             "trying": sorted(self._trying),
             "waiting": [
@@ -103,8 +130,14 @@ class ActionTrials:
         }
 
     def load(self, state: State) -> None:
-        self._let_in, self._trying = set(state["let_in"]), set(state["trying"])
+        self._let_in, self._trying = dict.fromkeys(state["let_in"]), set(state["trying"])
         self._tries = OrderedDict(map(tuple, state["tries"]))
+        self._listed = Counter(map(domain_of, self._trying))
+        self._places, self._places_in = WaitingPlaces(_SHAPES), WaitingPlaces(_SHAPES)
+        for name in self._tries:
+            self._places.add(_domain(name))
+        for name in self._let_in:
+            self._places_in.add(_domain(name))
         every = [[HeldLink.of(row) for row in rows] for rows in state["waiting"]]
         self._waiting = {
             shape(rows[0].link.url): {held.link.url: held for held in rows}
@@ -112,6 +145,11 @@ class ActionTrials:
             if rows
         }
         self._ready = [HeldLink.of(row) for row in state["ready"]]
+
+
+def _domain(name: str) -> str:
+    """Of a shape."""
+    return registrable_domain(name.partition(" ")[0])
 
 
 def _is_title(text: str) -> bool:
