@@ -454,6 +454,43 @@ def test_foragers_find_what_is_new_with_few_requests(name: str) -> None:
     assert fleet.counts.requests <= 200
 
 
+@pytest.mark.parametrize("name", ["RL", "WLRL"])
+def test_foragers_take_no_looks_of_lists_that_bring_something(name: str) -> None:
+    begin, hour = 1e9, 3_600.0
+    old = [f"old{number}" for number in range(20)]
+    versions = [version(begin - DAY, one, article(number)) for number, one in enumerate(old)]
+    versions.append(version(begin - 5, "", ["Front."], *old))
+    for number in range(22):
+        at = begin + hour * number + 60
+        news = [f"story{one}" for one in range(number, -1, -1)]
+        versions.append(version(at, "", [f"Front {number}."], *news, *old))
+        versions.append(version(at, news[0], [*article(1_000 + number), "The kiln is lit."]))
+
+    def looks(fleet_name: str) -> int:
+        world = EvolvingWorld(versions, roots=[SITE], start=begin, end=begin + 24 * hour)
+        task = FleetTask(
+            world.roots(),
+            NoStates(),
+            np.random.default_rng(0),
+            hosts=Hosts(delay=1.0, per_host=1, per_day=300),
+            watching=Watching(TextPattern("kiln is lit")),
+        )
+        values = {"recheck": 1_800.0, "max_step": steps_of_a_path(300)}
+        settings = {} if fleet_name == "change-rate" else values
+        fleet: Fleet = registry.build("fleets", fleet_name, task, settings=settings)
+        answer, asked = world.answer, list[str]()
+
+        def count(fetch: Fetch) -> Reply:
+            asked.append(fetch.url)
+            return answer(fetch)
+
+        world.answer = count  # type: ignore[method-assign,assignment]
+        run(fleet, world, world.end, ChangeTracker(fleet))
+        return asked.count(SITE)
+
+    assert looks(name) >= 0.9 * looks("change-rate")
+
+
 def test_a_page_that_promises_to_stay_is_left_alone_where_that_is_true() -> None:
     """Both hosts promise a day; one of them has something new every half hour."""
     begin, calm, liar = 1e9, "http://calm.example/", "http://liar.example/"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Container, Sequence
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.colony import Colony
 from spoor.foragers.forager import Forager
-from spoor.foragers.known import Known
+from spoor.foragers.known import LIST, Known
 from spoor.foragers.revisit import ChangeRate
 from spoor.learn.saved import VALUE, Saved, attributes
 from spoor.types import State
@@ -27,8 +27,9 @@ class Scouts(Saved):
     A watch has few requests, so a step of the paper, a page with all its links, is too much. The
     list finds what is new: hints, URLs that appeared, and known pages by what they bring. Where it
     would ask for a URL that stood there at the first look, the foragers say for which one; and so
-    for every fifth look at a known page of a host. They walk over all that the fleet knows: a page
-    that was downloaded within `recheck` makes a step without a request.
+    for every fifth look at a known page of a host, but for lists that have brought something: in
+    place of these the foragers' own looks made what is new late. They walk over all that the fleet
+    knows: a page that was downloaded within `recheck` makes a step without a request.
 
     A document that the list found is told at once, and pays the forager that comes to it first.
     """
@@ -98,6 +99,8 @@ class Scouts(Saved):
         if url in known.hints.open or url in known.again or known.appeared(url):
             return url
         name, asked = known.hosts[url], self._asked(url)
+        if asked and known.brought[url] >= LIST:
+            return url
         looks = self._looks.get(name, 0)
         if not asked or looks >= LOOKS:
             alike = url in known.strangers
