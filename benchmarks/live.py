@@ -5,25 +5,26 @@
 serves FOLDER (Debian's `cppreference-doc-en-html`, say: `/usr/share/…/doc/html`) by nginx on
 loopback, pinned to one core, and crawls everything that can be reached from `--start` on the same
 host, the crawler pinned to another core: links only for the peers (selectolax), the whole pipeline
-(text, judge, scores) for Spoor, in memory and without a WARC file; `durable` is the same crawl with
-all on, the guard against traps, state, journal and WARC files on the disk, with the default judge
-of a topic, as the command has it; `of_its_processes` is what its helpers and its browser took
-beside. All have one heap for all threads, as the command has. The crawl in memory has the judge
-`keywords`; `--judges` adds one in memory with the default judge, and a durable one with `keywords`.
-Each crawl runs in a process of its own, start-up left out, in turn, so often as `--runs` says;
-medians. `--peers` makes an environment for Crawlee in `build/peers` first (it wants other versions
-than we do); without it Crawlee is left out. `--alone` leaves out both peers. Prints one JSON
-object.
+(text, judge, scores) for Spoor, in memory, with the judge `keywords` and no guard against traps.
+`guarded` is a crawl in memory too, with the default judge of a topic and the guard, as the command
+has them, and `durable` adds state, journal and WARC files on the disk to that: what being durable
+costs is `durable` beside `guarded`. No page is rendered: a Chromium, where a machine has one, would
+be a part of the figures. `of_its_processes` is what the helpers took beside. All have one heap for
+all threads, as the command has. `--judges` adds a crawl with the default judge in memory without
+the guard, and a durable one with `keywords`. Each crawl runs in a process of its own, start-up left
+out, in turn, so often as `--runs` says; medians. `--peers` makes an environment for Crawlee in
+`build/peers` first (it wants other versions than we do); without it Crawlee is left out. `--alone`
+leaves out both peers. Prints one JSON object.
 
 `--size 250000` crawls 400 pages of that many bytes instead, each made of FOLDER's one after the
 other, with as many links as these have, each to one of the 400.
 
 `--profile docs/cpu.md` writes where the CPU of a page goes instead, by stage (`stages.py`): of the
-last policy named, in memory, durable, and in a replay of `--web FOLDER`, a recorded web; and
-beside it, as `cpu.svg`, a flame graph of one more durable crawl (`flame.py`).
+last policy named, in memory, guarded, durable, and in a replay of `--web FOLDER`, a recorded web;
+and beside it, as `cpu.svg`, a flame graph of one more durable crawl (`flame.py`).
 
 Goals: Spoor ≤ 0.55 × Scrapy, ≤ 1.15 × Crawlee, ≥ 250 pages/s, ≤ 150 MB; durable ≤ 3.5 ms a page
-and ≤ 1.25 × the same in memory; ≤ 12 ms for a page of 250,000 bytes, durable.
+and ≤ 1.1 × `guarded`; ≤ 12 ms for a page of 250,000 bytes, durable.
 """
 
 from __future__ import annotations
@@ -144,7 +145,35 @@ def work():
 measure(work)
 """
 
-DURABLE = """
+AS_THE_COMMAND = """
+settings = Settings(seeds=(start,), topic="iterator", policy=policy, pages=10**6, scope="host",
+    delay=0.0, per_host=16, in_flight=16, allow_private=("127.0.0.1",), render="never",
+    want=("text:iterator",) if judge == "keywords" else ())
+"""
+
+GUARDED = f"""
+import asyncio, sys
+from spoor.process_memory import share_heap
+from spoor.live.driver import HttpDriver
+from spoor.runs.assemble import make_crawl
+from spoor.settings import Settings
+from spoor.types import Fetched, Outcome
+start, policy, judge = sys.argv[1:]
+share_heap()
+{AS_THE_COMMAND}
+def work():
+    crawl = make_crawl(settings)
+    crawl.seed([start])
+    pages = []
+    def step(fetch, outcome):
+        if isinstance(outcome, Outcome) and isinstance(outcome.reply, Fetched):
+            pages.append(outcome.reply.page.url)
+    asyncio.run(HttpDriver(crawl, settings, on_step=step).run())
+    return pages
+measure(work)
+"""
+
+DURABLE = f"""
 import sys, tempfile
 from pathlib import Path
 from spoor.process_memory import share_heap
@@ -156,9 +185,7 @@ from spoor.types import Fetched, Outcome
 start, policy, judge = sys.argv[1:]
 share_heap()
 place = tempfile.TemporaryDirectory()
-settings = Settings(seeds=(start,), topic="iterator", policy=policy, pages=10**6, scope="host",
-    delay=0.0, per_host=16, in_flight=16, allow_private=("127.0.0.1",),
-    want=("text:iterator",) if judge == "keywords" else ())
+{AS_THE_COMMAND}
 folder = RunWriter(Path(place.name) / "run", settings)
 run = LiveCrawl(folder, make_crawl(settings))
 def work():
@@ -279,11 +306,12 @@ Milliseconds of CPU a page with `{policy}`, by the stage of the program in which
 waiting does not count, and a stage inside another one counts for itself. Written by
 `benchmarks/live.py FOLDER --profile docs/cpu.md --web WEB`; what the watch takes is taken out
 (`benchmarks/stages.py` says which functions are a stage). The live crawls are of Debian's
-`cppreference-doc-en-html`, with nginx on another core, in memory with the judge `keywords`, and
-durable with the default judge, the guard against traps, state, journal and archive; the replay is
-of the same site, recorded, with the judge `keywords`. The load of the machine was {load:.1f} on
-{cores} cores when it began; one that is busy with other programs shows more milliseconds, and
-about the same shares.
+`cppreference-doc-en-html`, with nginx on another core: in memory with the judge `keywords`;
+guarded, in memory with the default judge and the guard against traps; and durable, the same with
+state, journal and archive, so that its difference to the one before is what being durable costs.
+The replay is of the same site, recorded, with the judge `keywords`. The load of the machine was
+{load:.1f} on {cores} cores when it began; one that is busy with other programs shows more
+milliseconds, and about the same shares.
 
 {table}
 
@@ -385,13 +413,11 @@ def main() -> None:
         subprocess.run(pip, check=True)
     cores, policy = sorted(os.sched_getaffinity(0)), told.policies[-1]
     load = os.getloadavg()[0]
-    contenders: dict[str, tuple[Path | str, str, list[str]]] = {
-        **{f"spoor {name}": (sys.executable, SPOOR, [name, "keywords"]) for name in told.policies},
-        **{
-            f"spoor {name} durable": (sys.executable, DURABLE, [name, "default"])
-            for name in told.policies
-        },
-    }
+    contenders: dict[str, tuple[Path | str, str, list[str]]] = {}
+    for name in told.policies:
+        contenders[f"spoor {name}"] = (sys.executable, SPOOR, [name, "keywords"])
+        contenders[f"spoor {name} guarded"] = (sys.executable, GUARDED, [name, "default"])
+        contenders[f"spoor {name} durable"] = (sys.executable, DURABLE, [name, "default"])
     if told.judges:
         for name in told.policies:
             judged = (sys.executable, SPOOR, [name, "default"])
@@ -413,6 +439,9 @@ def main() -> None:
             columns = {
                 "in memory": run(
                     sys.executable, BY_STAGE + SPOOR, [start, policy, "keywords"], cores[0]
+                ),
+                "guarded": run(
+                    sys.executable, BY_STAGE + GUARDED, [start, policy, "default"], cores[0]
                 ),
                 "durable": run(
                     sys.executable, BY_STAGE + DURABLE, [start, policy, "default"], cores[0]
