@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
+from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
 
-from spoor.learn.state import revive_link
+from spoor.learn.state import column, revive_link
 from spoor.types import Anchor, Link, LinkId, State
 
 Seen = tuple[Sequence[Link], int, LinkId, float, int, bool]
@@ -27,8 +28,10 @@ class _Numbers(dict[Any, int]):
         number = self[value] = len(self)
         return number
 
-    def of(self, values: Sequence[Any]) -> np.ndarray[Any, Any]:
-        return np.fromiter(map(self.__getitem__, values), np.uint32, len(values))
+    def of(self, name: str, things: Sequence[Any]) -> np.ndarray[Any, Any]:
+        """The numbers of an attribute of some things."""
+        values = map(attrgetter(name), things)
+        return column(map(self.__getitem__, values), len(things), np.uint32)
 
 
 def saved(seen: Mapping[LinkId, Sequence[Seen]]) -> State:
@@ -37,19 +40,26 @@ def saved(seen: Mapping[LinkId, Sequence[Seen]]) -> State:
     found = [links[offset] for links, offset, *_ in every]
     anchors = [link.anchor for link in found]
     texts, headings = _Numbers(), _Numbers()
+
+    def of_anchors(name: str, dtype: Any) -> np.ndarray[Any, Any]:
+        return column(map(attrgetter(name), anchors), len(anchors), dtype)
+
+    def of_every(at: int, dtype: Any) -> np.ndarray[Any, Any]:
+        return column(map(itemgetter(at), every), len(every), dtype)
+
     return {
         "links": np.fromiter(seen, np.int64, len(seen)),
         "counts": np.fromiter(map(len, seen.values()), np.int64, len(seen)),
-        "url": texts.of([link.url for link in found]),
-        "kind": texts.of([link.kind for link in found]),
-        **{name: texts.of([getattr(one, name) for one in anchors]) for name in _TEXTS},
-        "headings": headings.of([one.headings for one in anchors]),
-        "position": np.array([one.position for one in anchors], np.int64),
-        "nofollow": np.array([one.nofollow for one in anchors], np.bool_),
-        "parent": np.array([one[2] for one in every], np.int64),
-        "score": np.array([one[3] for one in every], np.float64),
-        "depth": np.array([one[4] for one in every], np.int64),
-        "first": np.array([one[5] for one in every], np.bool_),
+        "url": texts.of("url", found),
+        "kind": texts.of("kind", found),
+        **{name: texts.of(name, anchors) for name in _TEXTS},
+        "headings": headings.of("headings", anchors),
+        "position": of_anchors("position", np.int64),
+        "nofollow": of_anchors("nofollow", np.bool_),
+        "parent": of_every(2, np.int64),
+        "score": of_every(3, np.float64),
+        "depth": of_every(4, np.int64),
+        "first": of_every(5, np.bool_),
         "texts": list(texts),
         "all headings": [list(one) for one in headings],
     }
