@@ -110,3 +110,21 @@ def test_what_is_packed_is_not_read_as_text_out_of_an_archive(
     read = _http(block)[2]
     assert read is not None
     assert read.startswith(begins)
+
+
+@pytest.mark.parametrize("encoding", ["br", "gzip"])
+def test_a_small_body_in_an_archive_does_not_unpack_to_megabytes(encoding: str) -> None:
+    """The bound of the file alone sees little: records of one file may all hold the same."""
+    head = f"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: {encoding}\r\n\r\n"
+    pack = brotli.compress if encoding == "br" else gzip.compress
+    for text, most in ((b"kiln " * (1 << 20), 1 << 20), (b"kiln " * 1_000, 0)):
+        block = head.encode() + pack(text)
+        reply = _response("http://pots.example/", block, None, "here", None).reply
+        if not most:
+            assert isinstance(reply, Fetched)
+            continue
+        assert isinstance(reply, Failed)
+        assert reply.kind == "limit"
+        assert reply.reason == "a decompression bomb: it grows more than 200-fold"
+        run = _http(block)[2]
+        assert run == text, "the crawl of a run had a bound of its own"

@@ -258,3 +258,36 @@ def test_a_pdf_without_its_reader_says_which_extra_reads_it(
     read = extract("application/pdf", "http://h/a.pdf", b"%PDF-1.4\n")
     assert isinstance(read, Unreadable)
     assert read.reason == "A PDF file needs an extra: pip install 'spoor-crawler[pdf]'"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("&#xD83D;&#xDE00;", "😀"),
+        ("&#55357;&#56832;", "😀"),
+        ("&#xDE00;&#xD83D;", "��"),
+        ("&#x110000;", "�"),
+        ("&#X0000000000E9;&#xE9;", "éé"),
+        (f"&#{'9' * 5_000};", "�"),
+        ("&#0;&#11;", "��"),
+    ],
+)
+def test_references_to_no_character_cost_no_document(
+    encoding: str, written: str, read: str
+) -> None:
+    """An emoji as two references is what broken writers of feeds make of it."""
+    items = "".join(
+        f"<item><title>Kiln {number}{written}</title><link>http://docs.example/{number}</link></item>"
+        for number in range(3)
+    )
+    head = f'<?xml version="1.0" encoding="{encoding}"?>'
+    for name, body in (
+        ("rss", f'<rss version="2.0"><channel><title>Kilns</title>{items}</channel></rss>'),
+        ("list", f"<list>{items}</list>"),
+    ):
+        document = extract("application/xml", URL, (head + body).encode(encoding))
+        assert isinstance(document, Document), document
+        links = [link.url for link in document.links if link.url[-1:].isdigit()]
+        assert links == [f"http://docs.example/{number}" for number in range(3)], name
+        assert f"Kiln 1{read}" in document.text, name

@@ -5,6 +5,7 @@ Entities of a document's own are refused before anything is built of them.
 
 from __future__ import annotations
 
+import codecs
 import io
 import time
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from spoor.documents.errors import UnreadableError
 from spoor.documents.html import read_html
 from spoor.documents.links import Links
 from spoor.web.encoding import encoding_of_xml
+from spoor.web.references import with_characters
 
 _DEEPEST = 1_000
 _TARGETS = frozenset(("href", "src", "url", "about", "resource"))
@@ -32,7 +34,7 @@ _LINKS = frozenset(("loc", "link", "url", "guid", "id"))
 def read_feed(content_type: str, url: str, body: bytes, limits: Limits) -> Document:
     """RSS or Atom: an entry's title is a heading, below it stands what it says."""
     parsed: Any = feedparser.parse(
-        io.BytesIO(body), sanitize_html=False, resolve_relative_uris=False
+        io.BytesIO(_with_characters(body)), sanitize_html=False, resolve_relative_uris=False
     )
     feed, entries = parsed.get("feed", {}), parsed.get("entries", [])
     if not parsed.get("version") and not entries:
@@ -72,6 +74,14 @@ def read_feed(content_type: str, url: str, body: bytes, limits: Limits) -> Docum
         tuple(notes),
         str(feed.get("license", ""))[:500],
     )
+
+
+def _with_characters(body: bytes) -> bytes:
+    """A feed without references to no character: feedparser reads none that holds one."""
+    encoding = encoding_of_xml(body)
+    if not encoding.startswith(("utf-16", "utf-32")):
+        return with_characters(body)
+    return codecs.BOM_UTF8 + with_characters(body.decode(encoding, "replace").encode())
 
 
 def _text(html: object) -> str:
@@ -143,6 +153,7 @@ def _elements(body: bytes) -> Iterator[tuple[str, str, dict[str, str]]]:
     """(name, own text, attributes by name without namespace) of the elements, as they end."""
     encoding = encoding_of_xml(body)
     text = body.decode(encoding, "replace").removeprefix("\ufeff").lstrip()
+    text = with_characters(text.encode()).decode()
     if text.startswith("<?xml"):
         text = text.partition("?>")[2]
     depth = 0

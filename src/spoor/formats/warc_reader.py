@@ -8,6 +8,7 @@ stays one page. Where a URL was captured more than once, the latest capture coun
 from __future__ import annotations
 
 import io
+import math
 import os
 import re
 import zlib
@@ -21,11 +22,11 @@ from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
 from spoor.documents.kinds import tell
 from spoor.errors import InputError
-from spoor.formats.source_file import CHUNK, MAX_BODY, FileSource, Job, moment
+from spoor.formats.source_file import CHUNK, MAX_BODY, MAX_RATIO, FileSource, Job, moment
 from spoor.formats.warc_records import DamagedError, records_at
 from spoor.isolate import parse_reply
 from spoor.types import Failed, Fetched, Page, Recording, Redirected, Reply
-from spoor.web.content_encoding import Layers, begins_like_text
+from spoor.web.content_encoding import MIB, Layers, begins_like_text
 from spoor.web.urls import Joiner, canonical
 
 RECORD_TYPES = WarcRecordType.response | WarcRecordType.resource | WarcRecordType.revisit
@@ -73,7 +74,7 @@ def read_page(file: Path, offset: int, length: int, url: str) -> Page | None:
             media = record.headers.get("content-type", "")
             answer = _response(target, record.block, media, str(file), None)
         elif record.kind == "response":
-            answer = _response(target, record.block, None, str(file), None)
+            answer = _response(target, record.block, None, str(file), None, math.inf)
     reply = None if answer is None else answer.reply
     return reply.page if isinstance(reply, Fetched) else None
 
@@ -202,13 +203,22 @@ def _revisit(target: str, other: str, where: str, time: float | None) -> Recordi
 
 
 def _response(
-    target: str, block: bytes, media: str | None, where: str, time: float | None
+    target: str,
+    block: bytes,
+    media: str | None,
+    where: str,
+    time: float | None,
+    ratio: float = MAX_RATIO,
 ) -> Recording:
-    """A record's page, redirect or failure; `media` is the type of a resource without headers."""
+    """A record's page, redirect or failure; `media` is the type of a resource without headers. The
+    archive of a run is read with any `ratio`: its crawl had one of its own."""
     url = _url(target, where)
     if media is not None:
         return Recording(url, _page(url, block, media, 200, time), where, time)
-    status, headers, body = _http(block)
+    try:
+        status, headers, body = _http(block, ratio)
+    except _BombError as error:
+        return Recording(url, Failed(0, "limit", str(error), error.status), where, time)
     location = headers.get("location")
     reply: Reply
     if 300 <= status < 400 and location:
@@ -230,8 +240,17 @@ def _page(url: str, body: bytes, media: str, status: int, time: float | None) ->
     return parse_reply(body, url, content_type=media, status=status, fetched_at=time, joiner=JOINER)
 
 
-def _http(block: bytes) -> tuple[int, dict[str, str], bytes | None]:
+class _BombError(Exception):
+    """A body that unpacks to more than it may."""
+
+    def __init__(self, ratio: float, status: int) -> None:
+        super().__init__(f"a decompression bomb: it grows more than {ratio:g}-fold")
+        self.status = status
+
+
+def _http(block: bytes, ratio: float = math.inf) -> tuple[int, dict[str, str], bytes | None]:
     """Status, headers by lower-case name, and the body without its transfer and content encoding.
+    Raises _BombError where the body grows more than `ratio`-fold, beyond the first MiB.
 
     Many archives hold bodies that were decoded already under headers that say otherwise, so a body
     that does not decode is taken as it is, unless it is packed: then it is None.
@@ -248,15 +267,21 @@ def _http(block: bytes) -> tuple[int, dict[str, str], bytes | None]:
             continue
         headers = {name.lower(): value for name, value in record.http_headers.items()}
         encoding = headers.get("content-encoding", "")
-        return record.http_headers.status_code or 0, headers, _decoded(body, encoding)
+        status = record.http_headers.status_code or 0
+        room = int(min(MAX_BODY, max(MIB, ratio * len(body))))
+        # One byte more tells whether there is more.
+        decoded = _decoded(body, encoding, room + (room < MAX_BODY))
+        if decoded is not None and len(decoded) > room:
+            raise _BombError(ratio, status)
+        return status, headers, decoded
     return 0, {}, b""
 
 
-def _decoded(body: bytes, encoding: str) -> bytes | None:
-    """As much of a body as is read, without its content encoding; None where that cannot be undone,
-    and the body is not what was encoded: what is packed is no text."""
+def _decoded(body: bytes, encoding: str, room: int) -> bytes | None:
+    """At most `room` bytes of a body, without its content encoding; None where that cannot be
+    undone, and the body is not what was encoded: what is packed is no text."""
     try:
-        return Layers(encoding).feed(body, MAX_BODY)
+        return Layers(encoding).feed(body, room)
     except ValueError:
         if _was_decoded(body, encoding):
             return body
@@ -264,7 +289,7 @@ def _decoded(body: bytes, encoding: str) -> bytes | None:
     try:
         layers = Layers(encoding)
         for start in range(0, len(body), _STEP):
-            out += layers.feed(body[start : start + _STEP], MAX_BODY - len(out))
+            out += layers.feed(body[start : start + _STEP], room - len(out))
     except ValueError:  # what came before it is read, as in a crawl
         pass
     return bytes(out) or None
