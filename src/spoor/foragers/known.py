@@ -39,6 +39,10 @@ than it says it is."""
 NEW = 86_400.0
 """Seconds within which a date that a page states of itself has to be borne out."""
 
+RESTS = 21_600.0
+"""Seconds after a look at a document within which a copy of it under another URL says nothing: some
+sites have a new URL for it at each look."""
+
 HINTED = 2 * 86_400.0
 """Seconds up to which an entry of a sitemap that is older than that of a new page is followed."""
 
@@ -164,7 +168,8 @@ class Known(Urls):
                 self.hubs.add(url)
             if first and self._is_before_guessed(url):
                 watching.stand_for(url)
-            if first and born > NEVER and (other := watching.copy_of.get(url, -1)) >= 0:
+            other = watching.copy_of.get(url, -1) if first and born > NEVER else -1
+            if other in watching.wanted and self.looked[other] < now - RESTS:
                 self.again[other] = now  # it has moved, or there are two of it
             if counts:
                 self.date[url] = self._date(watching, url, page, self.dated(now), first=first)
