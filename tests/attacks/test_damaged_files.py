@@ -30,6 +30,7 @@ from spoor.learn.state import pack, unpack
 from spoor.live.live_crawl import LiveCrawl
 from spoor.runs import files
 from spoor.runs.assemble import make_crawl
+from spoor.runs.forget import forget
 from spoor.runs.reader import Run
 from spoor.runs.saved_files import saved_name
 from spoor.runs.schema import read_settings
@@ -37,6 +38,7 @@ from spoor.runs.writer import RunWriter
 from spoor.views.kinds import Kinds
 from spoor.views.preview import Previews
 from spoor.views.sums import Sums
+from spoor.web.urls import names_host
 
 MEMORY = 768 << 20
 """Bytes that opening a small folder may take."""
@@ -123,6 +125,16 @@ def read(path: Path) -> None:
     list(run.journal())
     run.open_urls()
     run.open_link("http://a.example/")
+
+
+def without_copies(path: Path) -> None:
+    Run(path).export(path.parent / "out.jsonl", everything=True, copies=False)
+
+
+def take_out(path: Path) -> None:
+    with closing(sqlite3.connect(path / files.DATABASE)) as db:
+        found = [url for (url,) in db.execute("SELECT url FROM pages") if names_host(str(url))]
+    forget(path, found[:1])
 
 
 def label(path: Path) -> None:
@@ -237,7 +249,20 @@ def test_any_value_in_the_database_is_told_in_one_line(made: Path, folder: Path)
             path = again(made, folder)
             with suppress(sqlite3.IntegrityError):
                 change(path, f"UPDATE {table} SET {column} = ?", value)
-            ends(path, (table, column, str(value)[:20]), WAYS if MANY else (look, read, resume))
+            ways = (*WAYS, without_copies, take_out) if MANY else (look, read, resume)
+            ends(path, (table, column, str(value)[:20]), ways)
+
+
+@pytest.mark.parametrize("column", ["url", "host", "title", "flags", "warc_file", "warc_offset"])
+@pytest.mark.parametrize("value", ["", "0x10", "http:/", None, -(2**63), b"\xff"])
+def test_any_value_of_a_page_is_told_in_one_line(
+    column: str, value: object, made: Path, folder: Path
+) -> None:
+    """By what compares pages, and by what takes them out."""
+    path = again(made, folder)
+    with suppress(sqlite3.IntegrityError):
+        change(path, f"UPDATE pages SET {column} = ? WHERE seq = 3", value)
+    ends(path, (column, value), (without_copies, take_out))
 
 
 SCHEMAS = [

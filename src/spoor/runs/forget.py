@@ -32,7 +32,7 @@ from spoor.formats.warc_records import DAMAGE
 from spoor.runs import files, shards
 from spoor.runs.journal import events_of
 from spoor.runs.lock import Lock
-from spoor.runs.recovery import forgotten, mend_results
+from spoor.runs.recovery import damaged, forgotten, mend_results, telling
 from spoor.runs.saved_files import remove_saved
 from spoor.runs.schema import read_settings
 from spoor.runs.snapshot import parts
@@ -89,7 +89,8 @@ def forget(
         with Lock(part) as lock:
             lock.hold()
             lock.hold_database()
-            found |= _forget(part, wanted, told, failpoint)
+            with telling(part):
+                found |= _forget(part, wanted, told, failpoint)
     told.labels = _blank_labels(path, wanted)
     if path not in parts(path):
         shards.write_results(path)
@@ -124,6 +125,7 @@ def _forget(
         for pragma in ("synchronous=FULL", "secure_delete=ON", "wal_autocheckpoint=0"):
             db.execute(f"PRAGMA {pragma}")
         _refuse_open_journal(path, db)
+        _refuse_damaged_places(path, db)
         found = {
             url
             for table in ("pages", "failures")
@@ -182,6 +184,17 @@ def _refuse_open_journal(path: Path, db: sqlite3.Connection) -> None:
             f"the last process of {path} was ended in the middle; give its command again and let "
             "it end, then forget"
         )
+
+
+def _refuse_damaged_places(path: Path, db: sqlite3.Connection) -> None:
+    """Raises InputError where a row does not say where in the archive its page stands, before any
+    file is written: SQLite keeps any type in any column."""
+    row = db.execute(
+        "SELECT seq FROM pages WHERE warc_file IS NOT NULL"
+        " AND (typeof(warc_offset) != 'integer' OR warc_offset < 0)"
+    ).fetchone()
+    if row is not None:
+        raise damaged(path, f"row {row[0]} of its pages names no place in the archive")
 
 
 def _rewrite(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from spoor.errors import InputError
 from spoor.runs import files
+from spoor.web.urls import names_host
 
 if TYPE_CHECKING:
     from spoor.runs.renders import RenderRow
@@ -96,6 +97,8 @@ class PageRow:
         texts = (self.url, self.host, self.title, *self.path, *self.flags)
         if set(map(type, texts)) != {str}:
             raise ValueError("its texts are none")
+        if not names_host(self.url):
+            raise ValueError("its URL is none")
         for reason, share in (*self.why, *self.choice_why):
             if type(reason) is not str or not math.isfinite(share):
                 raise ValueError("its reasons are none")
@@ -164,8 +167,10 @@ class FailureRow:
         failure = cls(**{"number": row["seq"], **dict(row)})
         texts = (failure.url, failure.host, failure.kind, failure.reason)
         whole = (failure.status or 0, failure.ticket)
-        if not all(isinstance(text, str) for text in texts) or not all(
-            isinstance(number, int) for number in whole
+        if (
+            not all(isinstance(text, str) for text in texts)
+            or not all(isinstance(number, int) for number in whole)
+            or not names_host(failure.url)
         ):
             raise InputError(f"row {failure.seq} of the failures is damaged")
         return failure

@@ -145,6 +145,12 @@ def host(url: str) -> str:
     return name
 
 
+def names_host(url: str) -> bool:
+    """Whether a text, which may be no URL, has a host where a canonical URL has it."""
+    parts = url.split("/", 3)
+    return len(parts) > 2 and bool(parts[2].strip(".:"))
+
+
 @lru_cache(maxsize=1)
 def _suffixes() -> PublicSuffixList:
     return PublicSuffixList(accept_unknown=True)
