@@ -7,6 +7,7 @@ import pytest
 from spoor.learn.state import pack, unpack
 from spoor.types import Anchor, Link, Page
 from spoor.web import depths
+from spoor.web.depths import Depths
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.scope import Scope
 
@@ -65,3 +66,32 @@ def test_the_domain_with_the_most_links_that_wait_loses_its_own(
         assert admitted(within, f"http://evil.example/deep{number}", links, 4) == []
     assert admitted(within, "http://good.example/", [HUB], 1) == [HUB]
     assert [one.link.url for one in within.release(over=True)] == [PART]
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_links_of_one_domain_take_no_known_ways_of_another(
+    saved: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(depths, "_KNOWN", 40)
+    within = made()
+    for number in range(3):
+        links = [f"http://evil.example/{number}-{n}" for n in range(30)]
+        assert admitted(within, f"http://evil.example/{number}", links, 2) == links
+    # The way that is known first is long, and whoever laid it fills the table again.
+    assert admitted(within, "http://evil.example/far", [HUB], 3)
+    assert admitted(within, "http://good.example/", ["http://good.example/list"], 1)
+    assert admitted(within, "http://good.example/list", [HUB], 2)
+    links = [f"http://evil.example/{number}-last" for number in range(30)]
+    assert admitted(within, "http://evil.example/last", links, 2) == links
+    within = made(within) if saved else within
+    assert admitted(within, HUB, [PART], 4) == [PART]
+
+
+def test_a_state_that_does_not_say_whose_the_ways_are_goes_on() -> None:
+    known = Depths(MOST)
+    known.seed(SEEDS)
+    known.link(SEEDS[1], [HUB], 1)
+    state = dict(known.save())
+    pairs = [pair for _, its in state.pop("ways") for pair in its]
+    known.load({**state, "before": pairs})
+    assert known.of_links(HUB, 9) == 2

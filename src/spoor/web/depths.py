@@ -14,9 +14,11 @@ from collections.abc import Sequence
 from spoor.hashing import hash64
 from spoor.types import HeldLink, State
 from spoor.web.urls import domain_of
+from spoor.web.waiting_places import WaitingPlaces
 
 _KNOWN = 500_000
-"""URLs whose ways are known; of others the first way counts."""
+"""URLs whose ways are known; of others the first way counts. The domain whose pages link to most of
+them loses the one that it linked last."""
 _WAITING = 20_000
 """Links that wait; the domain with the most loses its oldest page."""
 _EVERY = 16
@@ -29,8 +31,12 @@ class Depths:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._before: dict[int, int] = {}
-        """URL → the URL before it on its way; below 0: -1 - its depth."""
+        self._ways: dict[str, dict[int, int]] = {}
+        """Domain whose page links to it → URL → the URL before it on its way; below 0: -1 - its
+        depth."""
+        self._whose: dict[int, str] = {}
+        """URL → that domain."""
+        self._places = WaitingPlaces(_KNOWN)
         self._cut: dict[str, list[HeldLink]] = {}
         """Page → its links, which are too deep."""
         self._waiting: Counter[str] = Counter()
@@ -41,7 +47,7 @@ class Depths:
 
     def seed(self, urls: Sequence[str]) -> None:
         for url in urls:
-            self._before[hash64(url)] = -1
+            self._enter(hash64(url), -1, domain_of(url))
 
     def of_links(self, url: str, depth: int) -> int:
         """Depth of what a page links to, which is `depth` by the way on which it was found."""
@@ -50,28 +56,43 @@ class Depths:
 
     def _depth(self, key: int) -> int | None:
         steps = 0
-        before = self._before.get(key)
-        while before is not None and before >= 0:
+        whose = self._whose
+        while (domain := whose.get(key)) is not None:
+            before = self._ways[domain][key]
+            if before < 0:
+                return steps - 1 - before
             steps += 1
-            before = self._before.get(before)
-        return None if before is None else steps - 1 - before
+            key = before
+        return None
 
     def link(self, page: str, urls: Sequence[str], depth: int) -> None:
         """A page links to these URLs, whose depth is thus `depth` at most."""
         self._pages += 1
-        key = hash64(page)
+        key, domain = hash64(page), domain_of(page)
         if self._depth(key) != depth - 1:  # a redirect led there
-            self._enter(key, -depth)
+            self._enter(key, -depth, domain)
         for url in urls:
             link = hash64(url)
             known = self._depth(link)
             if known is None or known > depth:
                 self._nearer |= known is not None
-                self._enter(link, key)
+                # What its own domain links to stays its own, whoever links it nearer.
+                owner = self._whose.get(link)
+                own = owner is not None and owner != domain and owner == domain_of(url)
+                self._enter(link, key, owner if own and owner else domain)
+        while fullest := self._places.too_many():
+            del self._whose[self._ways[fullest].popitem()[0]]
+            self._places.add(fullest, -1)
 
-    def _enter(self, key: int, before: int) -> None:
-        if key in self._before or len(self._before) < _KNOWN:
-            self._before[key] = before
+    def _enter(self, key: int, before: int, domain: str) -> None:
+        owner = self._whose.get(key)
+        if owner != domain:
+            if owner is not None:
+                del self._ways[owner][key]
+                self._places.add(owner, -1)
+            self._whose[key] = domain
+            self._places.add(domain)
+        self._ways.setdefault(domain, {})[key] = before
 
     def cut(self, page: str, links: Sequence[HeldLink]) -> None:
         """Let links of a page, which are too deep, wait for a shorter way."""
@@ -103,11 +124,17 @@ class Depths:
 
     def save(self) -> State:
         cut = [[page, [held.row() for held in links]] for page, links in self._cut.items()]
-        before = [list(pair) for pair in self._before.items()]
-        return {"before": before, "cut": cut, "nearer": self._nearer, "pages": self._pages}
+        ways = [[domain, [*map(list, its.items())]] for domain, its in self._ways.items()]
+        return {"ways": ways, "cut": cut, "nearer": self._nearer, "pages": self._pages}
 
     def load(self, state: State) -> None:
-        self._before = dict(state["before"])
+        # A state of before does not say whose the ways are.
+        ways = [["", state["before"]]] if "before" in state else state["ways"]
+        self._ways, self._whose, self._places = {}, {}, WaitingPlaces(_KNOWN)
+        for domain, pairs in ways:
+            self._ways[domain] = its = dict(pairs)
+            self._whose |= dict.fromkeys(its, domain)
+            self._places.add(domain, len(its))
         self._nearer, self._pages = state["nearer"], state["pages"]
         self._cut, self._waiting = {}, Counter()
         for page, rows in state["cut"]:
