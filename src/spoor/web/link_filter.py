@@ -29,6 +29,7 @@ from spoor.web.domain_shares import DomainShares
 from spoor.web.page_links import PageLinks, at_hand, not_to_follow, those
 from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
+from spoor.web.sitemap_shares import SitemapShares
 from spoor.web.traps import Traps, linking_domain
 from spoor.web.url_groups import oddity
 from spoor.web.urls import canonical, domain_of, host
@@ -51,7 +52,8 @@ class CrawlFilter:
     host is left once `found_per_host` of its pages were relevant (None: no limit). Pages in flight
     count too: a URL over the limit is skipped for good, even if one of them fails later. Where the
     scope is `anywhere` and `per_domain` is None, domains keep to shares that grow with what they
-    give (`spoor.web.domain_shares`).
+    give (`spoor.web.domain_shares`). Where `sitemaps` come first, those of a domain keep to a share
+    (`spoor.web.sitemap_shares`).
     """
 
     def __init__(
@@ -63,6 +65,7 @@ class CrawlFilter:
         per_host: int | None = None,
         per_domain: int | None = None,
         found_per_host: int | None = None,
+        sitemaps: bool = False,
     ) -> None:
         self.scope = scope
         self.revisits: Revisits | None = None
@@ -73,6 +76,7 @@ class CrawlFilter:
         self._shares = ((host, per_host, "host"), (domain_of, per_domain, "domain"))
         anywhere = scope.scope == "anywhere" and per_domain is None
         self._domains = DomainShares() if anywhere else None
+        self._shares_of_sitemaps = SitemapShares() if sitemaps else None
         self._found_per_host = found_per_host
         self._pages: Counter[str] = Counter()
         """Of a host or a domain, in flight or fetched; of a host also those found."""
@@ -123,6 +127,14 @@ class CrawlFilter:
                 whose = {host(page.url), host(found_on() or page.url)}
                 self.revisits.read(one for one in page.dated if host(one[0]) in whose)
             links = [link for link in links if self.revisits.is_news(link, listed=listed)]
+        shares = self._shares_of_sitemaps
+        if shares is not None and (listed_in := _sitemaps(links)):
+            waits = {
+                index
+                for index in listed_in
+                if shares.holds(HeldLink(links[index], parent, score, depth, False))
+            }
+            links = those(links, [index for index in range(len(links)) if index not in waits])
         domains = self._domains
         if domains is not None and domains.may_hold():
             held = [index for index, url in enumerate(urls_of(links)) if domains.holds(url)]
@@ -163,7 +175,7 @@ class CrawlFilter:
         listed = "sitemap" in page.flags
         links = at_hand(page.links)
         barred = not_to_follow(links) if strict else ()
-        sitemaps = () if isinstance(links, PageLinks) else _sitemaps(links)
+        sitemaps = _sitemaps(links)
         allowed: list[int] = []
         urls: list[str] = []
         for index, url in enumerate(urls_of(links)):
@@ -295,7 +307,9 @@ class CrawlFilter:
         for held in nearer:
             self._left_out[f"--max-depth {self.scope.max_depth}"].discard(hash64(held.link.url))
         domains = () if self._domains is None else self._domains.release(over=over)
-        found = [*tried, *nearer, *domains]
+        shares = self._shares_of_sitemaps
+        sitemaps = () if shares is None else shares.release(over=over)
+        found = [*tried, *nearer, *domains, *sitemaps]
         return [*found, *(() if self._traps is None else self._traps.release(over=over))]
 
     def ended(self, outcome: Outcome, found_on: Callable[[], str]) -> None:
@@ -314,6 +328,8 @@ class CrawlFilter:
                     self._traps.failed(asked, found_on())
             return
         relevant = judgement is not None and judgement.relevant
+        if self._shares_of_sitemaps is not None and "sitemap" not in page.flags:
+            self._shares_of_sitemaps.ended(page.url, relevant=relevant)
         if relevant and self._found_per_host:
             self._pages[f"found {host(page.url)}"] += 1
         if relevant and self._domains is not None:
@@ -356,6 +372,7 @@ class CrawlFilter:
             **({} if self._domains is None else {"domains": self._domains.save()}),
             "seeds": list(self.scope.seeds),
             "sitemaps": sorted(self._sitemaps),
+            **({} if (of := self._shares_of_sitemaps) is None else {"sitemap_shares": of.save()}),
             "pages": dict(self._pages),
             "flying": [[link, url] for link, url in self._flying.items()],
             "asked": [[link, url] for link, url in self._asked.items()],
@@ -379,6 +396,8 @@ class CrawlFilter:
         self.scope.forget_seeds()
         self.seed(state["seeds"])
         self._sitemaps = set(state["sitemaps"])
+        if self._shares_of_sitemaps is not None and "sitemap_shares" in state:
+            self._shares_of_sitemaps.load(state["sitemap_shares"])
         self._pages = Counter(state["pages"])
         self._flying = dict(state["flying"])
         self._asked = dict(state.get("asked", ()))
@@ -394,5 +413,7 @@ def _name(url: str) -> str:
 
 
 def _sitemaps(links: Sequence[Link]) -> Sequence[int]:
-    """Which links lead to one."""
+    """Which links lead to one: none of those that a page itself has."""
+    if isinstance(links, PageLinks):
+        return ()
     return [index for index, link in enumerate(links) if link.kind == "sitemap"]

@@ -1,0 +1,72 @@
+"""Sitemaps of a domain, under whatever names, come before other links no further than its share."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from spoor.crawl import Crawl
+from spoor.frontier.memory import MemoryFrontier
+from spoor.judges.keywords import Keywords
+from spoor.learn.state import pack, unpack
+from spoor.policies.breadth_first import BreadthFirst
+from spoor.types import Fetch, Fetched, Link, Page, Sleep, Task
+from spoor.web.link_filter import CrawlFilter
+from spoor.web.scope import Scope
+from spoor.web.sitemaps import WHY
+from spoor.wrappers.sitemaps_first import SitemapsFirst
+
+GOOD, EVIL = "http://good.example/", "http://evil.example/"
+PAGES = 200
+
+
+def page_of(url: str, relevant: str) -> Page:
+    """A site of 310 pages, and one whose five names have 50 sitemaps of one entry each."""
+    host, path = url.split("/")[2], url.split("/", 3)[3]
+    text = "kiln kiln kiln" if url.startswith(relevant) else "clay"
+    if url.startswith(GOOD):
+        links = [Link(f"{GOOD}{path}{n}/") for n in range(30 if path else 10)]
+        return Page(url, title=text, text=text, links=tuple(links if len(path) < 3 else ()))
+    if path.startswith("sitemap"):
+        links = [Link(f"http://{host}/{path[7:]}", kind="listed")]
+        return Page(url, flags=frozenset({"sitemap", "not-html"}), links=tuple(links))
+    links = [Link(f"http://{host}/sitemap{n}", kind="sitemap") for n in range(0 if path else 50)]
+    links += [Link(f"http://n{n}.evil.example/") for n in range(4 if url == EVIL else 0)]
+    return Page(url, title=text, text=text, links=tuple(links))
+
+
+def asked(relevant: str) -> Counter[str]:
+    """Requests of each site, and sitemaps. Saved and loaded now and then."""
+
+    def made() -> Crawl:
+        policy = SitemapsFirst(BreadthFirst(Task(np.random.default_rng(0))))
+        chosen = CrawlFilter(Scope.of([GOOD, EVIL], "domain"), sitemaps=True)
+        return Crawl(policy, Keywords(["kiln"]), MemoryFrontier(), pages=PAGES, link_filter=chosen)
+
+    crawl, found = made(), Counter[str]()
+    crawl.seed([GOOD, EVIL])
+    now = 0.0
+    while isinstance(step := crawl.next(now), Fetch | Sleep):
+        if isinstance(step, Sleep):
+            now = max(step.until, now)
+            continue
+        assert ("/sitemap" in step.url) == (step.choice.why == WHY), "it is asked for as one"
+        found["sitemap" if "/sitemap" in step.url else "good" if GOOD in step.url else "evil"] += 1
+        crawl.receive(Fetched(step.ticket, page_of(step.url, relevant)), now)
+        if found.total() % 50 == 0:
+            state = unpack(pack(crawl.save()))
+            crawl = made()
+            crawl.load(state)
+    assert found.total() == PAGES
+    return found
+
+
+def test_sitemaps_of_one_domain_leave_others_their_pages() -> None:
+    found = asked(GOOD)
+    assert found["sitemap"] <= 10 + PAGES // 10
+    assert found["good"] >= PAGES * 3 // 4
+
+
+def test_a_domain_that_gives_has_more_of_them_first() -> None:
+    assert asked("http://")["sitemap"] > 40
