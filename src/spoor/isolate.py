@@ -200,17 +200,12 @@ def parse_reply(
 
 
 def helper_of(body: bytes, content_type: str, url: str = "", *, main: bool = False) -> str:
-    """The helper that `parse_page` uses for a document: `pages` or `documents`; empty for none."""
+    """The helper that `parse_page` uses for a document: `pages` or `documents`; empty for none.
+    With a helper it may take seconds: call it in a thread beside an event loop."""
     parser, bounds = _parser(body, content_type, url)
     if parser is None:
         return ""
     return "pages" if bounds is PAGE and not main else "documents"
-
-
-def takes_helper(body: bytes, content_type: str, url: str) -> bool:
-    """Whether `parse_page` uses a helper for a document, and so may take seconds: call it in a
-    thread beside an event loop."""
-    return _parser(body, content_type, url)[0] is not None
 
 
 def _parser(

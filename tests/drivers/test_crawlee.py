@@ -192,6 +192,7 @@ def test_what_a_helper_reads_does_not_hold_the_loop(
     from crawlee.crawlers import ParselCrawler
 
     from spoor.integrations import crawlee
+    from spoor.live import helper_turns
 
     read = dict[str, bool]()
 
@@ -200,7 +201,10 @@ def test_what_a_helper_reads_does_not_hold_the_loop(
         return parse_page(body, url, **facts)
 
     monkeypatch.setattr(crawlee, "parse_page", noted)
-    monkeypatch.setattr(crawlee, "takes_helper", lambda body, kind, url: "p2" in url)
+    monkeypatch.setattr(helper_turns, "parse_page", noted)
+    monkeypatch.setattr(
+        crawlee, "helper_of", lambda body, kind, url: "pages" if "p2" in url else ""
+    )
     asyncio.run(fetch(site, crawlee.ordered(Orderer("kilns"), ParselCrawler, **OPTIONS), 25))
     assert read.pop("p2.html") is False
     assert all(read.values())

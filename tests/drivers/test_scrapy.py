@@ -391,12 +391,47 @@ def test_what_a_helper_reads_does_not_hold_the_loop() -> None:
         return read(response, *rest)
 
     spoors.page_of = page_of
-    spoors.takes_helper = lambda body, kind, url: url.endswith("/slow")
+    spoors.helper_of = lambda body, kind, url: "pages" if url.endswith("/slow") else ""
     """
     with served({**pages, "/slow": page("Kilns")}) as site:
         told = run_scrapy(site, noted)
     assert told["read"] == {"": [True], "slow": [False], "quick": [True]}
     assert len(told["seen"]) == 3
+    assert "Traceback" not in told["log"]
+
+
+def test_documents_that_are_read_take_no_place_of_requests() -> None:
+    """One place, and a document that is read until a page of another host has come meanwhile."""
+    quick = [f"/quick{number}" for number in range(9)]
+    spider = """
+    import threading
+    from spoor.integrations.scrapy import scheduler as spoors
+
+    told["meanwhile"], reading, came, read = [], threading.Event(), threading.Event(), spoors.page_of
+
+    def page_of(response, *rest):
+        if response.url.endswith("/slow"):
+            reading.set()
+            told["meanwhile"].append(came.wait(10))
+        elif "/quick" in response.url and reading.is_set():
+            came.set()
+        return read(response, *rest)
+
+    spoors.page_of = page_of
+    spoors.helper_of = lambda body, kind, url: "pages" if url.endswith("/slow") else ""
+
+    class Mine(Walk):
+        def parse(self, response):
+            yield from super().parse(response)
+            if response.url == ROOT + "/":
+                yield Request(ROOT.replace("127.0.0.1", "localhost") + "/slow")
+    """
+    pages = {"/": page("Kiwi", *(f"{path} owls" for path in quick))}
+    with served({**pages, **dict.fromkeys([*quick, "/slow"], page("Kiwi"))}) as site:
+        told = run_scrapy(site, spider, CONCURRENT_REQUESTS=1)
+    assert site.paths[-1] != "/slow"
+    assert told["meanwhile"] == [True]
+    assert len(told["seen"]) == 11
     assert "Traceback" not in told["log"]
 
 

@@ -13,9 +13,9 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
+from collections.abc import Callable
 from contextvars import ContextVar
 from dataclasses import replace
-from functools import partial
 from typing import Any, TypeVar
 
 from crawlee import Request
@@ -25,10 +25,12 @@ from crawlee.storage_clients.models import ProcessedRequest
 
 from spoor.documents.errors import UnreadableError
 from spoor.errors import InputError
-from spoor.isolate import parse_page, takes_helper
+from spoor.isolate import helper_of, parse_page
+from spoor.live.helper_turns import Helpers, Parse
 from spoor.orderer import Orderer, links_of
+from spoor.turns import CrowdedError
 from spoor.types import Judgement, Page
-from spoor.web.urls import canonical
+from spoor.web.urls import canonical, host, registrable_domain
 
 OTHERS_FIRST = 8
 """Requests that are given before one that failed is given again, where there are so many."""
@@ -79,6 +81,7 @@ class SpoorRequestManager(RequestManager):
         self._given = 0
         self._seen: dict[str, tuple[Page, Judgement]] = {}
         self._followed: dict[str, list[tuple[str, str]]] = {}
+        self._helpers: tuple[asyncio.AbstractEventLoop, Helpers] | None = None
 
     # -- Crawlee's calls
 
@@ -162,12 +165,15 @@ class SpoorRequestManager(RequestManager):
         if not 200 <= status < 300:
             return
         url = _url(context)
-        read = partial(
-            parse_page, body, url, content_type=kind, status=status, fetched_at=time.time()
-        )
+        facts: dict[str, Any] = {"content_type": kind, "status": status, "fetched_at": time.time()}
+
+        def read(parse: Parse = parse_page) -> Page:
+            return parse(body, url, **facts)
+
+        helper = helper_of(body, kind, url)
         try:
-            page = await asyncio.to_thread(read) if takes_helper(body, kind, url) else read()
-        except (UnreadableError, ValueError):
+            page = await self._read(helper, url, read) if helper else read()
+        except (UnreadableError, CrowdedError, ValueError):
             return
         judgement = self.orderer.judge(page)
         self._seen[request.unique_key] = (page, judgement)
@@ -179,6 +185,15 @@ class SpoorRequestManager(RequestManager):
         }
 
     # -- inside
+
+    async def _read(self, helper: str, url: str, read: Callable[[Parse], Page]) -> Page:
+        """A page that a helper reads, once it is its site's turn."""
+        loop = asyncio.get_running_loop()
+        if self._helpers is None or self._helpers[0] is not loop:  # a crawler runs once in each
+            if self._helpers is not None:
+                self._helpers[1].close()
+            self._helpers = loop, Helpers(loop.time)
+        return await self._helpers[1].read(helper, registrable_domain(host(url)), read)
 
     def _next(self) -> Request | None:
         if self._direct:

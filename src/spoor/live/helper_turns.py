@@ -11,13 +11,19 @@ name below one may be a host with a pace of its own.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
-from spoor.isolate import TakesLongError
+from spoor.isolate import TakesLongError, parse_page
 from spoor.turns import CrowdedError, SiteTimes, Waiting
+from spoor.types import Page
+
+Parse = Callable[..., Page]
+"""`spoor.isolate.parse_page`, with some of its options given."""
 
 T = TypeVar("T")
 
@@ -98,3 +104,33 @@ class HelperTurns:
         self._busy = first is not None
         if first is not None:
             self._waiting.begin(first)
+
+
+class Helpers:
+    """The three helpers, beside the event loop that runs when this is made. `time` gives the
+    seconds by which sites are measured."""
+
+    def __init__(self, time: Callable[[], float]) -> None:
+        self._times = SiteTimes(time)
+        self._turns = {name: HelperTurns(self._times) for name in ("pages", "slow")}
+        self._turns["documents"] = HelperTurns(self._times, careful=True)
+
+    async def read(self, helper: str, site: str, call: Callable[[Parse], T]) -> T:
+        """What `call(parse)` returns, once it is the site's turn. `helper`: as
+        `spoor.isolate.helper_of` says. It may be called twice: a document that takes long is read
+        by another helper. Raises CrowdedError, and what the call raises."""
+        slow = self._turns["slow"]
+        if not self._times.is_slow(site):
+            with contextlib.suppress(TakesLongError):
+                with contextlib.suppress(RiskyError):
+                    brief = partial(call, partial(parse_page, brief=True))
+                    return await self._turns[helper].read(site, brief)
+                brief = partial(call, partial(parse_page, brief=True, slow=True))
+                return await slow.read(site, brief)
+            await asyncio.sleep(0)  # those that were sent away there come first
+        return await slow.read(site, partial(call, partial(parse_page, slow=True)))
+
+    def close(self) -> None:
+        """Nothing more is read."""
+        for turns in self._turns.values():
+            turns.close()

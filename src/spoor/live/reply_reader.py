@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Callable
 from functools import partial
 
 from spoor.documents.page import page_of
 from spoor.http.replies import helper_for, may_take_long, reply_of
-from spoor.isolate import TakesLongError, parse_page
-from spoor.live.helper_turns import AGAIN, HelperTurns, RiskyError
-from spoor.turns import CrowdedError, SiteTimes
+from spoor.live.helper_turns import AGAIN, Helpers, Parse
+from spoor.turns import CrowdedError
 from spoor.types import Failed, Fetch, LiveReply
 from spoor.web.exchange import Exchange
 from spoor.web.urls import Joiner, registrable_domain
@@ -28,9 +26,7 @@ class ReplyReader:
         self._ratio_limit = ratio_limit
         self._wall = wall
         self._joiner = Joiner()
-        self._times = SiteTimes(time)
-        self._helpers = {name: HelperTurns(self._times) for name in ("pages", "slow")}
-        self._helpers["documents"] = HelperTurns(self._times, careful=True)
+        self._helpers = Helpers(time)
 
     async def read(self, fetch: Fetch, exchange: Exchange) -> LiveReply:
         """The reply that an exchange is. What takes long waits for its site's turn."""
@@ -38,18 +34,12 @@ class ReplyReader:
         # Others go on meanwhile; a joiner of its own, since this one is not for two threads.
         reply = partial(reply_of, fetch.ticket, exchange, limit, Joiner(), now)
         if helper := helper_for(exchange):
-            site = registrable_domain(fetch.host)
-            slow = self._helpers["slow"]
+
+            def read(parse: Parse) -> LiveReply:
+                return reply(parse=parse)
+
             try:
-                if not self._times.is_slow(site):
-                    with contextlib.suppress(TakesLongError):
-                        with contextlib.suppress(RiskyError):
-                            brief = partial(reply, parse=partial(parse_page, brief=True))
-                            return await self._helpers[helper].read(site, brief)
-                        brief = partial(reply, parse=partial(parse_page, brief=True, slow=True))
-                        return await slow.read(site, brief)
-                    await asyncio.sleep(0)  # those that were sent away there come first
-                return await slow.read(site, partial(reply, parse=partial(parse_page, slow=True)))
+                return await self._helpers.read(helper, registrable_domain(fetch.host), read)
             except CrowdedError:
                 reason = "the documents of its site take long, and others wait"
                 status = exchange.status
@@ -60,5 +50,4 @@ class ReplyReader:
 
     def close(self) -> None:
         """End the turns of the helpers."""
-        for turns in self._helpers.values():
-            turns.close()
+        self._helpers.close()

@@ -20,9 +20,11 @@ with a body or another method than GET, and those with `dont_filter` for a known
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import heapq
 import logging
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from itertools import count
@@ -35,10 +37,8 @@ from scrapy.core.scheduler import BaseScheduler
 from scrapy.dupefilters import RFPDupeFilter
 from scrapy.exceptions import CloseSpider, UsageError
 from scrapy.utils.asyncio import call_later, is_asyncio_available
-from scrapy.utils.defer import maybe_deferred_to_future
 from scrapy.utils.job import job_dir
 from scrapy.utils.misc import build_from_crawler, load_object
-from twisted.internet.threads import deferToThread
 
 from spoor.errors import InputError, PluginError
 from spoor.integrations.scrapy.components import ComponentsOwner, read_settings
@@ -57,9 +57,12 @@ from spoor.integrations.scrapy.visits import (
     header_of,
     page_of,
     refusal_of,
+    unread,
 )
-from spoor.isolate import takes_helper
+from spoor.isolate import helper_of
+from spoor.live.helper_turns import MOST_WAITING, Helpers
 from spoor.orderer import Orderer, Parts, links_of
+from spoor.turns import CrowdedError
 from spoor.types import (
     Failed,
     Fetch,
@@ -70,7 +73,7 @@ from spoor.types import (
     Reply,
     Sleep,
 )
-from spoor.web.urls import Joiner, canonical
+from spoor.web.urls import Joiner, canonical, host, registrable_domain
 
 if TYPE_CHECKING:
     from scrapy import Spider
@@ -118,6 +121,9 @@ class Scheduler(BaseScheduler):
         self._flights: dict[int, Flight] = {}
         self._read = WeakKeyDictionary["Response", Page]()
         """Responses that were parsed before the spider's middlewares got them."""
+        self._helpers: Helpers | None = None
+        self._reading = 0
+        """Documents that are read beside the places of CONCURRENT_REQUESTS."""
         self._known: set[str] = set()
         # Requests of open links by canonical URL; of redirects and retries by ticket.
         self._requests: dict[str, Request] = {}
@@ -161,6 +167,8 @@ class Scheduler(BaseScheduler):
         return self._dupefilter.open()
 
     def close(self, reason: str) -> Deferred[None] | None:
+        if self._helpers is not None:
+            self._helpers.close()
         self._receive_ended()
         self._guard(self.crawl.revise)
         self._count()
@@ -237,16 +245,46 @@ class Scheduler(BaseScheduler):
     # -- calls of the middlewares
 
     async def read_ahead(self, request: Request, response: Response) -> None:
-        """Parse a response in a thread, where a helper is asked."""
+        """Parse a response beside the event loop, where a helper is asked. Documents of sites whose
+        documents take long wait for those of others, and are not read where too many wait."""
         if not isinstance(request.meta.get(VISIT), Visit):
             return
         try:
             url = canonical(response.url)
         except ValueError:
             return
-        if takes_helper(response.body, header_of(response, "Content-Type"), url):
-            read = deferToThread(page_of, response, url, time.time(), Joiner())
-            self._read[response] = await maybe_deferred_to_future(read)
+        helper = helper_of(response.body, header_of(response, "Content-Type"), url)
+        if not helper:
+            return
+        if self._helpers is None:
+            self._helpers = Helpers(asyncio.get_running_loop().time)
+        now = time.time()
+        read = partial(page_of, response, url, now, Joiner())
+        site = registrable_domain(host(url))
+        with self._place_of_its_own():
+            try:
+                page = await self._helpers.read(helper, site, read)
+            except CrowdedError:
+                self._crawler.stats.inc_value("spoor/unread")
+                page = unread(response, url, now)
+        self._read[response] = page
+
+    @contextlib.contextmanager
+    def _place_of_its_own(self) -> Iterator[None]:
+        """While a document is read, its request takes no place of those that are downloaded: Scrapy
+        counts it among CONCURRENT_REQUESTS until its middlewares have ended."""
+        downloader = self._crawler.engine.downloader
+        if self._reading >= MOST_WAITING or not getattr(downloader, "total_concurrency", 0):
+            yield  # no limit, or too many already
+            return
+        self._reading += 1
+        downloader.total_concurrency += 1
+        self._wake()
+        try:
+            yield
+        finally:
+            downloader.total_concurrency -= 1
+            self._reading -= 1
 
     def page_arrived(self, response: Response) -> None:
         """Parse and judge a response, once, before the spider gets it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -66,11 +67,17 @@ def header_of(response: Response, name: str) -> str:
     return b",".join(response.headers.getlist(name)).decode("latin-1")
 
 
-def page_of(response: Response, url: str, fetched_at: float, joiner: Joiner) -> Page:
+def page_of(
+    response: Response,
+    url: str,
+    fetched_at: float,
+    joiner: Joiner,
+    parse: Callable[..., Page] = parse_page,
+) -> Page:
     """The document of a response; `url`: its canonical URL. Without text and links if parsing it
     costs too much; the spider gets the response in any case."""
     try:
-        return parse_page(
+        return parse(
             response.body,
             url,
             content_type=header_of(response, "Content-Type"),
@@ -81,7 +88,12 @@ def page_of(response: Response, url: str, fetched_at: float, joiner: Joiner) -> 
             joiner=joiner,
         )
     except UnreadableError:
-        return Page(url, response.status, flags=frozenset({"truncated"}), fetched_at=fetched_at)
+        return unread(response, url, fetched_at)
+
+
+def unread(response: Response, url: str, fetched_at: float) -> Page:
+    """The page of a response that is not read."""
+    return Page(url, response.status, flags=frozenset({"truncated"}), fetched_at=fetched_at)
 
 
 def refusal_of(response: Response, page: Page) -> Refusal | None:
