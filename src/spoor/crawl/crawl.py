@@ -73,7 +73,7 @@ _CROSSINGS = 3
 more. On each domain the count of `max_hops` starts anew, so that no host's redirects count against
 another's."""
 
-_SKIPS = 64
+_SKIPS = 32
 """Chosen links that one call of `next` may skip, so that no call takes long …"""
 _SKIPS_OF_HOST = 16
 """… and those of one host, after which it gives way to others for …"""
@@ -193,7 +193,8 @@ class Crawl:
                 skips[site := host(url)] += 1
                 if skips.total() == _SKIPS:
                     return Sleep(now)
-                if skips[site] == _SKIPS_OF_HOST and len(self.frontier.offer(now).hosts()) > 1:
+                others = self._flights or len(self.frontier.offer(now).hosts()) > 1
+                if others and skips[site] == _SKIPS_OF_HOST:
                     self.frontier.hold(site, now + _REST)
                 continue
             if not (self._held and not self._flights and not self.frontier.open_count):
