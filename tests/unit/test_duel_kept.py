@@ -10,7 +10,7 @@ import pytest
 
 from spoor.errors import InputError
 from spoor.lab.cells import run_cells
-from spoor.lab.duel import kept, probe
+from spoor.lab.duel import arena, kept, probe, rivals
 from spoor.lab.duel.arena import Crawl
 from spoor.lab.duel.rivals import Rival
 from spoor.lab.duel.score import Request, counted
@@ -103,11 +103,11 @@ def test_the_links_that_first_tries_had_are_read(
 ) -> None:
     """The report says of first tries alone why a task was lost."""
     monkeypatch.chdir(ROOT)
-    monkeypatch.setattr(duel.arena, "check", lambda: None)
+    monkeypatch.setattr(arena, "check", lambda: None)
     monkeypatch.setattr(duel, "site_folder", lambda *_: tmp_path)
     script = DUEL / "spoor.py"
     monkeypatch.setattr(
-        duel.rivals, "installed", lambda name, *_: Rival(name, script, tmp_path, {"tries": 2})
+        rivals, "installed", lambda name, *_: Rival(name, script, tmp_path, {"tries": 2})
     )
     settings = {"rivals": ["spoor", "bytecrawl"], "kept": ["bytecrawl"]}
     cells = plan(experiment(**settings, pages={"300": ["gimp.blur"]}), tmp_path)

@@ -484,7 +484,7 @@ def test_foragers_take_no_looks_of_lists_that_bring_something(name: str) -> None
             asked.append(fetch.url)
             return answer(fetch)
 
-        world.answer = count  # type: ignore[method-assign,assignment]
+        world.answer = count  # type: ignore[method-assign]
         run(fleet, world, world.end, ChangeTracker(fleet))
         return asked.count(SITE)
 

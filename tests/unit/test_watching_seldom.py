@@ -23,7 +23,7 @@ from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line
 from spoor.live.conditional import SAMPLED, Conditions
 from spoor.live.sources import Sources
-from spoor.types import Fetch, Fetched, Reply
+from spoor.types import Fetch, Fetched, Reply, State
 from spoor.web.exchange import Exchange
 from spoor.web.validators import Validators
 from spoor.worlds.evolving import EvolvingWorld, Version
@@ -161,7 +161,7 @@ def test_each_pass_looks_at_a_share_of_the_known_pages_and_no_more() -> None:
         asked[fetch.url] += 1
         return answer(fetch)
 
-    world.answer = count  # type: ignore[method-assign,assignment]
+    world.answer = count  # type: ignore[method-assign]
     for day in range(25):
         before = asked.total()
         a_pass(fleet, world, day * DAY, tracker)
@@ -218,10 +218,10 @@ def test_what_was_in_flight_when_a_batch_was_made_is_not_asked_for_twice() -> No
 def test_validators_that_lie_are_found_out_in_passes_of_one_page() -> None:
     """Each process asks for one page, by validators that never change, and the page changes."""
     liar = Validators('"1"')
-    state = None
+    state: State = {}
     for _ in range(3):
         conditions = Conditions(lambda url: liar)
-        if state is not None:
+        if state:
             conditions.load(unpack(pack(state)))
         if conditions.validators(SITE, "news.example") is None:
             conditions.received(exchange_with(liar))

@@ -222,7 +222,8 @@ class Topic:
 
     def likeness(self, ids: Sequence[int], values: Sequence[float]) -> float:
         """Of a page that comes, by its vector; 1 for the surest pages."""
-        return sum(map(mul, map(self.weights.get, ids, repeat(0.0)), values)) / self.scale
+        said: float = sum(map(mul, map(self.weights.get, ids, repeat(0.0)), values))
+        return said / self.scale
 
 
 NOTHING = Topic({}, 1.0)
@@ -275,14 +276,15 @@ class Model:
     @classmethod
     def load(cls, state: State) -> Model:
         pairs = iter(zip(state["ids"].tolist(), state["weights"].tolist(), strict=True))
-        scale, *numbers = state["numbers"].tolist()
+        scale, cut, new, top, best, again, evidence, seed, sure = state["numbers"].tolist()
         sizes, scales = [len(state["ids"])], [scale]
         if "sizes" in state:
             sizes, scales = state["sizes"].tolist(), state["scales"].tolist()
         topics = [
             Topic(dict(islice(pairs, size)), its) for size, its in zip(sizes, scales, strict=True)
         ]
-        return cls(topics, *numbers, int(state["pages"]))
+        pages = int(state["pages"])
+        return cls(topics, cut, new, top, best, again, evidence, seed, sure, pages)
 
 
 def vector(page: KeptPage, frequencies: Frequencies, counts: Floats) -> Floats:
