@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 import os
+import time
 import tracemalloc
 import zlib
 from pathlib import Path
@@ -25,6 +26,7 @@ from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.settings import Settings
 from spoor.types import Outcome, Task
+from spoor.web import sitemaps
 from spoor.web.scope import Scope
 from spoor.web.sitemaps import MAX_LINKS, MAX_SITEMAPS, links_of
 from spoor.web.urls import canonical
@@ -157,6 +159,45 @@ def test_what_comes_before_a_fault_counts() -> None:
     assert urls(whole.removesuffix("</url></urlset>")) == TWO[:1]
     assert urls(whole.replace("</urlset>", "<url><loc>&nbsp;</loc>")) == TWO
     assert urls(gzip.compress(whole.encode())[:-8]) == TWO
+
+
+FAULTS = ("AT&T", "&nbsp;", "\x0b", "&#xD83D;", "a < b", "</b>", "<b", "&bad;", "]]>")
+
+
+@pytest.mark.parametrize("title", FAULTS)
+@pytest.mark.parametrize("most", [7, 1 << 16])
+def test_a_fault_costs_no_other_entry(
+    title: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One title, which anybody may choose, took all entries behind it out of the sitemap."""
+    monkeypatch.setattr(sitemaps, "_CHUNK", most)
+    pages = [f"http://www.example.com/{number}?a=1&b=2" for number in range(5)]
+    for pre, post in (("", ""), ("<![CDATA[", "]]>")):
+        for escaped in (True, False):
+            addresses = [page.replace("&", "&amp;") if escaped else page for page in pages]
+            entries = [
+                f"<url><loc>{page}</loc><news:news><news:title>{pre}{title if at == 1 else ''}{post}"
+                "</news:title></news:news></url>"
+                for at, page in enumerate(addresses)
+            ]
+            found = urls(f"<urlset>{''.join(entries)}</urlset>")
+            assert set(pages) - {pages[1]} <= set(found)
+            if title[:1] not in ("<", "]") or (pre and title != "]]>"):
+                assert found == pages
+
+
+def test_what_is_written_in_a_text_is_no_entry() -> None:
+    inside = "<url><loc>http://www.example.com/inside</loc></url>"
+    for text in (f"<![CDATA[{inside}]]>", f"<!--{inside}-->", f"<![CDATA[{inside}"):
+        body = urlset(*TWO).replace("<loc>", "<loc>&nbsp;", 1).replace("</url>", f"{text}</url>", 1)
+        assert "http://www.example.com/inside" not in urls(body)
+
+
+def test_many_faults_are_read_in_one_pass() -> None:
+    for fault in ("<url>&", "<url <!--", "<url><![CDATA[", "&", "<url:", "<" * 3, "<url></b>"):
+        began = time.process_time()
+        urls("<urlset>&" + fault * (2_000_000 // len(fault)))
+        assert time.process_time() - began < 15, fault  # those that are quadratic take minutes
 
 
 LAUGHS = (

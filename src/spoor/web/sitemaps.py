@@ -20,6 +20,7 @@ from spoor.types import Anchor, Link
 from spoor.web.content_encoding import Layers
 from spoor.web.encoding import encoding_of_xml
 from spoor.web.urls import MAX_LENGTH, Joiner
+from spoor.web.xml_faults import mended, starts
 
 MAX_LINKS = 50_000
 """Of one sitemap (the protocol's own limit)."""
@@ -35,6 +36,9 @@ MAX_TAGS = 8 * MAX_LINKS
 
 MAX_CHARACTERS = 16 << 20
 """Of all addresses together."""
+
+MAX_FAULTY = 16 << 20
+"""Bytes that are read behind a fault, which costs more."""
 
 WHY = (("sitemap", 1.0),)
 """Reason of a Choice whose target is fetched as a sitemap."""
@@ -197,7 +201,9 @@ class _RefusedError(Exception):
 
 
 class _Reader:
-    """One pass over the XML. Namespaces are taken by their local names: many are misspelt."""
+    """One pass over the XML. Namespaces are taken by their local names: many are misspelt. Behind
+    the first fault each entry is read by itself, so that a fault costs the entry that it is in, and
+    many a fault (`&` in an address) costs nothing."""
 
     def __init__(self, heard: frozenset[str]) -> None:
         self._heard = heard
@@ -211,29 +217,81 @@ class _Reader:
         self._href = ""
         self._tags = 0
         self._found = 0
-        self._parser = parser = expat.ParserCreate("utf-8")
+        self._item_at = -1
+        """Where the tag of the entry begins that is read; -1 between entries."""
+        self._parser = self._new_parser()
+
+    def _new_parser(self) -> expat.XMLParserType:
+        parser = expat.ParserCreate("utf-8")
         parser.buffer_text = True
         parser.StartElementHandler = self._start
         parser.EndElementHandler = self._end
         parser.EntityDeclHandler = self._refuse
         parser.ExternalEntityRefHandler = self._refuse
+        return parser
 
     def entries(self, head: bytes, chunks: Iterator[bytes]) -> Iterator[tuple[str, str, str, str]]:
         """(kind, address, title, date as written) of each entry."""
         decoder = codecs.getincrementaldecoder(encoding_of_xml(head))("replace")
-        fed = 0
-        for chunk in chain((head,), chunks, (b"",)):
-            data = decoder.decode(chunk, not chunk).encode("utf-8", "replace")
+        pieces = (
+            (decoder.decode(chunk, not chunk).encode("utf-8", "replace"), not chunk)
+            for chunk in chain((head,), chunks, (b"",))
+        )
+        fed, held = 0, b""
+        for data, last in pieces:
             fed += len(data)
+            held += data
             try:
-                self._parser.Parse(data, not chunk)
-            except (expat.ExpatError, _RefusedError):
+                self._parser.Parse(data, last)
+            except expat.ExpatError:
+                at = self._parser.ErrorByteIndex if self._item_at < 0 else self._item_at
+                rest = held[max(0, at - (fed - len(held))) :]
+                yield from self._entries
+                self._entries.clear()
+                yield from self._one_by_one(rest, pieces)
+                return
+            except _RefusedError:
                 yield from self._entries
                 return
             yield from self._entries
             self._entries.clear()
             if fed - self._parser.CurrentByteIndex > _TOKEN:
                 return
+            read = self._parser.CurrentByteIndex if self._item_at < 0 else self._item_at
+            held = held[max(0, len(held) - (fed - read)) :] if fed - read <= _TOKEN else b""
+
+    def _one_by_one(
+        self, rest: bytes, pieces: Iterator[tuple[bytes, bool]]
+    ) -> Iterator[tuple[str, str, str, str]]:
+        """The entries behind a fault, each by a parser of its own, of `MAX_FAULTY` bytes."""
+        read = size = 0
+        for data, last in chain(((rest, False),), pieces):
+            rest = data if data is rest else rest + data
+            size += len(data)
+            begins = starts(rest, "|".join(sorted(_ITEMS)))
+            ends = [*begins[1:], len(rest)] if last else begins[1:]
+            for begin, end in zip(begins, ends, strict=False):
+                read += 1
+                try:
+                    self._entry(mended(rest[begin:end]))
+                except _RefusedError:
+                    read = MAX_LINKS
+                yield from self._entries
+                self._entries.clear()
+                if read >= MAX_LINKS:
+                    return
+            # An entry that is not whole, or what may be the beginning of one.
+            rest = rest[begins[-1] :] if begins else rest[-_FEW:]
+            if len(rest) > _TOKEN or size > MAX_FAULTY:
+                return
+
+    def _entry(self, data: bytes) -> None:
+        self._stack, self._reading = [""], False
+        self._texts, self._href = {}, ""
+        self._parser = self._new_parser()
+        # What follows it closes elements that are not open here.
+        with contextlib.suppress(expat.ExpatError):
+            self._parser.Parse(b"<x>" + data, True)
 
     def _refuse(self, *_: object) -> int:
         raise _RefusedError
@@ -257,6 +315,7 @@ class _Reader:
             raise _RefusedError
         if name in _ITEMS:
             self._texts, self._href = {}, ""
+            self._item_at = self._parser.CurrentByteIndex
         elif above not in _ITEMS and above != "news:news":
             return
         elif name == "link" and above == "entry":
@@ -285,7 +344,10 @@ class _Reader:
             self._listen(reading=above in _ITEMS or stack[-2] in _ITEMS)
         elif self._reading:
             self._listen(reading=False)
-        if name not in _ITEMS or not (self._texts or self._href):
+        if name not in _ITEMS:
+            return
+        self._item_at = -1
+        if not (self._texts or self._href):
             return
         field = self._field
         if name == "url":
