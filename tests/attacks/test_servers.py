@@ -26,6 +26,7 @@ from spoor.http.client import Client, LimitError
 from spoor.http.failures import failure
 from spoor.http.robots import MOST_FOR_OTHERS
 from spoor.judges.keywords import Keywords
+from spoor.learn.state import pack, unpack
 from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.settings import Settings
@@ -34,6 +35,7 @@ from spoor.types import (
     Failed,
     Fetch,
     Fetched,
+    Link,
     Outcome,
     Page,
     Redirected,
@@ -400,6 +402,39 @@ def test_failures_of_one_host_are_no_attempts_at_another() -> None:
     asked, came = led(lambda url: next(replies), "http://evil.example/0")
     assert isinstance(came.reply, Fetched)
     assert asked == [*["http://evil.example/0"] * 3, *["http://good.example/"] * 3]
+
+
+@pytest.mark.parametrize("steps", range(1, 8))
+def test_a_strangers_chain_uses_up_no_redirects_of_a_page(steps: int) -> None:
+    """Whether its own site links to it before the chain comes, while it waits, or once it ended."""
+    policy = BreadthFirst(Task(np.random.default_rng(0)))
+    crawl = Crawl(policy, Keywords(["kiln"]), MemoryFrontier(delay=1.0, per_host=1))
+    crawl.seed(["http://evil.example/", "http://good.example/0"])
+    leads = {
+        "http://evil.example/1": "http://evil2.example/1",
+        "http://evil2.example/1": "http://evil.example/2",
+        "http://evil.example/2": "http://good.example/old",
+        "http://good.example/old": "http://new.example/page",
+    }
+    links = {f"http://good.example/{n}": f"http://good.example/{n + 1}" for n in range(steps)}
+    links |= {
+        "http://evil.example/": "http://evil.example/1",
+        f"http://good.example/{steps}": "http://good.example/old",
+    }
+    asked, now = list[str](), 0.0
+    while isinstance(step := crawl.next(now), Fetch | Sleep):
+        if isinstance(step, Sleep):
+            now = step.until
+            continue
+        asked.append(step.url)
+        if step.url in leads:
+            crawl.receive(Redirected(step.ticket, leads[step.url], 301), now)
+        else:
+            found = (Link(links[step.url]),) if step.url in links else ()
+            crawl.receive(Fetched(step.ticket, Page(step.url, links=found)), now)
+        crawl.load(unpack(pack(crawl.save())))
+    assert asked.count("http://new.example/page") == 1
+    assert asked.count("http://good.example/old") <= 2
 
 
 def test_redirects_from_domain_to_domain_end() -> None:

@@ -71,7 +71,7 @@ others."""
 _CROSSINGS = 3
 """Redirects from one domain to another that a link may follow; a third of `max_hops` if that is
 more. On each domain the count of `max_hops` starts anew, so that no host's redirects count against
-another's."""
+another's; where the domain itself links to the URL, so does this one."""
 
 _SKIPS = 32
 """Chosen links that one call of `next` may skip, so that no call takes long …"""
@@ -219,6 +219,7 @@ class Crawl:
             return self._failed(reply, flight, now)
         self.frontier.settle(flight.link, now)
         self._flights.end(reply.ticket)
+        self._entry.taken_over.ended(flight.link)
         judgement = judge_page(self.judge, reply.page)
         counts = self.counts
         counts.pages += 1
@@ -353,6 +354,7 @@ class Crawl:
             **self._flights.save(),
             **sent,
             **({} if self._verdicts is None else {"verdicts": self._verdicts.save()}),
+            **({"taken_over": taken.save()} if (taken := self._entry.taken_over) else {}),
         }
 
     def load(self, state: State) -> None:
@@ -389,6 +391,7 @@ class Crawl:
             for link, held in state["held"].items()
         }
         self._flights.load(state)
+        self._entry.taken_over.load(state.get("taken_over", {"urls": [], "own": [], "failed": []}))
         if isinstance(self.policy, UsesOpenLinks):
             self.policy.attach(self.frontier)
         self.policy.load(state["policy"])
@@ -462,6 +465,8 @@ class Crawl:
         crosses = leaves or domain_of(reply.location) != domain_of(self.frontier.url(flight.link))
         # A seed may redirect anywhere at once, and a shard makes no redirect wait.
         stranger = crosses and self.outbox is None and self.frontier.depth(flight.link) > 0
+        if crosses and self._entry.taken_over.is_own(flight.link):
+            flight.crossed = 0
         flight.redirected(crosses=crosses)
         if flight.crossed > (most := max(_CROSSINGS, self._max_hops // 3)):
             self.frontier.settle(flight.link, now)
@@ -470,6 +475,7 @@ class Crawl:
                 "redirect",
                 f"more than {most} redirects to another domain{' or shard' * leaves}",
             )
+            self._entry.taken_over.failed(flight.link)
         elif flight.hops > self._max_hops:
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "redirect", f"more than {self._max_hops} redirects")
@@ -482,6 +488,8 @@ class Crawl:
             failed = Failed(reply.ticket, "moved", f"{reply.location} is another shard's")
         elif self.frontier.redirect(flight.link, reply.location, now, stranger=stranger):
             self._flights.park(flight, away=stranger)
+            if crosses:
+                self._entry.taken_over.take(flight.link, reply.location)
             return Deferred(reply.ticket, reply.location, now, f"redirect {reply.status}")
         else:
             failed = Failed(
@@ -507,6 +515,7 @@ class Crawl:
 
     def _end_without_page(self, reply: Failed, flight: Flight) -> Outcome:
         self._flights.end(reply.ticket)
+        self._entry.taken_over.ended(flight.link)
         self.counts.failed += reply.kind != "unchanged"
         return self._learn(Outcome(flight.choice, reply, None, 0.0))
 

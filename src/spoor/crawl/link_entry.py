@@ -9,6 +9,7 @@ from itertools import groupby
 
 from spoor.crawl.paths import path_to
 from spoor.crawl.shard_links import ShardLinks
+from spoor.crawl.taken_over import TakenOver
 from spoor.protocols import Frontier, LinkFilter, Outbox
 from spoor.types import (
     NO_PARENT,
@@ -21,8 +22,9 @@ from spoor.types import (
     LinkId,
     Outcome,
     Page,
+    urls_of,
 )
-from spoor.web.urls import domain_of
+from spoor.web.urls import domain_of, host
 
 
 class LinkEntry:
@@ -45,6 +47,7 @@ class LinkEntry:
         self._outbox = outbox
         self.shards = None if outbox is None else ShardLinks(outbox, frontier)
         """Links that went to other shards or came from them; None without shards."""
+        self.taken_over = TakenOver()
 
     def go_on_with(self, frontier: Frontier) -> None:
         """Use this frontier, which holds the same, from now on."""
@@ -166,7 +169,23 @@ class LinkEntry:
             seen.first = [True] * len(seen)
         if len(seen):
             self._observe(seen)
+        if self.taken_over and reopened is None:
+            self._linked_by_own(links, parent, score, depth)
         return sum(seen.first)
+
+    def _linked_by_own(
+        self, links: Sequence[Link], parent: LinkId, score: float, depth: int
+    ) -> None:
+        """Note, and open again where they were closed, links that redirects of other domains led to
+        first."""
+        site = "" if parent == NO_PARENT else domain_of(self.frontier.url(parent))
+        for index, url in enumerate(urls_of(links)):
+            if url in self.taken_over and site in ("", domain_of(url)):
+                link = self.taken_over.linked(url)
+                if link is not None:
+                    _, anchor, kind = links[index]
+                    first = InLink(link, url, host(url), anchor, kind, parent, score, depth, True)
+                    self.again(link, first)
 
 
 def _batch_key(held: HeldLink) -> tuple[LinkId, float, int, bool, str]:
