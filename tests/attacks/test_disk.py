@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -40,3 +42,42 @@ def test_a_disk_that_fails_pauses_a_crawl_and_nothing_is_lost(tmp_path: Path) ->
             assert said.startswith("PausedError: paused: cannot write RUN"), said
         else:
             assert said == "no open link left", "a slow disk only takes longer"
+
+
+READS = """
+import resource, signal, sys
+from pathlib import Path
+from spoor.errors import InputError
+from spoor.runs.recovery import telling
+from spoor.runs.shards import connect
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # nothing can be written, as on a full disk
+try:
+    with telling(Path(sys.argv[1])):
+        print([row[0] for row in connect(Path(sys.argv[1], "state.db")).execute("SELECT * FROM t")])
+except InputError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of a process")
+@pytest.mark.parametrize("writing", [False, True])
+def test_a_full_disk_is_not_taken_for_damage(tmp_path: Path, writing: bool) -> None:
+    """Where nobody wrote last, the database is read without a list beside it."""
+    file = tmp_path / "state.db"
+    with closing(sqlite3.connect(file, isolation_level=None)) as db:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("CREATE TABLE t AS SELECT 7")
+        for beside in ("", "-wal") if writing else ():
+            shutil.copy(f"{file}{beside}", f"{tmp_path / 'copy'}{beside}")
+    if writing:  # and was killed: what it committed stands beside the file
+        for beside in ("", "-wal"):
+            shutil.move(f"{tmp_path / 'copy'}{beside}", f"{file}{beside}")
+    done = subprocess.run(
+        [sys.executable, "-c", READS, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    if writing:
+        assert "make room, and give the same command again" in done.stdout, done
+        assert "damaged" not in done.stdout
+    else:
+        assert done.stdout == "[7]\n", done.stdout + done.stderr

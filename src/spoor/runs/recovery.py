@@ -51,8 +51,31 @@ def telling(path: Path) -> Iterator[None]:
         "it is damaged, or another version of Spoor began the run: put it back from a copy, go on "
         "with that version, or choose another --out"
     )
-    with taking_in(str(path / files.DATABASE), mend, sqlite3.Error):
-        yield
+    file = str(path / files.DATABASE)
+    with taking_in(file, mend, sqlite3.Error):
+        try:
+            yield
+        except sqlite3.OperationalError as error:
+            if not lacks_room(error):
+                raise
+            raise InputError(
+                f"{file} cannot be read ({error}): the disk is full; {ROOM}"
+            ) from error
+
+
+ROOM = "make room, and give the same command again"
+
+_ROOM = frozenset(
+    (
+        *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE),
+        *(sqlite3.SQLITE_IOERR_SHMMAP, sqlite3.SQLITE_IOERR_WRITE),
+    )
+)
+
+
+def lacks_room(error: sqlite3.Error) -> bool:
+    """Whether SQLite could not write what it needs, be it for reading alone: nothing is damaged."""
+    return getattr(error, "sqlite_errorcode", None) in _ROOM
 
 
 def check_database(path: Path, db: sqlite3.Connection) -> bool:

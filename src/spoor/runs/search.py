@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from spoor.errors import InputError
 from spoor.runs import files
+from spoor.runs.recovery import ROOM, lacks_room
 
 if TYPE_CHECKING:
     from spoor.runs.reader import Run
@@ -114,7 +115,8 @@ def _index(run: Run) -> Iterator[sqlite3.Connection]:
         with closing(_opened_or_new(file)) as db:
             yield db
     except sqlite3.Error as error:
-        raise InputError(f"{file} cannot be used ({error}); delete it") from error
+        mend = ROOM if lacks_room(error) else "delete it"
+        raise InputError(f"{file} cannot be used ({error}); {mend}") from error
 
 
 def _opened_or_new(file: Path) -> sqlite3.Connection:

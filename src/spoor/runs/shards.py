@@ -14,7 +14,7 @@ from spoor.errors import InputError, taking_in
 from spoor.files import write_whole
 from spoor.runs import files
 from spoor.runs.lock import Lock
-from spoor.runs.recovery import damaged, read_mark, refuse_loss, telling
+from spoor.runs.recovery import damaged, lacks_room, read_mark, refuse_loss, telling
 from spoor.runs.schema import as_kept, read_settings, refuse_programs, write_settings
 from spoor.settings import Settings
 
@@ -63,14 +63,24 @@ def seconds(path: Path) -> float:
 def connect(file: Path) -> sqlite3.Connection:
     """A database to look at only, whoever writes it."""
     db = sqlite3.connect(_uri(file), uri=True)
+    try:
+        db.execute("SELECT 1 FROM sqlite_master LIMIT 1")
+    except sqlite3.Error as error:
+        wal = file.with_name(f"{file.name}-wal")
+        if not lacks_room(error) or (wal.exists() and wal.stat().st_size):
+            db.close()
+            raise
+        # The disk is full, and nobody has begun to write: all stands in the file itself.
+        db.close()
+        db = sqlite3.connect(_uri(file, still=True), uri=True)
     db.row_factory = sqlite3.Row
     return db
 
 
-def _uri(file: Path) -> str:
+def _uri(file: Path, *, still: bool = False) -> str:
     # Where nothing can be written, SQLite cannot keep its own lists beside the database either.
-    still = "" if os.access(file.parent, os.W_OK) else "&immutable=1"
-    return f"{file.resolve().as_uri()}?mode=ro{still}"
+    still = still or not os.access(file.parent, os.W_OK)
+    return f"{file.resolve().as_uri()}?mode=ro{'&immutable=1' if still else ''}"
 
 
 @contextmanager
