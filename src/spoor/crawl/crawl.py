@@ -61,7 +61,7 @@ from spoor.types import (
 )
 from spoor.web.urls import domain_of, host
 
-FORMAT = 5
+FORMAT = 6
 """Format number of a saved crawl; it covers the policy's state too."""
 
 LONG_WAIT = 60.0
