@@ -193,8 +193,9 @@ class Crawl:
                 skips[site := host(url)] += 1
                 if skips.total() == _SKIPS:
                     return Sleep(now)
-                others = self._flights or len(self.frontier.offer(now).hosts()) > 1
-                if others and skips[site] == _SKIPS_OF_HOST:
+                if skips[site] == _SKIPS_OF_HOST and (
+                    self._flights or len(self.frontier.offer(now).hosts()) > 1
+                ):
                     self.frontier.hold(site, now + _REST)
                 continue
             if not (self._held and not self._flights and not self.frontier.open_count):
