@@ -1,14 +1,15 @@
 """What hosts that never answer cost the others: pages a second of good hosts, alone and beside.
 
-    .venv/bin/python benchmarks/slow_hosts.py [--seconds 30] [--delay 0.25] [--bad 10 200]
-        [--kinds mute drip slow-dns] [--first]
+    .venv/bin/python benchmarks/slow_hosts.py [--seconds 30] [--delay 0.25] [--good 8]
+        [--bad 10 200] [--kinds mute drip slow-dns lists] [--first] [--policy breadth-first]
 
 Eight hosts are served on loopback and crawled as `spoor crawl` does, with 16 requests in flight;
 then again beside so many bad hosts, three URLs each, among the seeds in random order (`--first`:
 before all good ones). `mute` hosts accept and never answer, robots.txt included; `drip` hosts
 answer robots.txt, and each page at a byte a second; the names of `slow-dns` hosts are never looked
-up. Each crawl is a process of its own and is ended after so many seconds. Prints a table; goal:
-good hosts keep 90 % of their rate. PYTHONPATH may name another version of Spoor.
+up. The three pages of a `lists` host have 5,000 links each to pages that all say the same. Each
+crawl is a process of its own and is ended after so many seconds. Prints a table; goal: good hosts
+keep 90 % of their rate. PYTHONPATH may name another version of Spoor.
 """
 
 from __future__ import annotations
@@ -27,9 +28,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-GOOD = 8
+LINKS = 5_000
+"""Of a page of a host with lists."""
 PAGES = 2000
 """Of each good host."""
+SYLLABLES = [f"{first}{last}" for first in "bdfgklmnprstvz" for last in "aeiou"]
 LATENCY = 0.02
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
 
@@ -51,10 +54,17 @@ async def serve() -> None:
                         writer.write(b"x")
                         await writer.drain()
                         await asyncio.sleep(1.0)
+                elif host.startswith("lists"):
+                    names = range(LINKS) if path.count("/") == 1 else ()
+                    links = "".join(f"<a href=/of{path}/{n}>Kiln {n}</a> " for n in names)
+                    body = f"<title>Kilns</title>{links or 'One kiln'}".encode()
                 else:
                     number = int(path.strip("/") or 0)
                     links = "".join(f"<a href=/{number + step}>{step}</a>" for step in range(1, 11))
-                    body = f"<title>{number}</title>{links if number < PAGES else ''}".encode()
+                    words = random.Random(number).choices(SYLLABLES, k=60)
+                    said = " ".join(map("".join, zip(words[::2], words[1::2], strict=True)))
+                    links = links if number < PAGES else ""
+                    body = f"<title>{number}</title><p>{said}</p>{links}".encode()
                     await asyncio.sleep(LATENCY)
                 writer.write(OK + b"Content-Length: %d\r\n\r\n" % len(body) + body)
                 await writer.drain()
@@ -70,7 +80,7 @@ async def serve() -> None:
     os._exit(0)
 
 
-def crawl(port: int, seconds: float, delay: float, kind: str, bad: int, *, first: bool) -> None:
+def crawl(told: argparse.Namespace, port: int, kind: str, bad: int) -> None:
     """In a process of its own."""
     from spoor.live.live_crawl import LiveCrawl
     from spoor.runs.assemble import make_crawl
@@ -87,10 +97,10 @@ def crawl(port: int, seconds: float, delay: float, kind: str, bad: int, *, first
         return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port))]
 
     socket.getaddrinfo = getaddrinfo  # type: ignore[assignment]
-    good = [f"good{host}.example" for host in range(GOOD)]
+    good = [f"good{host}.example" for host in range(told.good)]
     others = [f"{kind}{host}.example" for host in range(bad)]
     seeds = [f"http://{host}:{port}/" for host in good]
-    if not first:
+    if not told.first:
         seeds += [f"http://{host}:{port}/{n}" for host in others for n in range(3)]
         random.Random(0).shuffle(seeds)
     else:
@@ -98,12 +108,12 @@ def crawl(port: int, seconds: float, delay: float, kind: str, bad: int, *, first
     settings = Settings(
         seeds=tuple(seeds),
         topic="pottery, kiln, glaze",
-        policy="breadth-first",
+        policy=told.policy,
         pages=100_000,
         scope="anywhere",
-        delay=delay,
+        delay=told.delay,
         allow_private=(*good, *others),
-        traps=True,
+        traps=kind != "lists",
         per_address=0,
     )
     at: list[float] = []
@@ -125,15 +135,15 @@ def crawl(port: int, seconds: float, delay: float, kind: str, bad: int, *, first
         live = run.driver()
 
         async def go() -> None:
-            asyncio.get_running_loop().call_later(seconds, live.abort, "long enough")
+            asyncio.get_running_loop().call_later(told.seconds, live.abort, "long enough")
             await run.serve(live)
 
         asyncio.run(go())
         folder.close()
         hold = getattr(getattr(run, "loop_watch", None), "longest", None)
-    late = sum(seconds * 2 / 3 < one <= seconds for one in at) / (seconds / 3)
-    told = {"pages": len(at), "late": late, "found": sorted(firsts.values()), "hold": hold}
-    print(json.dumps(told), flush=True)
+    late = sum(told.seconds * 2 / 3 < one <= told.seconds for one in at) / (told.seconds / 3)
+    row = {"pages": len(at), "late": late, "found": sorted(firsts.values()), "hold": hold}
+    print(json.dumps(row), flush=True)
     os._exit(0)  # threads that look up names are not waited for
 
 
@@ -143,6 +153,8 @@ def main() -> None:
     )
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--delay", type=float, default=0.25)
+    parser.add_argument("--good", type=int, default=8)
+    parser.add_argument("--policy", default="breadth-first")
     parser.add_argument("--bad", type=int, nargs="*", default=[10, 200])
     parser.add_argument("--kinds", nargs="*", default=["mute", "drip", "slow-dns"])
     parser.add_argument("--first", action="store_true")
@@ -154,9 +166,10 @@ def main() -> None:
         return
     if told.crawl:
         port, kind, bad = told.crawl
-        crawl(int(port), told.seconds, told.delay, kind, int(bad), first=told.first)
+        crawl(told, int(port), kind, int(bad))
         return
     same = [sys.executable, __file__, "--seconds", str(told.seconds), "--delay", str(told.delay)]
+    same += ["--good", str(told.good), "--policy", told.policy]
     server = subprocess.Popen(
         [*same, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

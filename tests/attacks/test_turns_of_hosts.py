@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from spoor import registry
 from spoor.crawl import Crawl
+from spoor.crawl.skip_turns import SkipTurns
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
 from spoor.foragers.hosts import Hosts
@@ -21,10 +23,22 @@ from spoor.frontier.sqlite import SqliteFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
 from spoor.live.refusing_hosts import RefusingHosts
+from spoor.live.reply_turns import MOST_WAITING, Arrived, ReplyTurns
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.politeness.request_slots import RequestSlots
 from spoor.protocols import Frontier
-from spoor.types import Failed, Fetch, Fetched, Finished, Link, Page, Redirected, Sleep, Task
+from spoor.types import (
+    Choice,
+    Failed,
+    Fetch,
+    Fetched,
+    Finished,
+    Link,
+    Page,
+    Redirected,
+    Sleep,
+    Task,
+)
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.scope import Scope
 from spoor.web.urls import host
@@ -250,20 +264,25 @@ def test_a_crawl_knows_what_only_other_domains_linked() -> None:
 
 
 class Skipping(CrawlFilter):
-    """Skips what one host lists once it is chosen, as what is held back later is."""
+    """Skips what one domain lists once it is chosen, as what is held back later is."""
 
     def skip(self, link: int, url: str, *linked_by: Any) -> str:
-        return "held back" if url.startswith(f"{EVIL}x") else super().skip(link, url, *linked_by)
+        listed = url != EVIL and host(url).endswith("evil.example")
+        return "held back" if listed else super().skip(link, url, *linked_by)
 
 
-@pytest.mark.parametrize("many", [0, 20_000])
-def test_links_that_are_skipped_take_no_turns_of_others(many: int) -> None:
-    """Each takes .6 ms, and they stand before all others. A host with a delay of 50 ms gives as
-    many pages beside them, but for one in five."""
+@pytest.mark.parametrize(("names", "many"), [(1, 0), (1, 20_000), (50, 1_000)])
+def test_links_that_are_skipped_take_no_turns_of_others(names: int, many: int) -> None:
+    """Each takes .6 ms, and they stand before all others, under one name of a domain or many. A
+    host with a delay of 50 ms gives nine pages in ten beside them."""
     links = {
         EVIL: [Link(f"{EVIL}x{n}") for n in range(many)],
         GOOD: [Link(f"{GOOD}{n}") for n in range(1_000)],
     }
+    if names > 1:
+        links[EVIL] = [
+            Link(f"http://x{name}.evil.example/{n}") for n in range(many) for name in range(names)
+        ]
     policy, frontier = BreadthFirst(Task(np.random.default_rng(0))), MemoryFrontier(delay=0.05)
     chosen = Skipping(Scope.of([EVIL, GOOD], "domain"))
     crawl = Crawl(policy, Keywords(["kiln"]), frontier, pages=10_000, link_filter=chosen)
@@ -278,7 +297,116 @@ def test_links_that_are_skipped_take_no_turns_of_others(many: int) -> None:
             good += step.url.startswith(GOOD)
             page = Page(step.url, text="kiln", links=tuple(links.get(step.url, ())))
             crawl.receive(Fetched(step.ticket, page), now)
+            if not crawl.counts.requests % 16:
+                crawl.load(unpack(pack(crawl.save())))
         elif isinstance(step, Sleep):
             now = max(now, step.until)
-    assert good >= 80
+    assert good >= 90
     assert longest < 0.05
+
+
+def test_links_that_are_skipped_take_no_time_where_nobody_else_is_asked() -> None:
+    links = [Link(f"{EVIL}x{n}") for n in range(1_000)]
+    policy = BreadthFirst(Task(np.random.default_rng(0)))
+    chosen = Skipping(Scope.of([EVIL], "domain"))
+    crawl = Crawl(policy, Keywords(["kiln"]), MemoryFrontier(), link_filter=chosen)
+    crawl.seed([EVIL])
+    while not isinstance(step := crawl.next(0.0), Finished):
+        if isinstance(step, Fetch):
+            crawl.receive(Fetched(step.ticket, Page(step.url, links=tuple(links))), 0.0)
+        else:
+            assert isinstance(step, Sleep)
+            assert step.until == 0.0
+    assert crawl.counts.skipped == 1_000
+
+
+def test_skips_of_many_domains_share_the_time() -> None:
+    """However many domains there are, one rests until the others had as many."""
+    turns, rests = SkipTurns(), dict[str, float]()
+    skipped = 0
+    for step in range(1_000):
+        now = step / 100
+        for name in range(200):
+            url = f"http://n{name}.example/"
+            if rests.get(url, 0.0) <= now:
+                rests[url] = turns.skip(url, now)
+                skipped += 1
+        if not step % 100:
+            saved = unpack(pack(turns.save()))
+            turns = SkipTurns()
+            turns.load(saved)
+    assert 500 <= skipped <= 64 * 10 + 16 * 20
+    assert turns.skip("http://new.example/", 1_000.0) == 1_000.0, "all are even by then"
+
+
+def arrived(ticket: int, site: str, links: int, body: str = "") -> Arrived:
+    url = f"http://{site}/{ticket}"
+    page = Page(url, text=body, links=tuple(Link(f"{url}/{n}") for n in range(links)))
+    fetch = Fetch(ticket, url, site, Choice(ticket, None, ()))
+    return fetch, Fetched(ticket, page), None
+
+
+def test_pages_of_thousands_of_links_leave_others_their_rate() -> None:
+    """A good host asks again 85 ms after each reply was taken in; three domains have always another
+    page of 5,000 links, which takes .2 s."""
+    alone, beside = [], []
+    for many, taken in ((0, alone), (3, beside)):
+        turns, now, ticket = ReplyTurns(), 0.0, 0
+        due, waiting = 0.0, dict[str, int]()
+        while now < 120.0:
+            for n in range(many):
+                if waiting.setdefault(site := f"lists{n}.example", 0) == 0:
+                    ticket, waiting[site] = ticket + 1, 1
+                    turns.add(arrived(ticket, site, 5_000), now)
+            if due <= now:
+                ticket, due = ticket + 1, math.inf
+                turns.add(arrived(ticket, "good.example", 10), now)
+            one = turns.next(now)
+            if one is None:
+                now = min(due, turns.long_at(now))
+                continue
+            is_long = one[0].host != "good.example"
+            now += (seconds := 0.2 if is_long else 0.002)
+            turns.took(one, seconds, now)
+            waiting[one[0].host] = 0
+            taken.append(one[0].host)
+            due = due if is_long else now + 0.083
+    counts = Counter(beside)
+    assert counts["good.example"] >= 0.9 * len(alone)
+    lists = [counts[f"lists{n}.example"] for n in range(3)]
+    assert sum(lists) >= 20
+    assert max(lists) - min(lists) <= 1, "they take turns"
+
+
+def test_long_pages_wait_for_nobody_where_nobody_else_is_asked() -> None:
+    turns, found = ReplyTurns(), list[int]()
+    for ticket in range(8):
+        turns.add(arrived(ticket, "lists.example", 5_000), 1.0)
+    turns.add(arrived(8, "www.lists.example", 10), 1.0)
+    while (one := turns.next(1.0)) is not None:
+        turns.took(one, 0.2, 1.0)
+        found.append(one[0].ticket)
+    assert found == [8, *range(8)]
+    turns.add(arrived(9, "good.example", 10), 2.0)
+    turns.add(arrived(10, "lists.example", 5_000), 2.0)
+    assert turns.next(2.0)
+    assert turns.next(2.0) is None, "somebody else was asked"
+    assert turns.next(2.0, hurry=True), "and nobody is any more"
+
+
+def test_long_pages_that_wait_have_a_bound() -> None:
+    turns = ReplyTurns()
+    turns.add(arrived(0, "good.example", 10), 0.0)
+    turns.took(arrived(1, "lists.example", 5_000), 1.0, 0.0)
+    for ticket in range(2, 2 + MOST_WAITING + 3):
+        site = "other.example" if ticket == 2 else f"n{ticket}.lists.example"
+        turns.add(arrived(ticket, site, 5_000), 0.0)
+    replies = []
+    while (one := turns.next(0.0)) is not None:
+        replies.append(one)
+    later = [(one[0].ticket, one[1]) for one in replies if isinstance(one[1], Failed)]
+    assert [ticket for ticket, _ in later] == [34, 35, 36]
+    assert {(reply.kind, reply.transient, reply.retry_after) for _, reply in later} == {
+        ("later", True, 60.0)
+    }
+    assert len(turns) == MOST_WAITING

@@ -13,13 +13,13 @@ waits for the host's delay; the policy still learns from its Choice once.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from spoor.crawl.flight import Counts, Flight, Flights
 from spoor.crawl.link_entry import LinkEntry
 from spoor.crawl.plugin_calls import call_plugin, choose, judge_page
+from spoor.crawl.skip_turns import SkipTurns
 from spoor.crawl.verdicts import Verdicts
 from spoor.errors import CallerError, InputError, PluginError
 from spoor.learn.state import page_row, revive_page
@@ -74,11 +74,7 @@ more. On each domain the count of `max_hops` starts anew, so that no host's redi
 another's; where the domain itself links to the URL, so does this one."""
 
 _SKIPS = 32
-"""Chosen links that one call of `next` may skip, so that no call takes long …"""
-_SKIPS_OF_HOST = 16
-"""… and those of one host, after which it gives way to others for …"""
-_REST = 0.25
-"""… so many seconds: one page may list thousands of links that are skipped once they are chosen."""
+"""Chosen links that one call of `next` may skip, so that no call takes long."""
 
 
 class Crawl:
@@ -128,6 +124,7 @@ class Crawl:
         )
         self._shards = self._entry.shards
         self._flights = Flights()
+        self._skips = SkipTurns()
         self._held: dict[LinkId, tuple[Page, float]] = {}
         self._looks_ahead = isinstance(policy, LookAhead) and policy.look_ahead
         self._verdicts: Verdicts | None = None
@@ -164,7 +161,7 @@ class Crawl:
 
     def next(self, now: float) -> NextStep:
         """The next step. `now`: seconds of any clock that never goes back."""
-        skips = Counter[str]()
+        skips = 0
         if self._verdicts is not None and self._verdicts.labelled:
             self.revise()
         while True:
@@ -189,14 +186,10 @@ class Crawl:
                 why = self._entry.skip_reason(choice.link, url)
                 if not why:
                     return self._fetch(choice, now)
-                self._skip(choice, why)
-                skips[site := host(url)] += 1
-                if skips.total() == _SKIPS:
+                self._skip(choice, url, why, now)
+                skips += 1
+                if skips == _SKIPS:
                     return Sleep(now)
-                if skips[site] == _SKIPS_OF_HOST and (
-                    self._flights or len(self.frontier.offer(now).hosts()) > 1
-                ):
-                    self.frontier.hold(site, now + _REST)
                 continue
             if not (self._held and not self._flights and not self.frontier.open_count):
                 return self._wait(now, may_choose=True)
@@ -354,6 +347,7 @@ class Crawl:
             "outbox": None if self.outbox is None else self.outbox.save(),
             **self._flights.save(),
             **sent,
+            **({"skips": self._skips.save()} if self._skips else {}),
             **({} if self._verdicts is None else {"verdicts": self._verdicts.save()}),
             **({"taken_over": taken.save()} if (taken := self._entry.taken_over) else {}),
         }
@@ -392,6 +386,8 @@ class Crawl:
             for link, held in state["held"].items()
         }
         self._flights.load(state)
+        if "skips" in state:
+            self._skips.load(state["skips"])
         self._entry.taken_over.load(state.get("taken_over", {"urls": [], "own": [], "failed": []}))
         if isinstance(self.policy, UsesOpenLinks):
             self.policy.attach(self.frontier)
@@ -413,10 +409,16 @@ class Crawl:
         crossed = 0 if self._shards is None else self._shards.crossed(choice.link)
         ticket = self._flights.begin(Flight(choice.link, choice, crossed=crossed))
         self.counts.requests += 1
+        self._skips.ask(url, now)
         return Fetch(ticket, url, host, choice)
 
-    def _skip(self, choice: Choice, why: str) -> None:
-        self._entry.drop(choice.link)
+    def _skip(self, choice: Choice, url: str, why: str, now: float) -> None:
+        self._entry.drop(choice.link, url)
+        until = self._skips.skip(url, now)
+        if until > now and (
+            self._skips.others(url, now) or len(self.frontier.offer(now).hosts()) > 1
+        ):
+            self.frontier.hold(host(url), until)
         self.counts.skipped += 1
         failed = Failed(self._flights.new_ticket(), "skipped", why)
         self._call("learn", self.policy.learn, Outcome(choice, failed, None, 0.0))

@@ -110,11 +110,11 @@ class LinkEntry:
         parents = {seen.parent for seen in self.frontier.in_links(link)}
         return {"" if one == NO_PARENT else domain_of(self.frontier.url(one)) for one in parents}
 
-    def drop(self, link: LinkId) -> None:
-        """Close a chosen link without a request."""
+    def drop(self, link: LinkId, url: str) -> None:
+        """Close a chosen link, with this URL, without a request."""
         if self._filter is not None:
             seen = self.frontier.in_links(link)
-            self._filter.dropped(self.frontier.url(link), seen[-1] if seen else None)
+            self._filter.dropped(url, seen[-1] if seen else None)
         self.frontier.drop(link)
 
     def ended(self, outcome: Outcome) -> None:

@@ -96,6 +96,8 @@ class SqliteFrontier(MemoryFrontier):
         self._pending = 0
         """Number of links and in-links that are not written yet."""
         self._links_written = self._hosts_written = self._moved_written = 0
+        self._last_row: tuple[LinkId, tuple[str, LinkId, int]] = (NO_PARENT, ("", NO_PARENT, 0))
+        """The link whose row was read last, and the row."""
         self._in_flight_urls: dict[LinkId, str] = {}
         """URLs of links in flight."""
         self._finished: list[LinkId] = []
@@ -264,7 +266,9 @@ class SqliteFrontier(MemoryFrontier):
         """(URL before redirects, parent, depth)."""
         if link >= self._links_written:
             return self._new[link - self._links_written]
-        return self._file.link_row(link)
+        if self._last_row[0] != link:
+            self._last_row = link, self._file.link_row(link)
+        return self._last_row[1]
 
     def depth(self, link: LinkId) -> int:
         return self._link_row(link)[2]

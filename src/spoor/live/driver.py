@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import math
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,7 @@ from spoor.live.page_requests import PageRequests, loop_time
 from spoor.live.queued_politeness import QueuedPoliteness
 from spoor.live.refusing_hosts import KnowsWhoLinks, RefusingHosts
 from spoor.live.renders import Renders
+from spoor.live.reply_turns import Arrived, ReplyTurns
 from spoor.live.waits import Request
 from spoor.politeness.hosts import share_of_time, times_late
 from spoor.politeness.request_slots import RequestSlots
@@ -128,7 +130,9 @@ class HttpDriver:
         self._turning = asyncio.Lock()
         self._thread = ThreadPoolExecutor(1, "crawl")
         self._ended = False
-        self._arrived: deque[tuple[Fetch, LiveReply, Exchange | None]] = deque()
+        self._arrived: deque[Arrived] = deque()
+        """Replies that no turn has seen."""
+        self._replies = ReplyTurns()
         self._taken_in: deque[int] = deque()
         """Tickets whose bodies are no longer held in memory."""
         self._wake = asyncio.Event()
@@ -248,7 +252,7 @@ class HttpDriver:
                 over = answer
             elif answer is not None:
                 until = answer.until if isinstance(answer, Sleep) else None
-                if not (over or chosen or self._tasks or self._arrived or until is None):
+                if not (over or chosen or self._busy or until is None):
                     over = self._end_of_waiting(until)
             if over:
                 return over
@@ -269,11 +273,19 @@ class HttpDriver:
         gives way to others; and the crawl's other answer, if that is why there are fewer."""
         self._in_turn = threading.current_thread()
         self._hosts.apply()
-        while self._arrived and not self._ended_at_once:
-            if not self._admits(self._arrived[0][1]):
+        while self._arrived:
+            self._replies.add(self._arrived.popleft(), self._clock())
+        while not self._ended_at_once:
+            arrived = self._replies.next(self._clock(), hurry=self._stopped is not None)
+            if arrived is None:
+                break
+            if not self._admits(arrived[1]):
+                self._replies.put_back(arrived)
                 free = 0
                 break
-            self._receive(*self._arrived.popleft())
+            began = time.thread_time()
+            self._receive(*arrived)
+            self._replies.took(arrived, time.thread_time() - began, self._clock())
         chosen: list[tuple[Fetch, int | None, float]] = []
         hosts = self.crawl.frontier
         other: NextStep | None = None
@@ -291,10 +303,15 @@ class HttpDriver:
         self._commit()
         return chosen, other
 
+    @property
+    def _busy(self) -> bool:
+        """Whether a request is in flight, or a reply waits."""
+        return bool(self._tasks or self._arrived or self._replies)
+
     def _over(self) -> Finished | None:
         if self._stopped is None:
             return None
-        waiting = (self._tasks or self._arrived) and self._clock() < self._deadline
+        waiting = self._busy and self._clock() < self._deadline
         return None if waiting else Finished(self._stopped)
 
     def _end_of_waiting(self, until: float) -> Finished | None:
@@ -303,15 +320,17 @@ class HttpDriver:
 
     async def _rest(self, until: float | None) -> None:
         """Wait for a reply, or until a host becomes free."""
-        if self._arrived or self._wake.is_set():
+        if self._arrived or self._replies.ready or self._wake.is_set():
             # A request ended during the turn, which did not know of the free place.
             self._wake.clear()
             self._next_turn()
         change = self._slots.next_change(loop_time())
-        if until is None and change is None:
+        now = self._clock()
+        long_at = self._replies.long_at(now)
+        if until is None and change is None and long_at == math.inf:
             await self._wake.wait()
             return
-        waits = [] if until is None else [until - self._clock()]
+        waits = [long_at - now] if until is None else [min(until, long_at) - now]
         if change is not None:
             waits.append(change - loop_time())
         wait = max(0.0, min(waits)) + 0.001

@@ -1,0 +1,73 @@
+"""When a host rests whose links are skipped once they are chosen, so that others get their turns.
+
+Pure. A page may list thousands of links that are held back later, and to choose and skip one takes
+as long as a small page. While another domain is asked, those of all domains together are skipped
+`A_SECOND` times a second, `AT_ONCE` of a domain at a time; a domain's hosts rest until what was
+skipped of it is made up for.
+"""
+
+from __future__ import annotations
+
+from spoor.types import State
+from spoor.web.urls import domain_of
+
+A_SECOND = 64
+"""Links that are skipped in a second …"""
+AT_ONCE = 16
+"""… and of a domain before its hosts rest."""
+_RECENT = 10.0
+"""Seconds for which a domain that was asked counts as one that is."""
+_SWEEP = 0.25
+"""Seconds after which domains that are even are dropped."""
+
+
+class SkipTurns:
+    """What is made up for until when. O(1) a call, and O(domains) each `_SWEEP` seconds. Times are
+    seconds by the crawl's clock."""
+
+    def __init__(self) -> None:
+        self._until: dict[str, float] = {}
+        """Domain → when what was skipped of it is made up for."""
+        self._sweep = 0.0
+        self._asked: dict[str, float] = {}
+        """The two domains that were asked last → when; from the first skip on."""
+        self._skips = False
+
+    def __bool__(self) -> bool:
+        return self._skips
+
+    def ask(self, url: str, now: float) -> None:
+        """A URL is asked for."""
+        if not self._skips:
+            return
+        domain = domain_of(url)
+        if len(self._asked) == 2 and domain not in self._asked:
+            del self._asked[min(self._asked, key=self._asked.__getitem__)]
+        self._asked[domain] = now
+
+    def skip(self, url: str, now: float) -> float:
+        """A chosen URL was skipped; until when its host rests where others want to be asked, `now`
+        or earlier where it need not."""
+        self._skips = True
+        domain = domain_of(url)
+        if now >= self._sweep:
+            self._until = {name: until for name, until in self._until.items() if until > now}
+            self._sweep = now + _SWEEP
+        until = max(now, self._until.pop(domain, now))
+        # Last in order; one of so many domains that are to be skipped.
+        self._until[domain] = until = until + (len(self._until) + 1) / A_SECOND
+        return until if until - now >= AT_ONCE / A_SECOND else now
+
+    def others(self, url: str, now: float) -> bool:
+        """Whether another domain was asked a short time ago."""
+        domain = domain_of(url)
+        return any(name != domain and now - at < _RECENT for name, at in self._asked.items())
+
+    def save(self) -> State:
+        """Go on with `load`."""
+        return {"until": self._until.copy(), "sweep": self._sweep, "asked": self._asked.copy()}
+
+    def load(self, state: State) -> None:
+        """Go on from `save`."""
+        self._until, self._asked = dict(state["until"]), dict(state["asked"])
+        self._sweep, self._skips = float(state["sweep"]), True

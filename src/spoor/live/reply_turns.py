@@ -1,0 +1,121 @@
+"""Which reply a crawl takes in next.
+
+A page of thousands of links takes a crawl tenths of a second to judge and to enter, and meanwhile
+it asks nobody. Replies are taken in as they came, except such long ones: while other domains are
+asked, the next is taken in once the others have had their time, so that over the seconds each reply
+of theirs waits `WAIT` seconds for long ones on average. That is half the square of what a long one
+takes, for each second between two; but no more than `1 / LEAST` times as long passes. The next long
+one is of the domain that took least so far.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+from spoor.types import Failed, Fetch, Fetched, LiveReply
+from spoor.web.exchange import Exchange
+from spoor.web.urls import domain_of
+
+Arrived = tuple[Fetch, LiveReply, Exchange | None]
+
+LONG = 0.05
+"""Seconds from which on a reply is long."""
+WAIT = 0.005
+"""Seconds that a short one waits for long ones, on average."""
+LEAST = 0.05
+"""Share of the time that long ones have, however long they are."""
+MOST_WAITING = 32
+"""Long ones that wait; beyond, one of the domain with the most is asked for again …"""
+AGAIN = 60.0
+"""… after so many seconds."""
+_LINK = 4e-5
+"""Seconds that a link takes, before that is known of the machine."""
+_WEIGHT = 0.2
+"""Of the newest long reply in what a link takes."""
+_RECENT = 5.0
+"""Seconds for which a domain with short replies counts as one that is asked."""
+
+
+class ReplyTurns:
+    """The replies that arrived. Times are seconds by any clock that never goes back. O(1) a short
+    reply, O(`MOST_WAITING`) a long one."""
+
+    def __init__(self) -> None:
+        self._short: deque[Arrived] = deque()
+        self._long: list[Arrived] = []
+        self._took: Counter[str] = Counter()
+        """Domain → seconds of its long replies."""
+        self._link = _LINK
+        self._next = 0.0
+        """When the next long one may be taken in."""
+        self._asked: dict[str, float] = {}
+        """The two domains that had the last short replies → when."""
+
+    def __len__(self) -> int:
+        return len(self._short) + len(self._long)
+
+    def add(self, arrived: Arrived, now: float) -> None:
+        """A reply came."""
+        if _links(arrived) * self._link < LONG:
+            domain = domain_of(arrived[0].url)
+            if len(self._asked) == 2 and domain not in self._asked:
+                del self._asked[min(self._asked, key=self._asked.__getitem__)]
+            self._asked[domain] = now
+            self._short.append(arrived)
+            return
+        self._long.append(arrived)
+        if len(self._long) > MOST_WAITING:
+            domains = [domain_of(fetch.url) for fetch, *_ in self._long]
+            ((fullest, _),) = Counter(domains).most_common(1)
+            last = len(domains) - 1 - domains[::-1].index(fullest)
+            fetch = self._long.pop(last)[0]
+            reason = "long pages of other hosts come before it"
+            later = Failed(fetch.ticket, "later", reason, transient=True, retry_after=AGAIN)
+            self._short.append((fetch, later, None))
+
+    def next(self, now: float, *, hurry: bool = False) -> Arrived | None:
+        """The reply to take in now; None where none is there, or only long ones that wait. `hurry`:
+        nobody else is asked any more."""
+        if self._short:
+            return self._short.popleft()
+        if not self._long or not (hurry or self.long_at(now) <= now):
+            return None
+        first = min(self._long, key=lambda one: self._took[domain_of(one[0].url)])
+        self._long.remove(first)
+        return first
+
+    def put_back(self, arrived: Arrived) -> None:
+        """A reply is not taken in yet, and comes next."""
+        self._short.appendleft(arrived)
+
+    @property
+    def ready(self) -> bool:
+        """Whether a short one waits."""
+        return bool(self._short)
+
+    def long_at(self, now: float) -> float:
+        """When a long one that waits may be taken in; infinite where none waits."""
+        if not self._long:
+            return float("inf")
+        others = [
+            at + _RECENT
+            for domain, at in self._asked.items()
+            if any(domain_of(fetch.url) != domain for fetch, *_ in self._long)
+        ]
+        return max(now, min(self._next, max(others, default=now)))
+
+    def took(self, arrived: Arrived, seconds: float, now: float) -> None:
+        """A reply was taken in, in so many seconds of the processor."""
+        if seconds < LONG:
+            return
+        if links := _links(arrived):
+            self._link += _WEIGHT * (min(seconds / links, 10 * _LINK) - self._link)
+        self._took[domain_of(arrived[0].url)] += seconds  # type: ignore[assignment]
+        if len(self._took) > 1_000:
+            self._took = Counter(dict(self._took.most_common(500)))
+        self._next = now + min(seconds * seconds / (2 * WAIT), seconds / LEAST)
+
+
+def _links(arrived: Arrived) -> int:
+    reply = arrived[1]
+    return len(reply.page.links) if isinstance(reply, Fetched) else 0
