@@ -8,13 +8,12 @@ only the number is kept, of the domain with the most of them.
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from spoor.types import HeldLink, State
 from spoor.web.urls import domain_of
-from spoor.web.waiting_places import WaitingPlaces
+from spoor.web.waiting_places import WaitingLinks
 
 LEAST = 50
 """Pages of a domain that has given nothing."""
@@ -39,11 +38,8 @@ class DomainShares:
         self._pages: Counter[str] = Counter()
         self._relevant: Counter[str] = Counter()
         self._total = 0
-        self._held: dict[str, OrderedDict[str, HeldLink]] = {}
-        """Domain that has had its share → its links that wait."""
-        self._left: Counter[str] = Counter()
-        """Domain → links that were too many to wait."""
-        self._places = WaitingPlaces(_WAITING)
+        self._waiting = WaitingLinks(_WAITING)
+        """Of domains that have had their share."""
         self._entered: set[str] = set()
         """URLs that enter whatever the share of their domain is."""
         self._look = False
@@ -55,7 +51,7 @@ class DomainShares:
 
     def may_hold(self) -> bool:
         """Whether there is anything that could hold a URL back. O(1)."""
-        return bool(self._held)
+        return bool(self._waiting)
 
     def has_had(self, domain: str) -> bool:
         """Whether a domain has had its share."""
@@ -64,7 +60,7 @@ class DomainShares:
 
     def holds(self, url: str) -> bool:
         """Whether a URL waits, since others of its domain do."""
-        return bool(self._held) and url not in self._entered and domain_of(url) in self._held
+        return bool(self._waiting) and url not in self._entered and domain_of(url) in self._waiting
 
     def passes(self, url: str) -> bool:
         """Whether a URL that is about to be asked for may be; one that entered passes once."""
@@ -75,16 +71,7 @@ class DomainShares:
 
     def hold(self, held: HeldLink) -> None:
         """Let a link wait."""
-        domain = domain_of(held.link.url)
-        waiting = self._held.setdefault(domain, OrderedDict())
-        if held.link.url in waiting:
-            return
-        waiting[held.link.url] = held
-        self._places.add(domain)
-        while fullest := self._places.too_many():
-            self._held[fullest].popitem()
-            self._places.add(fullest, -1)
-            self._left[fullest] += 1
+        self._waiting.add(held)
 
     def count(self, url: str, by: int) -> None:
         """A page begins, or one that began is none."""
@@ -99,30 +86,23 @@ class DomainShares:
 
     def release(self, *, over: bool) -> Sequence[HeldLink]:
         """Links that may enter. `over`: there are no others."""
-        if not self._held or not (self._look or over):
+        if not self._waiting or not (self._look or over):
             return ()
         self._look, ready = False, list[HeldLink]()
-        for domain in [domain for domain in self._held if not self.has_had(domain)]:
-            ready += (waiting := self._held.pop(domain)).values()
-            self._places.add(domain, -len(waiting))
-            del self._left[domain]
-        while over and len(ready) < _EACH and self._held:
-            for domain, waiting in list(self._held.items()):
-                if not waiting:
-                    del self._held[domain], self._left[domain]
-                    continue
-                url, held = waiting.popitem(last=False)
-                self._places.add(domain, -1)
-                self._entered.add(url)
-                ready.append(held)
+        for domain in self._waiting:
+            if not self.has_had(domain):
+                ready += self._waiting.all(domain)
+        while over and len(ready) < _EACH and self._waiting:
+            for domain in self._waiting:
+                if (held := self._waiting.first(domain)) is not None:
+                    self._entered.add(held.link.url)
+                    ready.append(held)
         return ready
 
     def held_groups(self) -> list[tuple[str, int, str]]:
         """(domain, links that wait, why) of what is held back."""
         return [
-            (domain, len(waiting) + self._left[domain], self._why(domain))
-            for domain, waiting in self._held.items()
-            if waiting
+            (domain, links, self._why(domain)) for domain, links in self._waiting.counts().items()
         ]
 
     def _why(self, domain: str) -> str:
@@ -136,11 +116,8 @@ class DomainShares:
             "pages": dict(self._pages),
             "relevant": dict(self._relevant),
             "total": self._total,
-            "held": [
-                [domain, [held.row() for held in waiting.values()]]
-                for domain, waiting in self._held.items()
-            ],
-            "left": dict(self._left),
+            "held": self._waiting.rows(),
+            "left": dict(self._waiting.left),
             "entered": sorted(self._entered),
             "look": self._look,
         }
@@ -149,13 +126,6 @@ class DomainShares:
         """Go on from `save`."""
         self._named = set(state["named"])
         self._pages, self._relevant = Counter(state["pages"]), Counter(state["relevant"])
-        self._total, self._left = int(state["total"]), Counter(state["left"])
-        held: list[Any] = state["held"]
-        self._held = {
-            domain: OrderedDict((one.link.url, one) for one in map(HeldLink.of, rows))
-            for domain, rows in held
-        }
-        self._places = WaitingPlaces(_WAITING)
-        for domain, waiting in self._held.items():
-            self._places.add(domain, len(waiting))
+        self._total = int(state["total"])
+        self._waiting.load(state["held"], state["left"])
         self._entered, self._look = set(state["entered"]), bool(state["look"])

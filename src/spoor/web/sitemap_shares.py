@@ -1,36 +1,43 @@
 """Sitemaps of one domain come before other links no further than its share.
 
 They are asked for first, each counts as a page, and a domain has names and sitemaps without end. So
-`LEAST` of a domain enter, one more for `OF_PAGES` pages of the crawl, and one for each relevant
-page of the domain. The others wait until its share has grown, or the crawl has nothing else to do.
+`LEAST` of a domain enter, one more each time that the pages of the crawl have doubled, and one for
+each relevant page of the domain. The others wait until its share has grown, or the crawl has
+nothing else to do. Of those that wait beyond `_WAITING` only the number is kept, of the domain with
+the most of them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, OrderedDict
 
 from spoor.hashing import hash64
 from spoor.types import HeldLink, State
 from spoor.web.urls import domain_of
+from spoor.web.waiting_places import WaitingLinks
 
 LEAST = 10
 """Sitemaps of a domain that has given nothing …"""
-OF_PAGES = 10
-"""… and one more for so many pages of the crawl."""
+OF_PAGES = 20
+"""… and one more after so many pages of the crawl, twice as many, …"""
 _AT_ONCE = 20
 """That enter where the crawl has nothing else to do."""
+_WAITING = 5_000
+"""Sitemaps that wait."""
+_KNOWN = 100_000
+"""URLs of sitemaps that are remembered; the oldest are forgotten."""
 
 
 class SitemapShares:
     """The sitemaps of all domains. O(1) a link; O(domains that wait) for `OF_PAGES` pages."""
 
     def __init__(self) -> None:
-        self._known: set[int] = set()
+        self._known: OrderedDict[int, None] = OrderedDict()
         """Their URLs, hashed."""
         self._entered: Counter[str] = Counter()
         """Domain → its sitemaps that entered, less those that its relevant pages earned."""
-        self._waiting: dict[str, list[HeldLink]] = {}
-        """Domain that has had its share → its sitemaps that wait."""
+        self._waiting = WaitingLinks(_WAITING)
+        """Of domains that have had their share."""
         self._pages = 0
         self._look = False
         """Whether a share has grown."""
@@ -40,16 +47,18 @@ class SitemapShares:
         key = hash64(held.link.url)
         if key in self._known:
             return True  # it entered, or waits
-        self._known.add(key)
+        self._known[key] = None
+        if len(self._known) > _KNOWN:
+            self._known.popitem(last=False)
         domain = domain_of(held.link.url)
         if domain not in self._waiting and self._has_room(domain):
             self._entered[domain] += 1
             return False
-        self._waiting.setdefault(domain, []).append(held)
+        self._waiting.add(held)
         return True
 
     def _has_room(self, domain: str) -> bool:
-        return self._entered[domain] < LEAST + self._pages // OF_PAGES
+        return self._entered[domain] < LEAST + (self._pages // OF_PAGES).bit_length()
 
     def ended(self, url: str, *, relevant: bool) -> None:
         """A page that is no sitemap was fetched."""
@@ -65,36 +74,36 @@ class SitemapShares:
             return []
         self._look = False
         ready: list[HeldLink] = []
-        for domain in list(self._waiting):
-            while domain in self._waiting and self._has_room(domain):
-                ready.append(self._enter(domain))
+        for domain in self._waiting:
+            while self._has_room(domain) and self._enters(domain, ready):
+                pass
         while over and self._waiting and len(ready) < _AT_ONCE:
-            ready += map(self._enter, list(self._waiting))
+            for domain in self._waiting:
+                self._enters(domain, ready)
         return ready
 
-    def _enter(self, domain: str) -> HeldLink:
-        waiting = self._waiting[domain]
-        held = waiting.pop(0)
+    def _enters(self, domain: str, ready: list[HeldLink]) -> bool:
+        held = self._waiting.first(domain)
+        if held is None:
+            return False
+        ready.append(held)
         self._entered[domain] += 1
-        if not waiting:
-            del self._waiting[domain]
-        return held
+        return True
 
     def save(self) -> State:
         """Go on with `load`."""
         return {
-            "known": sorted(self._known),
+            "known": list(self._known),
             "entered": dict(self._entered),
-            "waiting": [[name, [one.row() for one in its]] for name, its in self._waiting.items()],
+            "waiting": self._waiting.rows(),
+            "left": dict(self._waiting.left),
             "pages": self._pages,
             "look": self._look,
         }
 
     def load(self, state: State) -> None:
         """Go on from `save`."""
-        self._known = set(state["known"])
+        self._known = OrderedDict.fromkeys(state["known"])
         self._entered = Counter(state["entered"])
-        self._waiting = {
-            name: [HeldLink.of(row) for row in rows] for name, rows in state["waiting"]
-        }
+        self._waiting.load(state["waiting"], state.get("left", {}))
         self._pages, self._look = int(state["pages"]), bool(state["look"])

@@ -4,7 +4,12 @@ that no domain takes those of others."""
 from __future__ import annotations
 
 import heapq
-from collections import Counter
+from collections import Counter, OrderedDict
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from spoor.types import HeldLink
+from spoor.web.urls import domain_of
 
 
 class WaitingPlaces:
@@ -17,6 +22,12 @@ class WaitingPlaces:
         self._total = 0
         self._heap: list[tuple[int, str]] = []
         """Domains with the most first; one whose number is another is void."""
+
+    def clear(self) -> None:
+        """Nothing waits."""
+        self._links.clear()
+        self._heap.clear()
+        self._total = 0
 
     def add(self, domain: str, links: int = 1) -> None:
         """So many links more of a domain wait, or fewer."""
@@ -37,3 +48,80 @@ class WaitingPlaces:
         while -self._heap[0][0] != self._links.get(self._heap[0][1], 0):
             heapq.heappop(self._heap)
         return self._heap[0][1]
+
+
+class WaitingLinks:
+    """Links that wait, by domain and in order, at most so many of all domains together; of those
+    that are too many only the number is kept. O(log domains) a link."""
+
+    def __init__(self, most: int) -> None:
+        self._links: dict[str, OrderedDict[str, HeldLink]] = {}
+        self.left = Counter[str]()
+        """Domain → links that were too many."""
+        self._places = WaitingPlaces(most)
+
+    def __bool__(self) -> bool:
+        return bool(self._links)
+
+    def __contains__(self, domain: object) -> bool:
+        return domain in self._links
+
+    def __iter__(self) -> Iterator[str]:
+        """The domains; they may leave meanwhile."""
+        return iter(list(self._links))
+
+    def add(self, held: HeldLink) -> None:
+        """A link waits, if it does not already."""
+        domain = domain_of(held.link.url)
+        waiting = self._links.setdefault(domain, OrderedDict())
+        if held.link.url in waiting:
+            return
+        waiting[held.link.url] = held
+        self._places.add(domain)
+        while fullest := self._places.too_many():
+            self._links[fullest].popitem()
+            self._places.add(fullest, -1)
+            self.left[fullest] += 1
+
+    def first(self, domain: str) -> HeldLink | None:
+        """The link of a domain that waited longest, which waits no longer; None where there is
+        none, and then the domain leaves."""
+        waiting = self._links[domain]
+        if not waiting:
+            del self._links[domain], self.left[domain]
+            return None
+        self._places.add(domain, -1)
+        return waiting.popitem(last=False)[1]
+
+    def all(self, domain: str) -> list[HeldLink]:
+        """All links of a domain, which wait no longer."""
+        waiting = self._links.pop(domain)
+        self._places.add(domain, -len(waiting))
+        del self.left[domain]
+        return list(waiting.values())
+
+    def counts(self) -> dict[str, int]:
+        """Domain with links that wait → how many, with those that were too many."""
+        return {
+            domain: len(waiting) + self.left[domain]
+            for domain, waiting in self._links.items()
+            if waiting
+        }
+
+    def rows(self) -> list[list[Any]]:
+        """As a saved state holds them."""
+        return [
+            [domain, [held.row() for held in waiting.values()]]
+            for domain, waiting in self._links.items()
+        ]
+
+    def load(self, rows: Iterable[tuple[str, list[Any]]], left: dict[str, int]) -> None:
+        """Go on from `rows` and `left`."""
+        self._links.clear()
+        self._places.clear()
+        for domain, waiting in rows:
+            self._links[domain] = OrderedDict(
+                (one.link.url, one) for one in map(HeldLink.of, waiting)
+            )
+            self._places.add(domain, len(waiting))
+        self.left = Counter(left)
