@@ -369,6 +369,16 @@ class KeepsAnswers(Protocol):
 
 
 @runtime_checkable
+class GivesUpAnswers(Protocol):
+    """A judge that waits for answers, which may take longer than its run has time."""
+
+    def give_up_answers(self) -> None:
+        """Give up the question that waits for its answer, and all later ones, as if none came.
+        Called from another thread."""
+        ...
+
+
+@runtime_checkable
 class KeepsSample(Protocol):
     """A judge that keeps a sample of the pages that it has seen."""
 
@@ -562,7 +572,7 @@ OPTIONAL: Mapping[type, Sequence[type]] = {
         Explains,
         FallsBack,
     ),
-    Judge: (Stateful, KeepsAnswers, KeepsSample, Rejudges, TakesLabels),
+    Judge: (Stateful, KeepsAnswers, GivesUpAnswers, KeepsSample, Rejudges, TakesLabels),
     Frontier: (ListsHosts, HostClocks, OnDisk, BoundsSlowHosts),
     World: (Changing,),
 }

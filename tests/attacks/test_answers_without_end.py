@@ -9,14 +9,28 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
+from pathlib import Path
 
+import numpy as np
 import pytest
 
+from loopback import ADDRESS, Asked, Loopback, beside, page
+from spoor.crawl import Crawl
 from spoor.errors import InputError
+from spoor.frontier.memory import MemoryFrontier
 from spoor.http.post import post
+from spoor.judges.keywords import Keywords
+from spoor.judges.llm import Llm
 from spoor.live.deliveries import receivers
+from spoor.live.live_crawl import LiveCrawl
+from spoor.policies.breadth_first import BreadthFirst
+from spoor.runs.reader import Run
+from spoor.runs.writer import RunWriter
+from spoor.settings import Settings
+from spoor.types import Task
 
 INTERIM = b"HTTP/1.1 100 Continue\r\n\r\n"
 ANSWERS = {
@@ -122,3 +136,49 @@ def test_two_signals_end_a_crawl_whose_judge_does_not_come_back() -> None:
         _, errors = process.communicate(timeout=60.0)
     assert process.returncode == 130
     assert errors == "spoor: ended in the middle of a page that took too long\n"
+
+
+@pytest.mark.server
+def test_no_answer_outlasts_the_time_of_a_run(tmp_path: Path) -> None:
+    """The model begins to answer and never ends. The run ends in time, and goes on later."""
+    leaves, waits = threading.Event(), threading.Event()
+
+    def ask(text: str, prompt: str) -> bool:
+        if "third" in text:
+            waits.set()
+            leaves.wait(60.0)
+        return True
+
+    def answer(asked: Asked) -> bytes:
+        names = {"/": "first", "/2": "second", "/3": "third", "/4": "fourth", "/5": "fifth"}
+        return page("/2", "/3", "/4", "/5", text=f"<p>{names.get(asked.path)}")
+
+    def crawl(**more: object) -> tuple[str, float]:
+        told = Settings(
+            seeds=("http://a.example/",),
+            topic="clay",
+            policy="breadth-first",
+            delay=0.0,
+            traps=True,
+            connect_to=f"{ADDRESS}:{server.port}",
+            **more,  # type: ignore[arg-type]
+        )
+        policy = BreadthFirst(Task(np.random.default_rng(0)))
+        judge = Llm(ask, Keywords(["clay"]), name="model")
+        with closing(RunWriter(tmp_path / "run", told)) as folder:
+            live = LiveCrawl(folder, Crawl(policy, judge, MemoryFrontier(per_host=1)))
+            began = time.monotonic()
+            return live.run(), time.monotonic() - began
+
+    server = Loopback(answer)
+    with beside(server.serving):
+        reason, took = crawl(max_time=3.0)
+        assert waits.is_set()
+        assert reason == "time is over: 3 s"
+        assert took < 10.0
+        before = {row.url[-1]: row.relevant for row in Run(tmp_path / "run").pages()}
+        assert before == {"/": True, "2": True, "3": False}, "judged by the other judge"
+        assert crawl(max_time=60.0)[0] == "no open link left"
+    leaves.set()
+    after = {row.url[-1]: row.relevant for row in Run(tmp_path / "run").pages()}
+    assert after == {**before, "4": True, "5": True}

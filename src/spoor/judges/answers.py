@@ -13,11 +13,12 @@ import math
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from spoor.errors import DAMAGED, InputError, PausedError
 from spoor.files import open_unlinked
-from spoor.stopwatch import timed
+from spoor.stopwatch import CallsApart, timed
 from spoor.types import State
 
 _SHOWN = 200
@@ -62,6 +63,7 @@ class Answers:
         self.name = name
         self._ask = ask
         self._prompt = prompt
+        self._waits = CallsApart()
         self._known: dict[str, SavedAnswer] = {}
         self._file: Path | None = None
         self._used: dict[str, None] = {}
@@ -95,7 +97,7 @@ class Answers:
     def _ask_and_save(self, digest: str, text: str) -> SavedAnswer:
         def asked() -> SavedAnswer:
             try:
-                return _checked(self._ask(text, self._prompt))
+                return _checked(self._waits.call(partial(self._ask, text, self._prompt)))
             except Exception as error:
                 reason = f"{type(error).__name__}: {error}".splitlines()[0]
                 return SavedAnswer(0.0, 0.0, "", f"no answer came ({reason[:_SHOWN]})")
@@ -106,6 +108,10 @@ class Answers:
         if self._file is not None:
             _append(self._file, digest, answer)
         return answer
+
+    def give_up(self) -> None:
+        """Wait for no answer any more: none came."""
+        self._waits.give_up()
 
     def keep(self, file: Path) -> None:
         """Use the answers in this file, and append new ones. Raises InputError where it is

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
-from spoor.protocols import Judge, KeepsAnswers, KeepsSample, Rejudges, Stateful, TakesLabels
+from spoor.protocols import (
+    GivesUpAnswers,
+    Judge,
+    KeepsAnswers,
+    KeepsSample,
+    Rejudges,
+    Stateful,
+    TakesLabels,
+)
 from spoor.types import Judgement, Page, State
 from spoor.wrapping import Wrapper
 
@@ -83,6 +91,11 @@ class _Several(Wrapper):
         for judge in self._judges:
             if isinstance(judge, KeepsAnswers):
                 judge.keep_answers(file, report)
+
+    def pass_give_up_answers(self) -> None:
+        for judge in self._judges:
+            if isinstance(judge, GivesUpAnswers):
+                judge.give_up_answers()
 
     def pass_key_sample(self, key: bytes) -> None:
         for judge in self._judges:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from spoor.errors import InputError
 from spoor.judges.answers import Answer, Answers, Ask, asked_text
-from spoor.protocols import Judge, KeepsAnswers, Rejudges, Stateful
+from spoor.protocols import GivesUpAnswers, Judge, KeepsAnswers, Rejudges, Stateful
 from spoor.types import Judgement, Page, State
 from spoor.wrapping import Wrapper
 
@@ -103,6 +103,11 @@ class Llm(Wrapper):
         self._report = report
         if isinstance(self._fallback, KeepsAnswers):
             self._fallback.keep_answers(file, report)
+
+    def give_up_answers(self) -> None:
+        self._answers.give_up()
+        if isinstance(self._fallback, GivesUpAnswers):
+            self._fallback.give_up_answers()
 
     def costs(self) -> Mapping[str, float]:
         """Answers used, their cost, and pages that the fallback judged; plus its own costs."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from spoor.errors import InputError
 from spoor.judges.answers import Answers, Ask, asked_text
-from spoor.protocols import Judge, KeepsAnswers, Rejudges, Stateful, TakesLabels
+from spoor.protocols import GivesUpAnswers, Judge, KeepsAnswers, Rejudges, Stateful, TakesLabels
 from spoor.types import Judgement, Page, State
 from spoor.wrapping import Wrapper
 
@@ -153,6 +153,11 @@ class SecondOpinion(Wrapper):
         self._report = report
         if isinstance(self._judge, KeepsAnswers):
             self._judge.keep_answers(file, report)
+
+    def give_up_answers(self) -> None:
+        self._answers.give_up()
+        if isinstance(self._judge, GivesUpAnswers):
+            self._judge.give_up_answers()
 
     def costs(self) -> Mapping[str, float]:
         """`asked`: pages with an answer; `cost` and `seconds` of all; `agreed`: answers that were

@@ -36,6 +36,7 @@ from spoor.protocols import (
     BoundsSlowHosts,
     Engine,
     FallsBack,
+    GivesUpAnswers,
     HostClocks,
     KeepsAnswers,
     KeepsSample,
@@ -404,8 +405,15 @@ class LiveCrawl:
         if reason is not None and not self._rule_applied and self._driver is not None:
             self._rule_applied = True
             # What is in flight is requested again when the run goes on, so it does not count.
-            self._driver.abort(reason)
+            self.end(reason)
         return reason is not None
+
+    def end(self, reason: str) -> None:
+        """End at once, also where the judge waits for an answer."""
+        assert self._driver is not None
+        self._driver.abort(reason)
+        if isinstance(self.crawl.judge, GivesUpAnswers):
+            self.crawl.judge.give_up_answers()
 
     def commit(self) -> None:
         """Make all that was done durable."""

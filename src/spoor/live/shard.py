@@ -125,7 +125,7 @@ class Shard:
             self._time_over.cancel()
             left = self.run.folder.settings.max_time - order["seconds"]
             loop = asyncio.get_running_loop()
-            self._time_over = loop.call_later(left, self._driver.abort, "time is over")
+            self._time_over = loop.call_later(left, self.run.end, "time is over")
         self._driver.wake()
         return report
 
