@@ -15,6 +15,7 @@ from spoor.crawl.paths import MOST_CHARACTERS, MOST_STEPS
 from spoor.frontier.memory import MemoryFrontier
 from spoor.http.robots import MOST_FOR_OTHERS, MOST_FOR_SHARDS, RobotsFetcher
 from spoor.judges.facts import Label
+from spoor.learn.state import pack, unpack
 from spoor.politeness.robots import RobotsCache
 from spoor.sharding.outbox import Outbox, pack_batches, unpack_batches
 from spoor.types import (
@@ -63,6 +64,54 @@ def test_redirects_between_shards_end(names: tuple[str, str]) -> None:
             for batch in outboxes[1 - me].arrived(me, first, unpack_batches(pack_batches(batches))):
                 crawls[1 - me].enter(batch)
     assert asked == 4
+
+
+@pytest.mark.parametrize("own", ["good.example", "www.good.example"])
+@pytest.mark.parametrize("steps", range(1, 8))
+def test_a_strangers_chain_uses_up_no_redirects_of_a_page_in_shards(own: str, steps: int) -> None:
+    """Whether its own site links to it, from the same shard or another one, before the chain comes,
+    while it waits, or once it ended."""
+    first = ("evil.example", "evil2.example", "www.good.example")
+
+    def owner(name: str, shards: int) -> int:
+        return int(name not in first)
+
+    leads = {
+        "http://evil.example/1": "http://evil2.example/1",
+        "http://evil2.example/1": "http://evil.example/2",
+        "http://evil.example/2": "http://good.example/old",
+        "http://good.example/old": "http://new.example/page",
+    }
+    links = {f"http://{own}/{n}": f"http://{own}/{n + 1}" for n in range(steps)}
+    links |= {
+        "http://evil.example/": "http://evil.example/1",
+        f"http://{own}/{steps}": "http://good.example/old",
+    }
+    outboxes = [Outbox(number, 2, owner=owner) for number in range(2)]
+    crawls = [crawl_of(outbox) for outbox in outboxes]
+    for outbox in outboxes:
+        outbox.grant = 1_000
+    for crawl in crawls:
+        crawl.seed(["http://evil.example/", f"http://{own}/0"])
+    asked, now = list[str](), 0.0
+    for _ in range(24):
+        for me, crawl in enumerate(crawls):
+            now += 10.0
+            if isinstance(step := crawl.next(now), Fetch):
+                asked.append(step.url)
+                if step.url in leads:
+                    crawl.receive(Redirected(step.ticket, leads[step.url], 301), now)
+                else:
+                    found = (Link(links[step.url]),) if step.url in links else ()
+                    crawl.receive(Fetched(step.ticket, Page(step.url, links=found)), now)
+            crawl.load(unpack(pack(crawl.save())))
+            outboxes[me].seal()
+            number, batches = outboxes[me].outgoing(1 - me, 100)
+            for batch in outboxes[1 - me].arrived(me, number, batches):
+                crawls[1 - me].enter(batch)
+            outboxes[me].delivered(1 - me, outboxes[1 - me].expects(me))
+    assert asked.count("http://new.example/page") == 1
+    assert asked.count("http://good.example/old") <= 2
 
 
 @pytest.mark.parametrize(("letters", "steps"), [(1_700, 9), (1, MOST_STEPS), (20_000, 2)])

@@ -302,7 +302,9 @@ class Crawl:
                 self._end_without_page(
                     Failed(ticket, "cancelled", "its host is another shard's now"), flight
                 )
-        return self._shards.send_open(left)
+        count = self._shards.send_open(left)
+        self._entry.taken_over.leave(outbox.owns)
+        return count
 
     @property
     def revisions(self) -> int:

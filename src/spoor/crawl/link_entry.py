@@ -84,6 +84,13 @@ class LinkEntry:
         seen = self.shards.enter(batch)
         if len(seen):
             self._observe(seen)
+        if batch.crossed:
+            for link, first in zip(seen.links, seen.first, strict=True):
+                if first:
+                    self.taken_over.take(link, self.frontier.url(link))
+        elif self.taken_over and batch.links:
+            site = "" if batch.page is None else domain_of(batch.page.url)
+            self._linked_by_own(batch.links, NO_PARENT, batch.score, batch.depth, site)
         self.shards.close_done(batch.done)
         return sum(seen.first)
 
@@ -170,19 +177,22 @@ class LinkEntry:
         if len(seen):
             self._observe(seen)
         if self.taken_over and reopened is None:
-            self._linked_by_own(links, parent, score, depth)
+            site = "" if parent == NO_PARENT else domain_of(self.frontier.url(parent))
+            self._linked_by_own(links, parent, score, depth, site)
         return sum(seen.first)
 
     def _linked_by_own(
-        self, links: Sequence[Link], parent: LinkId, score: float, depth: int
+        self, links: Sequence[Link], parent: LinkId, score: float, depth: int, site: str
     ) -> None:
         """Note, and open again where they were closed, links that redirects of other domains led to
-        first."""
-        site = "" if parent == NO_PARENT else domain_of(self.frontier.url(parent))
+        first. `site`: the domain of the page with these links; empty for seeds."""
         for index, url in enumerate(urls_of(links)):
             if url in self.taken_over and site in ("", domain_of(url)):
                 link = self.taken_over.linked(url)
-                if link is not None:
+                if link is None:
+                    if self.shards is not None and (known := self.frontier.find(url)) is not None:
+                        self.shards.crossed(known)
+                else:
                     _, anchor, kind = links[index]
                     first = InLink(link, url, host(url), anchor, kind, parent, score, depth, True)
                     self.again(link, first)

@@ -33,7 +33,7 @@ class ShardLinks:
 
     def crossed(self, link: LinkId) -> int:
         """How many redirects to another domain or shard led to this link. Call it once, when the
-        link is requested."""
+        link is requested, or its own domain links to it: then they count no more."""
         return self._crossed.pop(link, 0)
 
     def enter(self, batch: LinkBatch) -> InLinks:

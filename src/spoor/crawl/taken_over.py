@@ -7,11 +7,13 @@ to count anew once the domain of the URL links to it itself.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from spoor.types import LinkId, State
 
 
 class TakenOver:
-    """Of each such link, the URL at which it came to the present domain. O(1) a call."""
+    """Of each such link, the URL at which it came to the present domain, or shard. O(1) a call."""
 
     def __init__(self) -> None:
         self._links: dict[str, LinkId] = {}
@@ -35,6 +37,11 @@ class TakenOver:
             del self._links[url]
             self._own.discard(link)
             self._failed.discard(link)
+
+    def leave(self, owns: Callable[[str], bool]) -> None:
+        """Nothing counts here of URLs that belong to another shard."""
+        for link in [link for link, url in self._urls.items() if not owns(url)]:
+            self.forget(link)
 
     def failed(self, link: LinkId) -> None:
         """A link is closed since it crossed too often."""
