@@ -24,13 +24,15 @@ _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 
 
 def write_whole(path: Path, data: str | bytes) -> None:
-    """Write a file under another name and then rename it, so that readers find the old file or the
-    new one, also after a crash. A link under the other name is not followed. Text is written as
-    UTF-8. Raises OSError."""
+    """Write a file under another name, and rename it once it is on the disk, so that readers find
+    the old file or the new one, also after a loss of power. A link under the other name is not
+    followed. Text is written as UTF-8. Raises OSError."""
     part = path.with_name(f"{path.name}.part")
     part.unlink(missing_ok=True)
     with open(part, "xb") as file:
         file.write(data.encode() if isinstance(data, str) else data)
+        file.flush()
+        os.fsync(file.fileno())
     part.replace(path)
 
 
@@ -159,6 +161,23 @@ def _put_back(left: Path) -> None:
 
 def _hidden(name: str) -> str:
     return f".{os.fsdecode(os.fsencode(name)[:_LONGEST])}"
+
+
+def sync_tree(path: Path) -> None:
+    """Make a folder durable on the disk with all that lies in it. Links are not followed. Raises
+    OSError."""
+    for folder, _, names, at in os.fwalk(path, topdown=False, onerror=_raise):
+        for name in names:
+            file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=at)
+            try:
+                os.fsync(file)
+            finally:
+                os.close(file)
+        sync_folder(Path(folder))
+
+
+def _raise(error: OSError) -> None:
+    raise error
 
 
 def sync_folder(path: Path) -> None:

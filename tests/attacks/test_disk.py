@@ -8,12 +8,15 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import disk_faults
+from spoor.files import write_whole
+from spoor.formats.exporters.target import Folder, new_file, new_folder
 
 
 @pytest.mark.skipif(
@@ -81,3 +84,41 @@ def test_a_full_disk_is_not_taken_for_damage(tmp_path: Path, writing: bool) -> N
         assert "damaged" not in done.stdout
     else:
         assert done.stdout == "[7]\n", done.stdout + done.stderr
+
+
+def _folder(out: Path) -> None:
+    with new_folder(out) as part:
+        documents = Folder(part)
+        for host in ("a.example", "b.example"):
+            documents.write(f"http://{host}/", host, "Kiln", ".md", "A kiln.")
+        documents.close()
+
+
+def _file(out: Path) -> None:
+    with new_file(out) as part:
+        part.write_text("kiln")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+@pytest.mark.parametrize(
+    "write", [_folder, _file, lambda out: write_whole(out, "kiln")], ids=["folder", "file", "whole"]
+)
+def test_what_is_said_to_be_written_is_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, write: Callable[[Path], None]
+) -> None:
+    """Each file and folder is synced before it has its name, and then the folder that has it."""
+    out, synced, at = tmp_path / "out", dict[int, int](), list[int]()
+
+    def fsync(file: int) -> None:
+        at.append(os.fstat(file).st_ino)
+        if not out.exists():
+            found = os.fstat(file)
+            synced[found.st_ino] = found.st_size
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write(out)
+    for path in (out, *out.rglob("*")):
+        assert path.stat().st_ino in synced, path
+        assert synced[path.stat().st_ino] == path.stat().st_size, "all of it"
+    if write in (_folder, _file):
+        assert at[-1] == tmp_path.stat().st_ino

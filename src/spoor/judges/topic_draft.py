@@ -16,6 +16,7 @@ import tomli_w
 from spoor.display import shown
 from spoor.distribution import VERSION
 from spoor.errors import InputError
+from spoor.files import write_whole
 from spoor.judges.classifier import FEW_PAGES, MIN_SITES, Quality, fit, strongest_words
 from spoor.judges.topic import METHODS, TopicFile, judge_of_topic
 from spoor.protocols import Judge, Rejudges, Stateful
@@ -220,10 +221,8 @@ class TopicDraft:
                 table[key] = list(value)
         table["relevant"] = self.relevant
         table["made"] = {"with": f"spoor {VERSION}", **self.made}
-        part = out.with_name(f"{out.name}.part")
         try:
-            part.write_text(tomli_w.dumps(table), encoding="utf-8")
-            part.replace(out)
+            write_whole(out, tomli_w.dumps(table))
         except OSError as error:
             raise InputError(f"cannot write {out}: {error.strerror}") from error
 

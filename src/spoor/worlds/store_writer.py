@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.errors import InputError
-from spoor.files import new_part
+from spoor.files import new_part, sync_folder, sync_tree
 from spoor.web.urls import is_canonical
 from spoor.worlds.store import FORMAT, PAGE, ROW, TABLES, first_of_places, place_of
 from spoor.worlds.store_rows import Packed
@@ -354,12 +354,14 @@ class Writer:
 
     def _move(self) -> None:
         folder = self._folder
+        sync_tree(self._part)
         if folder.exists() and any(folder.iterdir()):
             with tempfile.TemporaryDirectory(prefix=f".{folder.name}.", dir=folder.parent) as old:
                 folder.rename(Path(old) / "old")
                 self._part.rename(folder)
         else:
             self._part.rename(folder)
+        sync_folder(folder.parent)
 
     def _close(self) -> None:
         for blob in (self._words, self._anchors, self._extra, self._targets):

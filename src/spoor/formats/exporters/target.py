@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
-from spoor.files import OLD, hidden_folder, safe_name, sync_folder, write_whole
+from spoor.files import OLD, hidden_folder, safe_name, sync_folder, sync_tree, write_whole
 
 LIST = "index.jsonl"
 """In a folder of documents: a line for each file, with the address of its document."""
@@ -43,14 +43,15 @@ def new_file(out: Path) -> Iterator[Path]:
 
 @contextmanager
 def new_folder(out: Path) -> Iterator[Path]:
-    """A new folder that replaces `out` once it is complete. What it replaces is empty or of an
-    earlier export: raises InputError where anything else lies in it."""
+    """A new folder that replaces `out` once it is complete and on the disk. What it replaces is
+    empty or of an earlier export: raises InputError where anything else lies in it."""
     refuse_other_files(out)
     try:
         with hidden_folder(out) as folder:
             part, old = folder / out.name, folder / OLD
             part.mkdir()
             yield part
+            sync_tree(part)
             if out.exists():
                 out.rename(old)
             try:
