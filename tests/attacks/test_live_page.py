@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import logging
+import sys
 import time
 import webbrowser
 from contextlib import closing
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import urlsplit
 
 import pytest
@@ -16,7 +19,7 @@ from aiohttp import web
 from kills import finish_small
 from spoor.cli.ui import open_in_browser
 from spoor.http.world_server import serving
-from spoor.views.live_page import LivePage
+from spoor.views import live_page, watch_page
 
 HOST = b"Host: 127.0.0.1\r\n"
 
@@ -72,17 +75,46 @@ def test_the_key_is_in_no_list_of_processes(
     assert 'url=http://127.0.0.1:1/the-key/">' in page
 
 
+def no_sources(page: object) -> None:
+    """A watch has no sources here."""
+
+
+@pytest.mark.parametrize("module", [live_page, watch_page])
 def test_a_clock_that_is_set_back_does_not_stop_the_page(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: ModuleType
 ) -> None:
-    finish_small(tmp_path / "run")
-    wall, real, renewed = [time.time()], [50.0], list[LivePage]()
+    """The module is made anew by the machine's clock of the test: a clock may be a default."""
+    wall, real, cpu, renewed = [1e9], [50.0], [0.0], list[object]()
+
+    def used() -> float:
+        cpu[0] += 1.0
+        return cpu[0]
+
     monkeypatch.setattr(time, "time", lambda: wall[0])
     monkeypatch.setattr(time, "clock_gettime", lambda clock: real[0])
-    monkeypatch.setattr(LivePage, "_renew", lambda page: renewed.append(page))
-    with closing(LivePage(tmp_path / "run", "token", wait=100.0)) as live:
+    monkeypatch.setattr(time, "monotonic", lambda: real[0])
+    monkeypatch.setattr(time, "thread_time", used)
+    monkeypatch.setattr(time, "process_time", used)
+    spec = importlib.util.spec_from_file_location("made_anew", module.__file__)
+    assert spec is not None
+    assert spec.loader is not None
+    anew = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "made_anew", anew)
+    spec.loader.exec_module(anew)
+    made = anew.LivePage if module is live_page else anew.WatchPage
+
+    def renew(page: object) -> int:
+        renewed.append(page)
+        return 0
+
+    monkeypatch.setattr(made, "_renew" if module is live_page else "_news_size", renew)
+    monkeypatch.setattr(made, "_read_sources", no_sources, raising=False)
+    finish_small(tmp_path / "run")
+    more = {"wait": 100.0} if module is live_page else {}
+    with closing(made(tmp_path / "run", "token", **more)) as live:
         for _ in range(3):
             live.news({})
             wall[0] -= 3600.0
-            real[0] += 60.0
+            live.news({})  # it was made just now
+            real[0] += 3600.0
     assert len(renewed) == 3
