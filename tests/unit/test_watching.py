@@ -491,6 +491,51 @@ def test_foragers_take_no_looks_of_lists_that_bring_something(name: str) -> None
     assert looks(name) >= 0.9 * looks("change-rate")
 
 
+def test_a_new_url_of_a_document_at_each_look_takes_no_looks_of_its_list() -> None:
+    """A copy says nothing new of the document, so what a day's requests leave is the list's."""
+    begin, hour = 1e9, 3_600.0
+    old = [f"old{number}" for number in range(20)]
+    told = [*article(1_000), "The kiln is lit."]
+    versions = [version(begin - DAY, one, article(number)) for number, one in enumerate(old)]
+    versions.append(version(begin - 5, "", ["Front."], *old))
+
+    def looks(*, anew: bool) -> tuple[int, int]:
+        """At the list, and at URLs of the document again."""
+        world = EvolvingWorld(versions, roots=[SITE], start=begin, end=begin + 48 * hour)
+        task = FleetTask(
+            world.roots(),
+            NoStates(),
+            np.random.default_rng(0),
+            hosts=Hosts(delay=1.0, per_host=1, per_day=100),
+            watching=Watching(TextPattern("kiln is lit")),
+        )
+        fleet: Fleet = registry.build("fleets", "change-rate", task)
+        answer, asked = world.answer, list[str]()
+
+        def reply(fetch: Fetch) -> Reply:
+            asked.append(fetch.url)
+            seen = asked.count(SITE)
+            name = f"story-{seen if anew else 1}"
+            if fetch.url == SITE and seen > 1:
+                links = tuple(Link(f"{SITE}{one}") for one in (name, *old))
+                return Fetched(fetch.ticket, Page(SITE, text=f"Front. {name}", links=links))
+            if "story-" in fetch.url:
+                page = Page(fetch.url, title=told[0], text="\n".join(told))
+                return Fetched(fetch.ticket, page)
+            return answer(fetch)
+
+        world.answer = reply  # type: ignore[method-assign,assignment]
+        run(fleet, world, world.end, ChangeTracker(fleet))
+        stories = [url for url in asked if "story-" in url]
+        return asked.count(SITE), len(stories) - len(set(stories))
+
+    alone, beside = looks(anew=False), looks(anew=True)
+    # Half of what is left after the first look at all that stood there is for the new URLs.
+    assert alone[0] >= 90
+    assert beside[0] >= 60
+    assert beside[1] <= 40, "each is as the first one was, and at rest"
+
+
 def test_a_page_that_promises_to_stay_is_left_alone_where_that_is_true() -> None:
     """Both hosts promise a day; one of them has something new every half hour."""
     begin, calm, liar = 1e9, "http://calm.example/", "http://liar.example/"

@@ -421,7 +421,9 @@ class ChangeRate(_Submits):
             return "hub"
         if not fetched:
             return "absent"
-        return "wanted" if page in known.watching.wanted else "other"
+        # A copy is looked at where the other one is no more.
+        alone = known.watching.copy_of.get(page, -1) not in known.watching.wanted
+        return "wanted" if page in known.watching.wanted and alone else "other"
 
     def _prior_of(self, page: int, fetched: bool) -> float:
         """A page from which many URLs were learned is a list of them."""
