@@ -3,6 +3,7 @@ is imported, nothing is lost without a word."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -25,6 +26,7 @@ from spoor.judges import answers
 from spoor.runs import files, shards
 from spoor.runs.assemble import judge_and_topic
 from spoor.runs.database import reading
+from spoor.runs.documents import MOST_UNPACKED, MOST_UNPACKED_RATIO
 from spoor.runs.forget import forget
 from spoor.runs.inputs import with_inputs
 from spoor.runs.labels import read_labels, write_label
@@ -235,6 +237,25 @@ def test_a_row_of_other_types_is_refused_in_one_line(
     change(path, f"UPDATE pages SET {column} = ? WHERE seq = 1", value)
     with pytest.raises(InputError, match=r"damaged|cannot be read"):
         Run(path).export(path.parent / "out.jsonl", everything=True)
+
+
+def test_documents_of_a_run_unpack_to_no_more_than_what_its_archive_says(path: Path) -> None:
+    """All rows name one small record that unpacks to 15 MiB."""
+    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" + bytes(15 << 20)
+    head = f"WARC/1.1\r\nWARC-Type: response\r\nContent-Length: {len(block)}\r\n\r\n"
+    record = gzip.compress(head.encode() + block + b"\r\n\r\n")
+    archive = path / "pages.warc.gz"
+    place = archive.stat().st_size, len(record)
+    with archive.open("ab") as file:
+        file.write(record)
+    change(path, "UPDATE pages SET relevant = 1, warc_offset = ?, warc_length = ?", *place)
+    read = list[int]()
+    with pytest.raises(InputError, match="unpack to more than 200 times") as refused:
+        read.extend(len(one.bytes) for one in Run(path).documents(everything=True))
+    assert sum(read) <= MOST_UNPACKED + MOST_UNPACKED_RATIO * archive.stat().st_size
+    assert "\n" not in str(refused.value)
+    (first, *_) = Run(path).pages()
+    assert len(Run(path).document_of(first).bytes) == 15 << 20, "single ones are read"
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from spoor.learn.harvest_estimate import Estimate
 from spoor.runs import files, shards, snapshot
 from spoor.runs.assemble import topic_for_policy, topic_of_settings
 from spoor.runs.database import noted, reading
-from spoor.runs.documents import RunDocument, signatures
+from spoor.runs.documents import RunDocument, Unpacked, signatures
 from spoor.runs.export import export_run
 from spoor.runs.journal import Event, events_of
 from spoor.runs.labelling import label_page
@@ -145,10 +145,10 @@ class Run:
                     yield document, known.of(document.row.number)
 
     def _selected(self, selection: Selection) -> Iterator[RunDocument]:
-        scores = self._passage_scores()
+        scores, unpacked = self._passage_scores(), Unpacked()
         where, values = selection.condition
         for row in map(PageRow.of, self._rows("pages", where=where, values=values)):
-            yield RunDocument(self.path, row, scores)
+            yield RunDocument(self.path, row, scores, unpacked)
 
     def document(self, url: str) -> RunDocument | None:
         """The document of a canonical URL; None where it was not fetched."""
