@@ -29,16 +29,23 @@ class Host:
     delay: float
     number: int
     """In the order of discovery."""
-    open: MutableSequence[LinkId]
+    open: MutableSequence[LinkId] | tuple[()] = ()
+    """A list of its own only while there are such links, as is `waiting`: hosts have no end."""
     in_flight: int = 0
     free_at: float = -np.inf
-    waiting: list[LinkId] = field(default_factory=list)
+    waiting: list[LinkId] | tuple[()] = ()
     """Links that are due for another request, but the host was busy."""
     ready: ReadyList | None = None
     """The list that it is in while it is free and has open links."""
     trust: int = 0
     misses: int = 0
     """See `spoor.frontier.slow_hosts`."""
+
+    def wait(self, link: LinkId) -> None:
+        """A link waits for the host."""
+        if isinstance(self.waiting, tuple):
+            self.waiting = []
+        self.waiting.append(link)
 
 
 class HostsOf(Protocol):

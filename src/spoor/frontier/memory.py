@@ -115,6 +115,8 @@ class MemoryFrontier:
         self._positions[link] = len(self._open)
         self._open.append(link)
         self._host_positions[link] = len(host.open)
+        if isinstance(host.open, tuple):
+            host.open = self._numbers()
         host.open.append(link)
         if host.ready is not None:
             host.ready.links += 1
@@ -125,11 +127,12 @@ class MemoryFrontier:
         host = self._hosts.get(name)
         if host is None:
             number = len(self._hosts)
-            host = self._hosts[name] = Host(name, self._delay, number, self._numbers())
+            host = self._hosts[name] = Host(name, self._delay, number)
         return host
 
     def _unlist_open(self, link: LinkId) -> None:
         host = self._hosts_of[link]
+        assert not isinstance(host.open, tuple)
         for links, positions in ((self._open, self._positions), (host.open, self._host_positions)):
             position, last = positions[link], links.pop()
             if last != link:
@@ -140,6 +143,8 @@ class MemoryFrontier:
             if not host.open:
                 del host.ready.hosts[host.name]
                 host.ready = None
+        if not host.open:
+            host.open = ()
 
     # -- hosts and their clocks
 
@@ -150,7 +155,7 @@ class MemoryFrontier:
             return
         for link in host.waiting:
             heapq.heappush(self._due, (host.free_at, link))
-        host.waiting.clear()
+        host.waiting = ()
         if host.open:
             heapq.heappush(self._later, (host.free_at, host.name))
 
@@ -217,7 +222,7 @@ class MemoryFrontier:
                 continue  # it was taken before
             host = self._hosts_of[link]
             if self._per_host and host.in_flight >= self._per_host:
-                host.waiting.append(link)
+                host.wait(link)
             elif host.free_at > now:
                 heapq.heappush(self._due, (host.free_at, link))
             elif host.open and (until := self._slow.rests(link, host)) > now:
@@ -467,7 +472,13 @@ class MemoryFrontier:
         ):
             clock = -np.inf if free_at is None else free_at
             self._hosts[name] = Host(
-                name, delay, len(self._hosts), list(links), in_flight, clock, list(waiting)
+                name,
+                delay,
+                len(self._hosts),
+                list(links) or (),
+                in_flight,
+                clock,
+                list(waiting) or (),
             )
         self._hosts_of = [self._host(host_of(url)) for url in self._urls]
         self._open = state["open"].tolist()

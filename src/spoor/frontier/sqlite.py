@@ -441,11 +441,13 @@ class SqliteFrontier(MemoryFrontier):
         clocks = zip(
             numbers("delay", "f8"), numbers("in flight"), numbers("free at", "f8"), strict=True
         )
+        delays = dict[float, float]()
         for host, clock in zip(self._by_number, clocks, strict=True):
-            host.delay, host.in_flight, host.free_at = clock
+            delay, host.in_flight, host.free_at = clock
+            host.delay = delays.setdefault(delay, delay)
         pairs = iter(numbers("waiting"))
         for number, link in zip(pairs, pairs, strict=True):
-            self._by_number[number].waiting.append(link)
+            self._by_number[number].wait(link)
         names = [host.name for host in self._by_number]
         later, due = numbers("later at", "f8"), numbers("due at", "f8")
         self._later = [
@@ -483,7 +485,7 @@ class SqliteFrontier(MemoryFrontier):
         host_positions = np.frombuffer(self._host_positions, dtype="i4")
         lists = open_by_host(opened, hosts, host_positions, len(self._by_number))
         for host, links in zip(self._by_number, lists, strict=True):
-            host.open = links
+            host.open = links or ()
 
     def _load_memory_state(self, state: State) -> None:
         """Continue the state of a MemoryFrontier."""
@@ -492,7 +494,7 @@ class SqliteFrontier(MemoryFrontier):
             state["hosts"], state["host_waiting"], strict=True
         ):
             host = self._host(name)
-            host.delay, host.in_flight, host.waiting = delay, in_flight, list(waiting)
+            host.delay, host.in_flight, host.waiting = delay, in_flight, list(waiting) or ()
             host.free_at = -np.inf if free_at is None else free_at
         self._state = bytearray(state["state"].tobytes())
         self._host_numbers.numbers.extend(self._host(host_of(url)).number for url in urls)

@@ -44,7 +44,7 @@ class Unpacked:
         if self._left < 0:
             raise InputError(
                 f"{file.parent}: its documents unpack to more than {MOST_UNPACKED_RATIO} times "
-                "what its archive has; it is damaged, or made to cost; read single ones with spoor show"
+                "what its archive has; it is damaged, or made to cost; spoor show reads single ones"
             )
 
 
