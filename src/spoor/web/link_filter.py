@@ -24,13 +24,14 @@ from spoor.types import (
 )
 from spoor.web.action_trials import ActionTrials
 from spoor.web.actions import action
+from spoor.web.chosen_by_others import linking_domain
 from spoor.web.depths import Depths
 from spoor.web.domain_shares import DomainShares
 from spoor.web.page_links import PageLinks, at_hand, not_to_follow, those
 from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
 from spoor.web.sitemap_shares import SitemapShares
-from spoor.web.traps import Traps, linking_domain
+from spoor.web.traps import Traps
 from spoor.web.url_groups import oddity
 from spoor.web.urls import canonical, domain_of, host
 

@@ -33,16 +33,17 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import NamedTuple
 
 from spoor.hashing import hash64
 from spoor.types import HeldLink, Link, Page, State, urls_of
 from spoor.web.actions import is_view
+from spoor.web.chosen_by_others import is_of_stranger, linking_domain, of_stranger, owner
 from spoor.web.novelty import News, Novelty
+from spoor.web.parameter_effects import ParameterEffects
+from spoor.web.remembering import remember
 from spoor.web.trap_tries import Tries
-from spoor.web.url_groups import groups, narrow, parameters, without
+from spoor.web.url_groups import groups, narrow
 from spoor.web.urls import domain_of, host, registrable_domain
 from spoor.web.waiting_places import WaitingPlaces
 
@@ -63,15 +64,9 @@ _EACH = 2
 """Links of a group that are tried at a time."""
 _LAST = 5
 """Tries of a group where nothing else is left."""
-_SAME = 4
-"""Pages that are the same without a parameter, before it counts as one that does not matter."""
-_QUERY = 6
-"""Parameters of a URL that are looked at one by one."""
 
 _WAITING = 5_000
 """Links that wait to be tried; of others only the number is kept."""
-_REMEMBERED = 50_000
-"""Groups, hosts, parameters and pages with a record, at most so many each."""
 
 
 class Group(NamedTuple):
@@ -122,14 +117,7 @@ class Traps:
         """Hosts that have had a page."""
         self._with_text: OrderedDict[str, None] = OrderedDict()
         """Hosts that have had a page with a text."""
-        self._texts: OrderedDict[int, int] = OrderedDict()
-        """URL, as it is and without each parameter → content of the first page there."""
-        self._longer: OrderedDict[int, str] = OrderedDict()
-        """URL without one of its parameters → `host?name=` of that one, of the first page so."""
-        self._same: OrderedDict[str, list[int]] = OrderedDict()
-        """`host?name=` → [pages that are the same without it, others]."""
-        self._idle: OrderedDict[str, None] = OrderedDict()
-        """Hosts that have had a parameter that does not matter."""
+        self._parameters = ParameterEffects()
         self._told: OrderedDict[str, int] = OrderedDict()
         """URL of a page that was read and not yet counted, or the other way round → its news."""
         self._held: dict[str, OrderedDict[str, HeldLink]] = {}
@@ -168,26 +156,26 @@ class Traps:
             if not self._listed.knows(away):
                 news = _VOUCHED
         if known is None:
-            _remember(self._told, page.url, int(news))
+            remember(self._told, page.url, int(news))
         return news in (News.WORDS, _COPY)
 
     @property
     def may_hold(self) -> bool:
         """Whether there is anything that could hold a URL back."""
-        return bool(self._held or self._idle)
+        return bool(self._held or self._parameters)
 
     def holder(self, url: str, *, listed: bool = False, linked_by: str = "") -> str:
         """The group that holds a URL back; empty where none does. `listed`: a page with news, of
         another group, links to it; `linked_by`: another domain does, and nobody else is known to.
         """
-        if self._idle and host(url) in self._idle and (name := self._repeats(url)):
+        if name := self._parameters.repeats(url):
             return name
         if not self._held:
             return ""
         if linked_by and self._of_strangers:
             for name in narrow(url):
-                if (of_stranger := f"{name}{_FROM}{linked_by}") in self._held:
-                    return of_stranger
+                if (theirs := of_stranger(name, linked_by)) in self._held:
+                    return theirs
         for name in self._names(url):
             if name in self._held:
                 if name == _born(url) and self._is_untried(url):
@@ -213,7 +201,7 @@ class Traps:
         `linked_by` gives the domains whose pages link to it, empty for that of a seed."""
         if url in self._trying:
             self._trying.discard(url)
-            _remember(self._tried, url, True)
+            remember(self._tried, url, True)
             return ""
         name = self.holder(url)
         if name or not self._of_strangers:
@@ -233,7 +221,7 @@ class Traps:
         count = self._count(name)
         if name not in self._held:
             count.held, count.next = 1, self._pages + _FIRST_TRY
-            self._of_strangers += _FROM in name
+            self._of_strangers += is_of_stranger(name)
         waiting = self._held.setdefault(name, OrderedDict())
         if held.link.url in waiting:
             if held.dropped:
@@ -248,7 +236,7 @@ class Traps:
             self._no_longer(last, domain)
 
     def _wait(self, name: str, held: HeldLink) -> None:
-        domain = _owner(name, held.link.url)
+        domain = owner(name, held.link.url)
         self._held[name][held.link.url] = held
         self._groups_of.setdefault(domain, {})[name] = None
         self._places.add(domain)
@@ -267,9 +255,9 @@ class Traps:
         waiting = self._held.pop(name, None)
         if waiting is None:
             return {}
-        self._of_strangers -= _FROM in name
+        self._of_strangers -= is_of_stranger(name)
         if waiting:
-            self._no_longer(name, _owner(name, next(iter(waiting))), len(waiting))
+            self._no_longer(name, owner(name, next(iter(waiting))), len(waiting))
         return waiting
 
     def release(self, *, over: bool) -> Sequence[HeldLink]:
@@ -282,7 +270,7 @@ class Traps:
             count = self._count(name)
             if not waiting or not (self._pages >= count.next or (over and count.tries < _LAST)):
                 continue
-            domain = _owner(name, next(iter(waiting)))
+            domain = owner(name, next(iter(waiting)))
             if not self._tries.left(domain):
                 continue
             count.tries += 1
@@ -304,18 +292,18 @@ class Traps:
         news = self._told.pop(page.url, None)
         if news is None:
             news = int(self._news(page, found_on))
-            _remember(self._told, page.url, news)
+            remember(self._told, page.url, news)
         self._pages += 1
         site = host(page.url)
         tried = self._tried.pop(page.url, False)
         self._tries.count(registrable_domain(site), pages=1)
         if page.text:
-            _remember(self._with_text, site, None)
+            remember(self._with_text, site, None)
         stranger = linking_domain(page.url, found_on())
         if self._says_something(page) and stranger:
             self._count_for(stranger, page, news, relevant=relevant, tried=tried)
         if self._says_something(page) and (news == News.WORDS or not stranger):
-            variant = "?" in page.url and hash64(parameters(page.url)[0]) in self._texts
+            variant = "?" in page.url and self._parameters.knows_without(page.url)
             weight = 1 if relevant and news != News.NOTHING else _RELEVANT
             same = variant or news in (News.NOTHING, _COPY)
             names = list(self._names(page.url))
@@ -326,7 +314,7 @@ class Traps:
                 names = list(narrow(page.url))
             for name in names:
                 self._add(name, page.url, news, weight, same, tried=tried)
-        _remember(self._hosts, site, None)
+        remember(self._hosts, site, None)
         return news == News.WORDS
 
     def _count_for(
@@ -336,11 +324,11 @@ class Traps:
         if news == _VOUCHED:
             return
         domain, words = domain_of(page.url), f"{page.title} {page.text}"
-        seen, _ = self._novelty.page(f"{domain}{_FROM}{stranger}", page.url, words)
+        seen, _ = self._novelty.page(of_stranger(domain, stranger), page.url, words)
         new = max(News.NOTHING, min(news, seen))
         weight = 1 if relevant and new != News.NOTHING else _RELEVANT
         for name in narrow(page.url):
-            self._add(f"{name}{_FROM}{stranger}", page.url, new, weight, same=True, tried=tried)
+            self._add(of_stranger(name, stranger), page.url, new, weight, same=True, tried=tried)
 
     def _says_something(self, page: Page) -> bool:
         return bool(page.text or (page.title and host(page.url) in self._with_text))
@@ -355,7 +343,7 @@ class Traps:
         stranger = linking_domain(url, found_on)
         for name in narrow(url):
             if stranger:
-                name = f"{name}{_FROM}{stranger}"
+                name = of_stranger(name, stranger)
             again = blamed != 0 and self._count(name).blamed == blamed
             weight = 1 if again else _RELEVANT
             self._add(name, url, News.NOTHING, weight, same=not again, tried=tried)
@@ -372,11 +360,11 @@ class Traps:
             count.run += weight
             count.same = count.same + weight if same else 0
             if name in self._held:
-                self._tries.count(_owner(name, url), vain=tried)
+                self._tries.count(owner(name, url), vain=tried)
             elif count.run >= _most(name, url):
                 count.held, count.next = 1, self._pages + _FIRST_TRY
                 self._held[name] = OrderedDict()
-                self._of_strangers += _FROM in name
+                self._of_strangers += is_of_stranger(name)
                 self._due = min(self._due, count.next)
 
     def _open(self, name: str, count: _Count) -> None:
@@ -386,64 +374,15 @@ class Traps:
 
     def _news(self, page: Page, found_on: Callable[[], str]) -> int:
         words = f"{page.title} {page.text}"
-        chosen = _by_others(page.url, found_on())
+        chosen = bool(linking_domain(page.url, found_on()))
         if self._says_something(page):
-            self._note_text(page.url, hash64(words), chosen=chosen)
+            for group in self._parameters.note(page.url, hash64(words), chosen=chosen):
+                if group in self._held:
+                    self._open(group, self._count(group))
         # Else another domain could have its pages say first, at other addresses, what they say.
         domain = domain_of(page.url)
         news, copy = self._novelty.page(domain, page.url, words, keep=not chosen)
         return _COPY if copy and news else news
-
-    def _note_text(self, url: str, text: int, *, chosen: bool) -> None:
-        """`chosen`: by another domain, so that it counts only where it says that a parameter
-        matters."""
-        _, parts = parameters(url)
-        names = {part.partition("=")[0] for part in parts[:_QUERY]}
-        for name in sorted(names):
-            key = hash64(without(url, frozenset((name,))))
-            group = f"{host(url)}?{name}="
-            before = self._texts.get(key)
-            if before is not None:
-                if not chosen or before != text:
-                    self._compare(group, before, text)
-            elif not chosen:
-                _remember(self._texts, key, text)
-                _remember(self._longer, key, group)
-        if chosen:
-            return
-        own = hash64(url)
-        before = self._texts.get(own)
-        if before is None:
-            _remember(self._texts, own, text)
-        elif longer := self._longer.pop(own, ""):
-            self._compare(longer, before, text)
-
-    def _compare(self, group: str, before: int, text: int) -> None:
-        """Count two pages that one parameter sets apart."""
-        counts = self._same.get(group) or [0, 0]
-        counts[before != text] += 1
-        _remember(self._same, group, counts)
-        if self._is_idle(group):
-            _remember(self._idle, group.partition("?")[0], None)
-        if group in self._held and before != text:
-            self._open(group, self._count(group))
-
-    def _is_idle(self, group: str) -> bool:
-        """Whether a parameter, `host?name=`, was seen not to matter."""
-        same, others = self._same.get(group, (0, 0))
-        return same >= _SAME and not others
-
-    def _repeats(self, url: str) -> str:
-        """A parameter that does not matter, `host?name=`, where the page of a URL was fetched with
-        it, or without all such; empty where it was not."""
-        longer = self._longer.get(hash64(url), "")
-        if longer and self._is_idle(longer):
-            return longer
-        names = {part.partition("=")[0] for part in parameters(url)[1]}
-        idle = [name for name in sorted(names) if self._is_idle(f"{host(url)}?{name}=")]
-        if idle and hash64(without(url, frozenset(idle))) in self._texts:
-            return f"{host(url)}?{idle[0]}="
-        return ""
 
     def _names(self, url: str) -> Iterator[str]:
         """All groups of a URL; the one of links that no page with news lists among them."""
@@ -458,24 +397,19 @@ class Traps:
         count = self._groups.get(name)
         if count is None:
             count = _Count()
-        self._let_go(_remember(self._groups, name, count) or "")
+        self._let_go(remember(self._groups, name, count) or "")
         return count
 
     # -- saving
 
     def save(self) -> State:
-        longer = {name: at for at, name in enumerate(dict.fromkeys(self._longer.values()))}
-        rows = [(key, longer[name]) for key, name in self._longer.items()]
         return {
             "novelty": self._novelty.save(),
             "listed": self._listed.save(),
             "groups": [[name, *count.row()] for name, count in self._groups.items()],
             "hosts": list(self._hosts),
             "with_text": list(self._with_text),
-            "texts": np.array(list(self._texts.items()), dtype=np.uint64).reshape(-1, 2),
-            "longer": np.array(rows, dtype=np.uint64).reshape(-1, 2),
-            "parameters": list(longer),
-            "same": [[name, *counts] for name, counts in self._same.items()],
+            **self._parameters.save(),
             "told": [[url, news] for url, news in self._told.items()],
             "held": [
                 [name, [held.row() for held in waiting.values()]]
@@ -496,17 +430,10 @@ class Traps:
         self._groups = OrderedDict((name, _Count(*row)) for name, *row in state["groups"])
         self._hosts = OrderedDict.fromkeys(state["hosts"])
         self._with_text = OrderedDict.fromkeys(state.get("with_text", state["hosts"]))
-        self._texts = OrderedDict(map(tuple, state["texts"].tolist()))
-        if "longer" in state:
-            names = state["parameters"]
-            self._longer = OrderedDict((key, names[at]) for key, at in state["longer"].tolist())
-        self._same = OrderedDict((name, counts) for name, *counts in state["same"])
-        self._idle = OrderedDict(
-            (name.partition("?")[0], None) for name in self._same if self._is_idle(name)
-        )
+        self._parameters.load(state)
         self._told = OrderedDict(map(tuple, state["told"]))
         self._held, self._groups_of = {}, {}
-        self._of_strangers = sum(_FROM in name for name, _ in state["held"])
+        self._of_strangers = sum(is_of_stranger(name) for name, _ in state["held"])
         self._places = WaitingPlaces(_WAITING)
         for name, rows in state["held"]:
             self._held[name] = OrderedDict()
@@ -531,8 +458,6 @@ class Traps:
 
 _HOSTS = "hosts of "
 """Begin of the name of a group of all hosts of one domain."""
-_FROM = ", linked by "
-"""Between the names of a group and of a domain: of the links of that one to it."""
 _COPY = -2
 """News of a page whose own words were on another one, but for few."""
 _VOUCHED = -1
@@ -547,29 +472,5 @@ def _most(name: str, url: str) -> int:
     return (VIEWS if few else SAMPLE) * _RELEVANT
 
 
-def _by_others(url: str, found_on: str) -> bool:
-    """Whether a link was found on a page of another domain."""
-    if not found_on or f"//{host(url)}/" in found_on:
-        return False
-    return domain_of(url) != domain_of(found_on)
-
-
-def linking_domain(url: str, found_on: str) -> str:
-    """The domain on whose page a link was found, if it is another one; else empty."""
-    return domain_of(found_on) if _by_others(url, found_on) else ""
-
-
-def _owner(name: str, url: str) -> str:
-    """The domain whose tries and places a group takes, to which a URL belongs."""
-    return name.partition(_FROM)[2] or domain_of(url)
-
-
 def _born(url: str) -> str:
     return f"{host(url)}: links of pages without news"
-
-
-def _remember(table: OrderedDict[Any, Any], key: Any, value: Any) -> Any:
-    """Returns the key that was forgotten for it, if any."""
-    table[key] = value
-    table.move_to_end(key)
-    return table.popitem(last=False)[0] if len(table) > _REMEMBERED else None
