@@ -54,6 +54,13 @@ def test_the_list_of_commands_has_each_in_full_and_draws_nothing() -> None:
     assert [text for text in COMMANDS.values() if text not in words] == []
 
 
+def test_patterns_are_imported_where_a_user_gives_some() -> None:
+    """The library of regular expressions with a limit of time takes long, and few crawls need it."""
+    code = "import sys, spoor.runs.assemble; print('regex' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
 def test_the_list_of_policies_needs_no_more_than_numpy() -> None:
     code, imported, _ = said("policies")
     assert code == 0

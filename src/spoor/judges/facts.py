@@ -8,8 +8,6 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import Any
 
-import regex
-
 from spoor.errors import InputError
 from spoor.types import Judgement, Page
 
@@ -22,10 +20,12 @@ _LONGEST = 0.25
 strangers too, and an honest one may meet a hostile page."""
 
 
-def _compiled(pattern: str, flags: int = 0) -> Any:
+def _compiled(pattern: str, *, any_case: bool = False) -> Any:
     """Raises InputError for what is no regular expression."""
+    import regex  # it takes long, and few runs need it
+
     try:
-        return regex.compile(pattern, flags)
+        return regex.compile(pattern, regex.IGNORECASE if any_case else 0)
     except regex.error as error:
         raise InputError(f"bad regular expression {pattern!r}: {error}") from error
 
@@ -68,7 +68,7 @@ class TextPattern:
     """Relevant: pages whose title or text matches a regular expression anywhere, in any case."""
 
     def __init__(self, pattern: str) -> None:
-        self._pattern = _compiled(pattern, regex.IGNORECASE)
+        self._pattern = _compiled(pattern, any_case=True)
 
     def judge(self, page: Page) -> Judgement:
         for part, text in (("title", page.title), ("text", page.text[:_TEXT])):

@@ -11,8 +11,6 @@ from fnmatch import translate
 from typing import Any
 from urllib.parse import quote
 
-import regex
-
 from spoor.errors import InputError
 
 _LONGEST = 0.25
@@ -75,6 +73,8 @@ class _Pattern:
 
 
 def _compiled(pattern: str, text: str) -> Any:
+    import regex  # it takes long, and few runs need it
+
     try:
         # A glob's pattern fits from the beginning to the end.
         return regex.compile(pattern if text.startswith("re:") else rf"\A{pattern}")
