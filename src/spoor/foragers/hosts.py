@@ -99,7 +99,7 @@ class Hosts:
         self._pace[host] = delay
 
     def times_late(self, host: str) -> int | None:
-        """As `spoor.politeness.hosts.KnowsLateHosts`; a new process knows nothing of before."""
+        """As `spoor.politeness.hosts.times_late`; a new process knows nothing of before."""
         late = self._late.get(host, 0)
         return None if late < 0 else late
 

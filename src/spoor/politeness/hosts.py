@@ -8,19 +8,10 @@ from typing import Protocol, runtime_checkable
 from spoor.types import LinkId
 
 
-@runtime_checkable
-class KnowsLateHosts(Protocol):
-    """A politeness that knows which hosts answer late."""
-
-    def times_late(self, host: str) -> int | None:
-        """How often a host was late since it last answered in time, 0 for an unknown host; None for
-        a host that answers in time."""
-        ...
-
-
 def times_late(hosts: object, host: str) -> int | None:
-    """`times_late` of a politeness that has it; of any other 0, as for an unknown host. It is
-    called for each request, and `isinstance` of a protocol takes 10 µs."""
+    """How often a host was late since it last answered in time, 0 for an unknown host; None for a
+    host that answers in time. By the method `times_late` of a politeness that has it. It is called
+    for each request, and `isinstance` of a protocol takes 10 µs."""
     known: Callable[[str], int | None] | None = getattr(hosts, "times_late", None)
     return 0 if known is None else known(host)
 

@@ -26,7 +26,7 @@ _REST = 30.0
 @dataclass(slots=True)
 class _Request:
     times_late: int | None
-    """Of its host (`KnowsLateHosts.times_late`)."""
+    """Of its host (`spoor.politeness.hosts.times_late`)."""
     since: float
     """When it began to count."""
     sent: float | None = None
