@@ -277,9 +277,9 @@ def test_what_a_driver_runs_knows_how_its_hosts_answer(tmp_path: Path) -> None:
     settings = Settings(seeds=("http://a.example/",), topic="clay")
     with closing(RunWriter(tmp_path / "run", settings)) as folder:
         journal = LiveCrawl(folder, make_crawl(settings)).journal
-        known = getattr(journal.frontier, "times_late", None)
-        assert known is not None
-        assert known("a.example") == 0
+        times_late = getattr(journal.frontier, "times_late", None)
+        assert times_late is not None
+        assert times_late("a.example") == 0
 
 
 # ---------------------------------------------------------------- live

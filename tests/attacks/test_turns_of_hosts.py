@@ -349,7 +349,7 @@ def arrived(ticket: int, site: str, links: int, body: str = "") -> Arrived:
 def test_pages_of_thousands_of_links_leave_others_their_rate() -> None:
     """A good host asks again 85 ms after each reply was taken in; three domains have always another
     page of 5,000 links, which takes .2 s."""
-    alone, beside = [], []
+    alone, beside = list[str](), list[str]()
     for many, taken in ((0, alone), (3, beside)):
         turns, now, ticket = ReplyTurns(), 0.0, 0
         due, waiting = 0.0, dict[str, int]()

@@ -524,7 +524,7 @@ def test_a_new_url_of_a_document_at_each_look_takes_no_looks_of_its_list() -> No
                 return Fetched(fetch.ticket, page)
             return answer(fetch)
 
-        world.answer = reply  # type: ignore[method-assign,assignment]
+        world.answer = reply  # type: ignore[method-assign]
         run(fleet, world, world.end, ChangeTracker(fleet))
         stories = [url for url in asked if "story-" in url]
         return asked.count(SITE), len(stories) - len(set(stories))
