@@ -154,7 +154,7 @@ def samples(pages: int, port: int, folder: Path) -> None:
         "5 %, one by one": rng.sample(range(pages), 50 * thousandth),
         "a folder of 100": list(range(700, 800)),
         "5 folders of 100": [
-            100 * one + at for one in rng.sample(range(1, 100), 5) for at in range(100)
+            100 * one + at for one in rng.sample(range(1, pages // 100), 5) for at in range(100)
         ],
     }
     for name, changed in rounds.items():
