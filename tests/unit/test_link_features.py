@@ -167,3 +167,47 @@ def _cosine(one: np.ndarray, other: np.ndarray) -> float:
 
 def _anchor(text: str) -> Anchor:
     return Anchor(text, tag_path="html/body/a")
+
+
+@pytest.mark.parametrize(
+    ("topic", "language", "text", "like", "mentions"),
+    [
+        ("seleccionar columnas", "es", "Selección", True, False),
+        ("слои карты", "ru", "Список слоёв", True, True),
+        ("Datenbanken", "de-AT", "Die Datenbank", True, True),
+        ("検索で使える関数", "ja", "検索", True, True),
+        ("検索で使える関数", "", "関数の一覧", True, True),
+        ("데이터베이스", "ko", "데이터베이스를 만들기", True, True),
+        ("base de datos", "", "de", False, False),
+        ("una guía", "es", "una", False, False),
+        ("слои и карты", "ru", "и", False, False),
+        ("de", "", "de", True, True),
+        ("die casting", "en", "die", True, True),
+        ("die Uhr", "de", "die", False, False),
+        ("DE layouts", "", "de", True, True),
+        ("検索", "ja", "手順", False, False),
+    ],
+)
+def test_links_are_like_a_topic_in_the_language_of_their_page(
+    topic: str, language: str, text: str, like: bool, mentions: bool
+) -> None:
+    features = LinkFeatures(Topic(name=topic), 16)
+    page = Page("http://a.example/", language=language)
+    anchor = Anchor(text)
+    _, dense = features.rows([("http://a.example/x", "a.example", anchor)], page, 0, 0.0, 1)
+    names = [column.name for column in DENSE]
+    assert bool(dense[0, names.index("anchor like the topic")] > 0) is like
+    assert bool(dense[0, names.index("mentions of the topic")] > 0) is mentions
+    assert features.tells(anchor, page) is mentions
+
+
+def test_pages_in_several_languages_have_rows_of_their_own() -> None:
+    link = [("http://a.example/x", "a.example", Anchor("Datenbanken pottery", before="kilns"))]
+    pages = [Page(f"http://a.example/{code}", language=code) for code in ("en", "de", "ja", "fr")]
+    used = LinkFeatures(TOPIC, 16)
+    for at in (0, 1, 2, 3, 1, 0):
+        alone = LinkFeatures(TOPIC, 16)
+        shown = [part.tolist() for part in used.rows(link, pages[at], at, 0.0, 1)]
+        assert shown == [part.tolist() for part in alone.rows(link, pages[at], at, 0.0, 1)]
+    assert "anchor ‘potteri’" in used.names.values()
+    assert "anchor ‘datenbank’" in used.names.values()

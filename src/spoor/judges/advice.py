@@ -12,9 +12,9 @@ from heapq import nsmallest
 from typing import Any
 
 from spoor.display import command_line
-from spoor.judges.matching import says_little
 from spoor.judges.wish import Wish
 from spoor.types import Page
+from spoor.web.languages import says_little
 from spoor.web.text import STOP_WORDS, stem, tokens, words_of
 from spoor.web.urls import words as url_words
 

@@ -14,7 +14,8 @@ from operator import and_, or_
 from typing import Any
 
 from spoor.judges.wish import AllOf, AnyOf, Field, Part, Phrase, Wish, Words
-from spoor.web.text import STOP_WORDS, UNSPACED, stem, terms
+from spoor.web.languages import says_little
+from spoor.web.text import UNSPACED, stem, terms
 
 WEIGHTS: Mapping[str, float] = {
     "title": 0.6,
@@ -54,24 +55,6 @@ _LATIN_AND_PARTICLE = re.compile(
 )
 _PLURAL = re.compile(r"\b([A-Z][A-Z0-9]+)['’]?s\b")
 """Of an abbreviation, as in PDFs; stemmers of most languages do not know it."""
-
-FUNCTION_WORDS = STOP_WORDS | frozenset(
-    """der die das den dem des ein eine einer und oder für mit von zu zum zur im am auf aus bei ist
-    le la les un une des du de d l et ou en pour par sur dans avec au aux est
-    el los las uno una unos unas y o u en con por para del al es
-    il lo gli i e ed da di del dei delle della dello degli nel nella con su per che
-    o os as um uma e ou do da dos das no na nos nas em por para com
-    de het een en of van voor met op in is
-    og i på av til for med et en den det som är och ett att från
-    i w z na do o u oraz dla po od za
-    и в на с по из для от о к у не
-    v na s z k o a i se pro
-    ve ile bir için da de
-    dan yang di ke dari untuk
-    ja tai on
-    about pages page""".split()
-)
-"""Words that say little of a topic, in the languages that are met most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,11 +255,6 @@ def without_particle(word: str) -> str:
         return word[:-2] if len(word) > 3 else word
     after_vowel = (ord(word[-2]) - ord("가")) % 28 == 0
     return word[:-1] if word[-1] in _PARTICLES[after_vowel] else word
-
-
-def says_little(word: str) -> bool:
-    """Whether a word of a wish says little of its topic, and is looked for only where all do."""
-    return word.lower() in FUNCTION_WORDS and not (word.isupper() and len(word) > 1)
 
 
 def _is_function_word(part: Part) -> bool:

@@ -6,32 +6,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import Stemmer
-
 from spoor.distribution import import_extra
 from spoor.types import Page
 
-STEMMERS = {
-    "ar": "arabic", "ca": "catalan", "da": "danish", "de": "german", "el": "greek",
-    "en": "english", "es": "spanish", "et": "estonian", "eu": "basque", "fi": "finnish",
-    "fr": "french", "ga": "irish", "hi": "hindi", "hu": "hungarian", "hy": "armenian",
-    "id": "indonesian", "it": "italian", "lt": "lithuanian", "nb": "norwegian", "ne": "nepali",
-    "nl": "dutch", "nn": "norwegian", "no": "norwegian", "pl": "polish", "pt": "portuguese",
-    "ro": "romanian", "ru": "russian", "sr": "serbian", "sv": "swedish", "ta": "tamil",
-    "tr": "turkish", "yi": "yiddish",
-}  # fmt: skip
-"""Code of a language → its Snowball algorithm."""
 SAMPLE = 1_200
 """Characters by which a language is identified: more tell little more, and take longer."""
-
-
-@lru_cache(maxsize=256)
-def stemmer_of(declared: str) -> str:
-    """The Snowball algorithm for the language that a page declares; English where it says none, and
-    empty for one that has no algorithm."""
-    code = declared.strip().lower().replace("_", "-").partition("-")[0]
-    name = STEMMERS.get(code, "" if code else "english")
-    return name if name in Stemmer.algorithms() else ""
 
 
 @lru_cache(maxsize=1)

@@ -28,9 +28,10 @@ from spoor.judges.feedback import (
 )
 from spoor.judges.linked import site_of
 from spoor.judges.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS, Matcher
-from spoor.judges.page_language import probability, stemmer_of
+from spoor.judges.page_language import probability
 from spoor.judges.wish import Wish
 from spoor.types import Page, State, urls_of
+from spoor.web.languages import stemmer_of
 from spoor.web.text import UNSPACED, terms, words_of
 from spoor.web.urls import words as url_words
 

@@ -16,7 +16,8 @@ from spoor.display import masked
 from spoor.learn.bounded_dict import Cache
 from spoor.policies.trail.columns import COLUMNS, DENSE, FIELDS
 from spoor.types import NO_PARENT, Anchor, Page, Topic
-from spoor.web.text import STOP_WORDS, Vectors, stem, tokens
+from spoor.web.languages import says_little, stemmer_of
+from spoor.web.text import STOP_WORDS, UNSPACED, Vectors, stem, terms, tokens
 from spoor.web.urls import words as url_words
 
 if TYPE_CHECKING:
@@ -39,6 +40,15 @@ MOST_USUAL = 0.95
 """Of a cosine, where the vectors are so few that the topic's own words are one in a thousand."""
 _SAME_DIGITS = str.maketrans("123456789", "0" * 9)
 """Only the length of numbers in URLs counts (`_plain`), so URLs that differ in them are equal."""
+ENGLISH = "english"
+TONGUES = 4
+"""Stemmers at a time whose texts are cached."""
+ALSO_ENGLISH = frozenset(
+    """about page pages bile com con d dan del den des die e est k l med mit o os per pro s tai
+    ten u un van von w y z""".split()
+)
+"""Function words of some language that tell something in English; of the topic they count on pages
+in English, and on those that name no language."""
 _WIDTH = {field.name: field.columns for field in FIELDS}
 Words = frozenset[str]
 Described = tuple[bytes, float]
@@ -59,14 +69,10 @@ class LinkFeatures:
 
     def __init__(self, topic: Topic, bits: int, vectors: Vectors | None = None) -> None:
         self._size = (1 << bits) - 1
-        self._topic: Words = _telling_words(topic.text)
-        self._topic_words = re.compile(
-            "|".join(sorted(re.escape(_beginning(stem)) for stem in self._topic)), re.IGNORECASE
-        )
-        """Finds every form of a word of the topic, and now and then a word that only begins so."""
-        beginnings = {_beginning(stem) for stem in self._topic}
-        self._beginnings = tuple(sorted(one for one in beginnings if len(one) >= SHORTEST))
-        self._short = frozenset(one for one in beginnings if len(one) < SHORTEST)
+        self._tongues = Cache[str, _Tongue](lambda stemmer: _Tongue(self, topic, stemmer), TONGUES)
+        """Stemmer → what depends on it."""
+        self._tongue = self._tongues[ENGLISH]
+        """Of the page that was seen last."""
         self._vectors = vectors
         self._direction = _direction_of(topic, vectors)
         """Of the topic among the vectors, of length 1; None where no word of it has one."""
@@ -75,10 +81,6 @@ class LinkFeatures:
         """Slot → its word or shape."""
         self._slots = Cache[tuple[str, str], int](self._named_slot, NAMES)
         """Of the named ones; crc32 of text that has to be made first costs five times as much."""
-        self._texts = Cache[tuple[str, str], Described](self._text, CACHED)
-        self._anchors = Cache[str, Mentioning](self._anchor, CACHED)
-        self._contexts = Cache[tuple[str, str], Mentioning](self._context, CACHED)
-        self._stems = Cache[str, list[str]](_url_stems, CACHED)
         self._shapes = Cache[Shape, bytes](self._shape, CACHED)
         self._places = Cache[tuple[str, str, str, bool], tuple[bytes, bytes]](self._place, CACHED)
         self._tag_paths = Cache[tuple[str, str], bytes](self._tag_path, CACHED)
@@ -94,21 +96,21 @@ class LinkFeatures:
     def remember(self, names: dict[int, str]) -> None:
         """Go on from these names; all that was worked out is worked out again."""
         self.names = names
-        self._texts.clear()
-        self._anchors.clear()
-        self._contexts.clear()
+        self._tongues.clear()
+        self._tongue = self._tongues[ENGLISH]
         self._shapes.clear()
         self._slots.clear()
         self._parent = NO_PARENT - 1
 
-    def tells(self, anchor: Anchor) -> bool:
-        """Whether the text of a link or the words next to it may hold a word of the topic. About
-        0.5 µs, a tenth of a row."""
-        if not self._topic:
+    def tells(self, anchor: Anchor, page: Page | None) -> bool:
+        """Whether the text of a link of a page or the words next to it may hold a word of the
+        topic. About 0.5 µs, a tenth of a row."""
+        tongue = self._tongue if page is self._page else self._tongue_of(page)
+        if not tongue.topic:
             return False
         text, before, after = anchor[:3]
         near = f"{before[-NEAREST:]} {text} {after[:NEAREST]}"
-        return self._topic_words.search(near) is not None
+        return tongue.topic_words.search(near) is not None
 
     def rows(
         self,
@@ -122,7 +124,8 @@ class LinkFeatures:
         its URL, its host, and its anchor. About 5 µs a link."""
         if page is not self._page or parent != self._parent:
             self._begin(page, parent, parent_score)
-        anchors, paths, contexts = self._anchors, self._urls, self._contexts
+        tongue, paths = self._tongue, self._urls
+        anchors, contexts = tongue.anchors, tongue.contexts
         positions, shapes, places = self._positions, self._shapes, self._places
         lists, tag_paths = self._lists, self._tag_paths
         near, from_host = self._relations, self._from
@@ -180,11 +183,12 @@ class LinkFeatures:
     def _begin(self, page: Page | None, parent: int, parent_score: float) -> None:
         """What is the same for all links of a page is worked out once."""
         self._page, self._parent = page, parent
-        self._title, self._like_title = self._texts["title", page.title if page else ""]
+        self._tongue = self._tongue_of(page)
+        self._title, self._like_title = self._tongue.texts["title", page.title if page else ""]
         parts = page.url.split("/", 3) if page else []
         self._from = parts[2] if len(parts) > 2 else ""
         path = parts[3] if len(parts) > 3 else ""
-        self._from_words = frozenset(self._stems[path])
+        self._from_words = frozenset(self._tongue.stems[path])
         self._from_directory = path.partition("?")[0].rpartition("/")[0]
         self._from_relevant = parent_score >= 0.5
         self._on_page = self._slot(f"page {parent}")
@@ -199,7 +203,7 @@ class LinkFeatures:
         """What is the same for links in the same place of the page: slots of heading, title and
         place, how like the topic the heading is, and whether it is navigation."""
         headings, tag_path, region = of
-        heading, like = self._texts["heading", " ".join(headings[-2:])]
+        heading, like = self._tongue.texts["heading", " ".join(headings[-2:])]
         tail = _DIGITS.sub("", "/".join(tag_path.split("/")[-3:]))
         place = _packed(self._slots["place", region], self._slots["place", tail])
         return heading + self._title + place, like, float(region != "main")
@@ -232,47 +236,15 @@ class LinkFeatures:
         host, tag_path = of
         return _packed(self._slot(f"tag path {host} {tag_path}"))
 
-    def _text(self, of: tuple[str, str]) -> Described:
-        """Slots of the words of a field's text, and how like the topic they are in [0, 1]."""
-        name, text = of
-        return self._of_words(name, _words(text))
-
-    def _anchor(self, text: str) -> Mentioning:
-        """The same of a link's text and of its pairs of words, where there are two different; how
-        often it mentions the topic."""
-        words = _words(text)
-        slots, like = self._of_words("anchor", words)
-        pairs = [f"{a} {b}" for a, b in pairwise(words)] if len(set(words)) > 1 else []
-        return slots + self._slots_of("anchor pair", pairs), like, self._mentions(text)
-
     def _url(self, path: str) -> tuple[bytes, float, float]:
         """Slots of the words that a URL adds to its page's URL, which describe the link, and of the
         words that it shares with it, which describe the place: below the page of a course every
         URL has that word, and few are courses. Also the similarity of both to the topic. All
         digits of `path` are 0."""
-        words, old = self._stems[path], self._from_words
+        words, old = self._tongue.stems[path], self._from_words
         added, like_added = self._of_words("URL", [word for word in words if word not in old])
         shared, like_shared = self._of_words("URL kept", [word for word in words if word in old])
         return added + shared, like_added, like_shared
-
-    def _context(self, of: tuple[str, str]) -> Mentioning:
-        """The same of the four words on either side; how often the ten on either side mention the
-        topic."""
-        before, after = of
-        slots, like = self._of_words("context", _words(f"{_tail(before)}\n{_head(after)}"))
-        return slots, like, self._mentions(f"{before}\n{after}")
-
-    def _mentions(self, text: str) -> int:
-        """How many words of a text begin like a word of the topic, as `jsonb` like *JSON*. Short
-        words begin many others, so they count only by themselves."""
-        beginnings, short = self._beginnings, self._short
-        low = text.lower()
-        for one in (*beginnings, *short):
-            if one in low:
-                break
-        else:  # as a rule, and in a tenth of the time
-            return 0
-        return sum(word.startswith(beginnings) or word in short for word in tokens(low))
 
     def _named_slot(self, of: tuple[str, str]) -> int:
         """The slot of a word of a field, which gets a name."""
@@ -282,20 +254,17 @@ class LinkFeatures:
             self.names[slot] = f"{field} ‘{word}’"
         return slot
 
-    def _of_words(self, name: str, words: Sequence[str]) -> tuple[bytes, float]:
-        return self._slots_of(name, words), self._like(words)
+    def _tongue_of(self, page: Page | None) -> _Tongue:
+        return self._tongues[(stemmer_of(page.language) if page else "") or ENGLISH]
 
-    def _slots_of(self, name: str, words: Sequence[str]) -> bytes:
+    def _of_words(self, name: str, words: Sequence[str]) -> tuple[bytes, float]:
+        return self.slots_of(name, words), self._tongue.like(words)
+
+    def slots_of(self, name: str, words: Sequence[str]) -> bytes:
         """As many as the field has columns, empty ones at the end."""
         width = _WIDTH[name]
         slots = [self._slots[name, word] for word in dict.fromkeys(words)][:width]
         return _packed(*slots, *[0] * (width - len(slots)))
-
-    def _like(self, words: Sequence[str]) -> float:
-        if self._topic.isdisjoint(words):
-            return 0.0
-        kinds = set(words)
-        return len(self._topic & kinds) / math.sqrt(len(self._topic) * len(kinds))
 
     def _near(self, anchor: Anchor, path: str) -> float:
         """How much nearer the words of a link are to the topic than all but a few words of the
@@ -312,6 +281,68 @@ class LinkFeatures:
 
     def _slot(self, key: str) -> int:
         return zlib.crc32(key.encode("utf-8", "surrogatepass")) % self._size + 1
+
+
+class _Tongue:
+    """The topic and the texts of links by one stemmer."""
+
+    def __init__(self, features: LinkFeatures, topic: Topic, stemmer: str) -> None:
+        self._slots_of = features.slots_of
+        self._stemmer = stemmer
+        self.topic: Words = _telling_words(topic.text, stemmer)
+        beginnings = {_beginning(stem) for stem in self.topic}
+        self.topic_words = re.compile("|".join(map(re.escape, sorted(beginnings))), re.IGNORECASE)
+        """Finds every form of a word of the topic, and now and then a word that only begins so."""
+        self._beginnings = tuple(sorted(one for one in beginnings if len(one) >= SHORTEST))
+        self._short = frozenset(one for one in beginnings if len(one) < SHORTEST)
+        self.texts = Cache[tuple[str, str], Described](self._text, CACHED)
+        self.anchors = Cache[str, Mentioning](self._anchor, CACHED)
+        self.contexts = Cache[tuple[str, str], Mentioning](self._context, CACHED)
+        self.stems = Cache[str, list[str]](self._url_stems, CACHED)
+
+    def like(self, words: Sequence[str]) -> float:
+        """How like the topic words are, in [0, 1]: the cosine of the two sets."""
+        if self.topic.isdisjoint(words):
+            return 0.0
+        kinds = set(words)
+        return len(self.topic & kinds) / math.sqrt(len(self.topic) * len(kinds))
+
+    def _text(self, of: tuple[str, str]) -> Described:
+        """Slots of the words of a field's text, and how like the topic they are in [0, 1]."""
+        name, text = of
+        words = _words(text, self._stemmer)
+        return self._slots_of(name, words), self.like(words)
+
+    def _anchor(self, text: str) -> Mentioning:
+        """The same of a link's text and of its pairs of words, where there are two different; how
+        often it mentions the topic."""
+        words = _words(text, self._stemmer)
+        pairs = [f"{a} {b}" for a, b in pairwise(words)] if len(set(words)) > 1 else []
+        slots = self._slots_of("anchor", words) + self._slots_of("anchor pair", pairs)
+        return slots, self.like(words), self._mentions(text)
+
+    def _context(self, of: tuple[str, str]) -> Mentioning:
+        """The same of the four words on either side; how often the ten on either side mention the
+        topic."""
+        before, after = of
+        words = _words(f"{_tail(before)}\n{_head(after)}", self._stemmer)
+        slots = self._slots_of("context", words)
+        return slots, self.like(words), self._mentions(f"{before}\n{after}")
+
+    def _mentions(self, text: str) -> int:
+        """How many words of a text begin like a word of the topic, as `jsonb` like *JSON*. Short
+        words begin many others, so they count only by themselves."""
+        beginnings, short = self._beginnings, self._short
+        low = text.lower()
+        for one in (*beginnings, *short):
+            if one in low:
+                break
+        else:  # as a rule, and in a tenth of the time
+            return 0
+        return sum(word.startswith(beginnings) or word in short for word in _terms(low))
+
+    def _url_stems(self, path: str) -> list[str]:
+        return stem(map(_plain, _url_parts(masked(path))), self._stemmer)
 
 
 def _direction_of(topic: Topic, vectors: Vectors | None) -> NDArray[np.float32] | None:
@@ -339,25 +370,32 @@ def _packed(*slots: int) -> bytes:
     return array("i", slots).tobytes()
 
 
-def _words(text: str) -> list[str]:
+def _terms(text: str) -> list[str]:
+    """Words, and pairs of characters where a script has no spaces between words."""
+    return tokens(text) if text.isascii() or not UNSPACED.search(text) else terms(text)
+
+
+def _words(text: str, stemmer: str, little: frozenset[str] = STOP_WORDS) -> list[str]:
     """Stems of a text; a password in it is no word, and never enters a model or report."""
-    return stem([_plain(word) for word in tokens(masked(text)) if word not in STOP_WORDS])
+    return stem([_plain(word) for word in _terms(masked(text)) if word not in little], stemmer)
 
 
-def _telling_words(topic: str) -> Words:
-    """Stems of the words of a topic. A number would be like every number as long as it, so it
-    counts only where there is nothing else."""
-    words = frozenset(_words(topic))
+def _telling_words(topic: str, stemmer: str) -> Words:
+    """Stems of the words of a topic. A number would be like every number as long as it, and a
+    function word stands everywhere, so they count only where there is nothing else."""
+    typed = re.findall(r"[^\W_]+", topic)
+    little = frozenset(word.lower() for word in typed if says_little(word))
+    little -= {word.lower() for word in typed if not says_little(word)}  # abbreviations
+    if stemmer == ENGLISH:
+        little -= ALSO_ENGLISH
+    words = frozenset(_words(topic, stemmer, STOP_WORDS | little))
+    words = words or frozenset(_words(topic, stemmer))
     return frozenset(word for word in words if word.strip("#")) or words
 
 
 def _url_parts(path: str) -> list[str]:
     parts = url_words("http:///" + path)
     return [*parts.directories, *parts.file, *parts.query]
-
-
-def _url_stems(path: str) -> list[str]:
-    return stem(map(_plain, _url_parts(masked(path))))
 
 
 def _plain(word: str) -> str:

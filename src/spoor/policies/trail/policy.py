@@ -181,7 +181,7 @@ class Trail:
         link are looked at: those of menus stand on every page."""
         fresh = self._rows.look([seen.links[index] for index in later], LOOKS)
         tells = self._features.tells
-        return [later[at] for at in fresh if tells(seen.anchor(later[at]))]
+        return [later[at] for at in fresh if tells(seen.anchor(later[at]), seen.page)]
 
     def _replace(self, link: LinkId, slots: Slots, dense: Floats) -> bool:
         """Put another row of a link in the place of the one that promised least when nothing was
