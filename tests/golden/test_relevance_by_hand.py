@@ -180,11 +180,17 @@ def test_a_space_or_a_particle_within_a_compound(typed: str, title: str, exact: 
 
 
 def test_words_that_are_all_wanted_stand_together_in_a_title() -> None:
-    """Title and heading with one word each: ((√0.36 + √0.27) / 2)² = 0.3134. Once a title, a URL or
-    an anchor has both, of 16 pages or more, that page counts 1.1 times and this one half."""
+    """Title and heading with one word each: ((√0.36 + s √0.27) / (1 + s))², where s is how much
+    less the second tells: (0.27 + 5 · 0.3) / (0.36 + 5 · 0.3) = 0.9516, so 0.3145. Once a title, a
+    URL or an anchor has both, of 16 pages or more, that page counts 1.1 times and this one half."""
+
+    def value(more: float) -> float:
+        tells = (0.27 + more + 1.5) / (0.36 + more + 1.5)
+        return ((math.sqrt(0.36) + tells * math.sqrt(0.27)) / (1.0 + tells)) ** 2
+
+    assert value(0.0) == pytest.approx(0.3145, abs=1e-4)
     apart = Page(SITE + "apart", title="A kiln", headings=("A glaze",))
     others = [Page(f"{SITE}sea{at}", title="Harbour", text="ship sea boat") for at in range(20)]
-    value = (0.25 * (math.sqrt(0.36) + math.sqrt(0.27)) ** 2, 0.36)
     anchor = Link(SITE + "led", anchor=Anchor("A kiln with glaze"))
     for page, exact in (
         (Page(SITE + "both", title="Glaze in a kiln"), 0.36),
@@ -195,10 +201,10 @@ def test_words_that_are_all_wanted_stand_together_in_a_title() -> None:
         judge.judge(Page(SITE, links=(anchor,)))
         for one in (apart, *others):
             judge.judge(one)
-        assert judge._evidence([judge._pages[apart.url]])[0] == pytest.approx(value[0])
+        assert judge._evidence([judge._pages[apart.url]])[0] == pytest.approx(value(0.0))
         judge.judge(page)
         found = judge._evidence([judge._pages[one.url] for one in (apart, page)])
-        assert found == pytest.approx([0.5 * value[0], 1.1 * exact])
+        assert found == pytest.approx([0.5 * value(exact), 1.1 * exact])
         # Saved and loaded, it says the same.
         again = Relevance(parse("kiln glaze"))
         again.load(judge.save())
@@ -225,6 +231,42 @@ def test_words_that_stand_together_nowhere_tell_by_themselves() -> None:
     both = Page(SITE + "both", title="Glaze in a kiln")
     judges[0].judge(both)
     assert values()[0] < 0.25 * 0.36
+
+
+def test_a_word_that_pages_are_about_weighs_more_than_one_that_they_mention() -> None:
+    """Of 20 pages one has *midi* in its title (0.36), another *playing* in its text, once in few
+    words: 0.5 · (1 − 0.5^(300/200)^0.75) = 0.3046. Both are as rare. Before 16 pages a title with
+    *midi* has (½ · √0.36)² = 0.09; from then on its share is 1 / (1 + s) with
+    s = (0.3046 + 1.5) / (0.36 + 1.5) = 0.9702."""
+    judge = Relevance(parse("playing midi"))
+    midi, playing = Page(SITE + "m", title="MIDI"), Page(SITE + "p", text="playing")
+    for page in (midi, playing):
+        judge.judge(page)
+    assert judge._evidence([judge._pages[midi.url]]) == pytest.approx(0.09)
+    for at in range(20):
+        judge.judge(Page(f"{SITE}sea{at}", title="Harbour", text="ship sea boat"))
+    said = 0.5 * (1.0 - 0.5 ** (1.5**0.75))
+    assert said == pytest.approx(0.3046, abs=1e-4)
+    tells = (said + 1.5) / (0.36 + 1.5)
+    of_title, of_text = judge._evidence([judge._pages[one.url] for one in (midi, playing)])
+    assert of_title == pytest.approx(0.36 / (1.0 + tells) ** 2)
+    assert of_text == pytest.approx(said * (tells / (1.0 + tells)) ** 2)
+
+
+def test_the_words_of_a_sentence_tell_by_themselves_from_the_first_feedback_on() -> None:
+    """Of four words or more a title with one has (share · 0.36^1.5)^(2/3) from 16 pages on, if no
+    title has them all; a name of three words waits for 80 pages."""
+    for typed, power in (("raku kiln bisque glaze", 1.5), ("kiln bisque glaze", 0.5)):
+        judge = Relevance(parse(typed))
+        pages = [Page(f"{SITE}{at}", title=one) for at, one in enumerate(typed.split())]
+        harbours = [Page(f"{SITE}sea{at}", title="Harbour", text="ship") for at in range(12)]
+        for page in (*pages, *harbours):
+            judge.judge(page)
+        share = 1 / len(pages)
+        expected = (share * 0.36**power) ** (1 / power)
+        if len(pages) == 3:  # 15 pages so far
+            judge.judge(Page(SITE + "quay", title="Quay"))
+        assert judge._evidence([judge._pages[pages[0].url]]) == pytest.approx(expected)
 
 
 def test_commas_between_the_words_of_a_name() -> None:

@@ -71,6 +71,8 @@ class Reader:
         self.frequencies = Frequencies()
         self.known = np.zeros((len(matcher.leaves), 2), np.int64)
         """Pages on which each leaf was found, as it is, and as it is or something like it."""
+        self.said = np.zeros(len(matcher.leaves))
+        """Sum of what these pages say of each leaf, as it is or as something like it."""
         self.together = np.zeros(len(matcher.conjunctions), np.int64)
         """Pages on which what each conjunction names stands together in a title, URL or anchor."""
         self._memos: dict[str, _Memo] = {}
@@ -105,6 +107,7 @@ class Reader:
         found["url"] = memo.count(chain(*url_words(page.url)))
         evidence, reasons, parts = self._leaves(page, fields, found, len(text))
         self.known += evidence > 0
+        self.said += evidence[:, 1]
         together = np.array(self._matcher.stand_together(parts), np.bool_)
         self.together += together
         links = self._links(page, memo)
@@ -272,6 +275,7 @@ class Reader:
         return {
             "frequencies": self.frequencies.save(),
             "known": self.known.copy(),
+            "said": self.said.copy(),
             "together": self.together.copy(),
             "seen": np.array(self._seen_links, np.int64),
             "anchored": np.repeat(np.array([*self._anchors], np.uint64), leaves),
@@ -281,6 +285,7 @@ class Reader:
     def load(self, state: State) -> None:
         self.frequencies.load(state["frequencies"])
         self.known = np.array(state["known"], np.int64).reshape(-1, 2)
+        self.said = np.array(state["said"], float)
         self.together = np.array(state["together"], np.int64)
         self._seen_links = state["seen"].tolist()
         self._anchors = {}

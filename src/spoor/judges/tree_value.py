@@ -31,6 +31,7 @@ def value_of(
     weights: Floats,
     worth: Mapping[Tree, Floats] | None = None,
     *,
+    tells: Floats | None = None,
     several: bool = False,
     loose: Collection[Tree] = (),
 ) -> Floats:
@@ -38,13 +39,13 @@ def value_of(
     word that stands nearly everywhere counts less; `several`: the root of the mean square of the
     best `ALTERNATIVES`, so that of several parts a page with more of them has more (extended
     Boolean model, Salton, Fox and Wu 1983). Of `all` the mean of the power `STRICT`, or
-    `LOOSE` where it is one of `loose`, in which a rare word weighs more. Each times its `worth` on
-    the pages, if it has one."""
+    `LOOSE` where it is one of `loose`, in which a rare word weighs more, and one that `tells` more
+    of its pages (1 for each: None). Each times its `worth` on the pages, if it has one."""
     kind, *nodes = tree
     columns = [
         leaves[:, node]
         if isinstance(node, int)
-        else value_of(node, leaves, weights, worth, several=several, loose=loose)
+        else value_of(node, leaves, weights, worth, tells=tells, several=several, loose=loose)
         for node in nodes
     ]
     if kind == "any":
@@ -56,8 +57,9 @@ def value_of(
         else:
             value = counted.max(axis=0)
     else:
+        told = weights if tells is None else weights * tells
         each = np.array(
-            [weights[node] if isinstance(node, int) else max(weights.mean(), 0.1) for node in nodes]
+            [told[node] if isinstance(node, int) else max(told.mean(), 0.1) for node in nodes]
         )
         power = LOOSE if tree in loose else STRICT
         powers = np.array(columns) ** power

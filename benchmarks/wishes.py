@@ -1,0 +1,147 @@
+"""Wishes in plain words, replayed: how soon right pages are found, and how well the judge tells.
+
+    .venv/bin/python benchmarks/duel_truth.py --dataset benchmarks/wishes --cache build/duel
+    .venv/bin/python benchmarks/wishes.py [--policy trail] [--truth] [--pages 120] [TASK…]
+
+On the development sites of `wishes/tasks.toml`; the first command makes their truths (`qrels.txt`,
+which is kept) anew from Debian packages, in two minutes. Each site is recorded once in CACHE/webs.
+A wish is crawled for with one fetch in flight, its site's links alone, failures counted; the judge
+is the default one, or with `--truth` the truth. Prints a row a task: recall at 12, 30 and 100
+requests, and F1 of the verdicts at arrival and at the end; then the means of tasks with several
+right pages, and of those with one. A minute of CPU for ten tasks.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+
+from spoor import registry
+from spoor.crawl import Crawl
+from spoor.frontier.memory import MemoryFrontier
+from spoor.judges.topic import judge_of_topic, topic_of_phrase
+from spoor.lab.duel.dataset import Dataset, Task, page_key, read
+from spoor.lab.duel.sites import site_folder
+from spoor.protocols import Judge, Rejudges
+from spoor.simulation.replay import Replay
+from spoor.types import Judgement, Page
+from spoor.types import Task as PolicyTask
+from spoor.web.link_filter import CrawlFilter
+from spoor.web.scope import Scope
+from spoor.worlds.folders import open_scope
+
+HERE = Path(__file__).resolve().parent
+BUDGETS = (12, 30, 100)
+
+
+class Truth:
+    """Says what the rule of a task says."""
+
+    def __init__(self, right: frozenset[str]) -> None:
+        self._right = right
+
+    def judge(self, page: Page) -> Judgement:
+        right = page_key(page.url) in self._right
+        return Judgement(float(right), right, float(right))
+
+
+def recorded(task: Task, dataset: Dataset, cache: Path) -> Path:
+    """The site of a task as a recorded web, made in `cache` where it is missing."""
+    site = dataset.sites[task.sites[0]]
+    web = cache / "webs" / site.name
+    if not web.exists():
+        web.parent.mkdir(parents=True, exist_ok=True)
+        part = web.with_name(f"{web.name}.part")
+        command = [sys.executable, "-m", "spoor", "web", "import", "--keep-going", "--replace"]
+        command += ["--jobs", "1", "--base-url", site.base]
+        folder = site_folder(site, HERE / "wishes", cache)
+        subprocess.run([*command, f"{folder}/", str(part)], check=True, stdout=subprocess.DEVNULL)
+        part.rename(web)
+    return web
+
+
+def crawled(
+    task: Task, web: Path, judge: Judge, policy: str, pages: int
+) -> Iterator[tuple[str, bool]]:
+    """(URL, whether the judge called it relevant at arrival) of each request in its order; no URL
+    for a failure."""
+    world, root = open_scope(web, task.start, "site", absent=True)
+    about = PolicyTask(np.random.default_rng(0), topic_of_phrase(task.wish).topic)
+    of_site = CrawlFilter(Scope("host", nofollow=False), actions=True)
+    crawl = Crawl(
+        registry.build("policies", policy, about),
+        judge,
+        MemoryFrontier(),
+        pages=pages,
+        link_filter=of_site,
+    )
+    crawl.seed([root])
+    for outcome in Replay(crawl, world):
+        told = outcome.judgement is not None and outcome.judgement.relevant
+        yield (outcome.page.url if outcome.page else ""), told
+
+
+def recall(task: Task, urls: Sequence[str]) -> float:
+    """Share of the right pages that are among the URLs."""
+    return len({page_key(url) for url in urls if url} & task.targets) / len(task.targets)
+
+
+def f1(task: Task, told: dict[str, bool]) -> float:
+    """F1 of what is told of pages: URL → whether it is relevant."""
+    right = {url for url in told if page_key(url) in task.targets}
+    hits = sum(told[url] for url in right)
+    return 2 * hits / max(1, sum(told.values()) + len(right))
+
+
+def measure(task: Task, web: Path, policy: str, pages: int, *, truth: bool) -> list[float]:
+    """Recall at each budget, then F1 at arrival and at the end."""
+    judge = Truth(task.targets) if truth else judge_of_topic(topic_of_phrase(task.wish))
+    order = list(crawled(task, web, judge, policy, pages))
+    urls = [url for url, _ in order]
+    told = {url: relevant for url, relevant in order if url}
+    row = [recall(task, urls[:budget]) for budget in BUDGETS] + [f1(task, told)]
+    again = judge_of_topic(topic_of_phrase(task.wish))
+    if not truth and isinstance(again, Rejudges):
+        world, _ = open_scope(web, task.start, "site", absent=True)
+        told = {url: again.judge(world.page(url)).relevant for url in told}
+        told |= {url: found.relevant for url, found in again.revise()}
+    return [*row, f1(task, told)]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("tasks", nargs="*", help="as octave.files or octave.*; all without any")
+    parser.add_argument("--policy", default="trail")
+    parser.add_argument("--truth", action="store_true", help="the judge tells the truth")
+    parser.add_argument("--pages", type=int, default=120)
+    parser.add_argument("--cache", type=Path, default=Path("build/duel"))
+    given = parser.parse_args()
+    dataset = read(HERE / "wishes")
+    rows: dict[str, list[float]] = {}
+    for task in dataset.tasks:
+        if given.tasks and not any(fnmatchcase(task.name, one) for one in given.tasks):
+            continue
+        web = recorded(task, dataset, given.cache)
+        rows[task.name] = measure(task, web, given.policy, given.pages, truth=given.truth)
+        print(f"{task.name:24}", *(f"{value:.3f}" for value in rows[task.name]), flush=True)
+    for kind in ("ordinary", "gold"):
+        some = [
+            rows[task.name]
+            for task in dataset.tasks
+            if task.name in rows and (task.kind == "gold") == (kind == "gold")
+        ]
+        if some:
+            means = np.mean(np.array(some), axis=0)
+            print(f"{kind}, {len(some)} tasks".ljust(24), *(f"{value:.3f}" for value in means))
+
+
+if __name__ == "__main__":
+    main()
