@@ -53,6 +53,10 @@ _NO_NAME = frozenset({"html", "htm", "php", "index"})
 _BEGINNING = re.compile(r"[^\W\d_]+\d*")
 
 
+AS_A_RULE = 0.3
+"""What a page says of a word that it has, as a rule."""
+
+
 def has_words(page: Page) -> bool:
     """Whether there is anything to read on a page: a document that is no HTML may have no word."""
     written = page.text or page.title or page.headings or page.description
@@ -285,7 +289,8 @@ class Reader:
     def load(self, state: State) -> None:
         self.frequencies.load(state["frequencies"])
         self.known = np.array(state["known"], np.int64).reshape(-1, 2)
-        self.said = np.array(state["said"], float)
+        known = self.known[:, 1]
+        self.said = np.array(state.get("said", AS_A_RULE * known), float)  # one of before has none
         self.together = np.array(state["together"], np.int64)
         self._seen_links = state["seen"].tolist()
         self._anchors = {}

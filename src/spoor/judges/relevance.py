@@ -38,7 +38,7 @@ from spoor.judges.feedback import (
 )
 from spoor.judges.linked import Linked, Links
 from spoor.judges.matching import INEXACT, INEXACT_RUN, Matcher, Tree, leaves_of
-from spoor.judges.reading import Reader, has_words
+from spoor.judges.reading import AS_A_RULE, Reader, has_words
 from spoor.judges.surest import EVIDENCE, MOST_TOPICS, SEEDS, Kept, likeness_to_surest, topics_of
 from spoor.judges.tree_value import APART, TOGETHER, value_of
 from spoor.judges.wish import Wish
@@ -85,8 +85,8 @@ with one of them has more than a quarter."""
 SENTENCE = 4
 """Words from which on a wish is a sentence rather than a name: its words need not stand together,
 from the first feedback on."""
-AS_A_RULE, DOUBT_OF_WORDS = 0.3, 5.0
-"""What a page says of a word that it has, as a rule; so many pages are worth as much."""
+DOUBT_OF_WORDS = 5.0
+"""What a page says of a word as a rule is worth so many pages."""
 KNOWN = 3
 """Pages with a word from which on the crawl knows it."""
 UNWANTED = 0.3
