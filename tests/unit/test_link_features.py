@@ -172,7 +172,7 @@ def _anchor(text: str) -> Anchor:
 @pytest.mark.parametrize(
     ("topic", "language", "text", "like", "mentions"),
     [
-        ("seleccionar columnas", "es", "Selección", True, False),
+        ("seleccionar columnas", "es", "Selección", True, True),
         ("слои карты", "ru", "Список слоёв", True, True),
         ("Datenbanken", "de-AT", "Die Datenbank", True, True),
         ("検索で使える関数", "ja", "検索", True, True),
@@ -186,6 +186,7 @@ def _anchor(text: str) -> Anchor:
         ("die Uhr", "de", "die", False, False),
         ("DE layouts", "", "de", True, True),
         ("検索", "ja", "手順", False, False),
+        ("がく", "ja", "かく", False, False),
     ],
 )
 def test_links_are_like_a_topic_in_the_language_of_their_page(

@@ -9,6 +9,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
+from unicodedata import normalize
 
 import numpy as np
 
@@ -38,6 +39,7 @@ FEW_NEAR = 1_000
 """One word in so many is near a topic, as word vectors have it."""
 MOST_USUAL = 0.95
 """Of a cosine, where the vectors are so few that the topic's own words are one in a thousand."""
+_ACCENTS = re.compile("[\u0300-\u036f]")
 _SAME_DIGITS = str.maketrans("123456789", "0" * 9)
 """Only the length of numbers in URLs counts (`_plain`), so URLs that differ in them are equal."""
 ENGLISH = "english"
@@ -109,7 +111,7 @@ class LinkFeatures:
         if not tongue.topic:
             return False
         text, before, after = anchor[:3]
-        near = f"{before[-NEAREST:]} {text} {after[:NEAREST]}"
+        near = _folded(f"{before[-NEAREST:]} {text} {after[:NEAREST]}")
         return tongue.topic_words.search(near) is not None
 
     def rows(
@@ -290,7 +292,7 @@ class _Tongue:
         self._slots_of = features.slots_of
         self._stemmer = stemmer
         self.topic: Words = _telling_words(topic.text, stemmer)
-        beginnings = {_beginning(stem) for stem in self.topic}
+        beginnings = {_beginning(_folded(stem)) for stem in self.topic}
         self.topic_words = re.compile("|".join(map(re.escape, sorted(beginnings))), re.IGNORECASE)
         """Finds every form of a word of the topic, and now and then a word that only begins so."""
         self._beginnings = tuple(sorted(one for one in beginnings if len(one) >= SHORTEST))
@@ -333,7 +335,7 @@ class _Tongue:
         """How many words of a text begin like a word of the topic, as `jsonb` like *JSON*. Short
         words begin many others, so they count only by themselves."""
         beginnings, short = self._beginnings, self._short
-        low = text.lower()
+        low = _folded(text.lower())
         for one in (*beginnings, *short):
             if one in low:
                 break
@@ -359,6 +361,14 @@ def _usual(vectors: Vectors | None, direction: NDArray[np.float32] | None) -> fl
     norms = np.sqrt(np.einsum("ij,ij->i", vectors.matrix, vectors.matrix))
     cosines = vectors.matrix @ direction / np.maximum(norms, np.float32(1e-12))
     return min(float(np.quantile(cosines, 1.0 - 1.0 / FEW_NEAR)), MOST_USUAL)
+
+
+def _folded(text: str) -> str:
+    """A text without the accents that come and go with the ending of a word, as in *selección* and
+    *selecciones*; other marks, as of Japanese, stay."""
+    if text.isascii():
+        return text
+    return normalize("NFC", _ACCENTS.sub("", normalize("NFD", text)))
 
 
 def _beginning(stem: str) -> str:
