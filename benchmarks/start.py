@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import signal
 import statistics
@@ -44,8 +45,6 @@ with served(int(sys.argv[1]), hosts=16) as web:
     print(web.root, web.port, flush=True)
     sys.stdin.read()
 """
-LATE = 17.0
-"""Seconds since the last checkpoint after which a crawl is killed."""
 PART = 0.93
 """Part of the pages after which it may be."""
 
@@ -97,13 +96,19 @@ def opened(out: Path, root: str, port: int) -> LiveCrawl:
 def crawl_and_die(out: Path, root: str, port: int, pages: int) -> None:
     """Crawl, and kill this process."""
     run = opened(out, root, port)
+    last = [0.0, 0.0]
+    most = [math.inf]
+    """Estimated replay just before each checkpoint, CPU seconds."""
 
     def step(fetch: Fetch, done: Outcome | Deferred) -> None:
-        had, since = run.crawl.counts.pages, time.monotonic() - run._saved
-        if had >= pages - 200 or (had >= PART * pages and since > LATE):
-            print(
-                json.dumps({"pages": had, "seconds_since_checkpoint": round(since, 1)}), flush=True
-            )
+        had, since = run.crawl.counts.pages, time.monotonic() - run._checkpoints.saved
+        replay = run._checkpoints.replay(time.process_time())
+        if since < last[0]:  # a checkpoint was made
+            most.append(last[1])
+        last[:] = since, replay
+        if had >= pages - 200 or (had >= PART * pages and replay > 0.9 * most[-1]):
+            told = {"pages": had, "seconds_since_checkpoint": round(since, 1)}
+            print(json.dumps({**told, "estimated_replay": round(replay, 2)}), flush=True)
             os.kill(os.getpid(), signal.SIGKILL)
 
     run.on_step = step

@@ -11,6 +11,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -31,7 +32,7 @@ from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import POINTS as FRONTIER_POINTS
 from spoor.frontier.sqlite import SqliteFrontier
-from spoor.live import frontier_store
+from spoor.live import checkpoint_times, frontier_store
 from spoor.live import live_crawl as run_module
 from spoor.runs.schema import FORMAT
 from spoor.runs.writer import POINTS
@@ -195,6 +196,30 @@ def test_cuts_are_mended_or_told(
         except AssertionError as error:
             raise AssertionError(f"{done}: {error}") from error
     assert {"recovered", "refused"} == set(results)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 1e9])
+def test_a_checkpoint_is_made_where_a_replay_would_take_long(
+    seconds: float, web: CountedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", 1e9)
+    monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1e-9)
+    monkeypatch.setattr(checkpoint_times, "REPLAY_SECONDS", seconds)
+    monkeypatch.setattr(checkpoint_times, "REPLAY_SHARE", 1e9)
+    made = []
+
+    def at(reached: str, crawl: Crawl) -> None:
+        if reached == "state committed":
+            made.append(crawl.counts.pages)
+
+    path = tmp_path / "run"
+    run = open_run(path, web.root, web.port, at=at, policy=POLICY, in_flight=1)
+    assert run.run() == "no open link left"
+    run.folder.close()
+    if seconds:
+        assert made == [0, run.crawl.counts.pages]
+    else:
+        assert max(after - before for before, after in pairwise(made)) <= 2
 
 
 def test_a_frontier_moves_to_disk_when_it_is_large_and_the_crawl_is_the_same(

@@ -23,6 +23,7 @@ from spoor.http import failures
 from spoor.judges.advice import NONE_AFTER, Advice, Advisor, answers_in_words
 from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
 from spoor.live.byte_grant import ByteGrant
+from spoor.live.checkpoint_times import CheckpointTimes
 from spoor.live.driver import HttpDriver
 from spoor.live.frontier_store import FrontierStore
 from spoor.live.loop_watch import LoopWatch
@@ -62,7 +63,8 @@ from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, State
 from spoor.web.exchange import Exchange
 
 CHECKPOINT_SHARE = 0.02
-"""At most this share of the time goes into checkpoints, once there is much to save."""
+"""At most this share of the time goes into checkpoints, once there is much to save; more, where a
+replay would take long (`live/checkpoint_times.py`)."""
 
 ESTIMATE_EVERY = 10
 """Pages between two estimates of what is left, where a run ends by them."""
@@ -75,8 +77,7 @@ COMMIT_SECONDS = 0.025
 """Seconds between two commits: replies that arrive meanwhile share one wait for the disk."""
 
 CHECKPOINT_SECONDS = 20.0
-"""Seconds between two checkpoints. Nothing is lost between them: a checkpoint only shortens the
-journal that is replayed after a crash."""
+"""Seconds between two checkpoints, where a replay of what came between them would be short."""
 
 
 class LiveCrawl:
@@ -112,8 +113,7 @@ class LiveCrawl:
         """Seconds that the run took in earlier processes."""
         limited = bool(folder.settings.max_bytes and engine.outbox)
         self.bytes = ByteGrant(used, limited=limited)
-        self._saved = time.monotonic()
-        self._cost = 0.0
+        self._checkpoints = CheckpointTimes(time.monotonic(), time.process_time())
         self._failed: tuple[str, Failed] | None = None
         """URL and reply of the last request that brought no page."""
         self._refreshed: dict[str, Any] | None = None
@@ -177,6 +177,7 @@ class LiveCrawl:
         with telling(self.folder.path):
             self.crawl.load(state)
             self.journal.replay(state)
+        self._checkpoints.replayed(time.process_time())
         # The crawl's clock never goes back, even where the machine's does.
         self.now = CrawlClock(self.journal.last)
         self.journal.resume(self.now(), self.folder.settings.to_dict(fixed=False))
@@ -422,7 +423,7 @@ class LiveCrawl:
         now = time.monotonic()
         # A young run has more to show, and less to save.
         least = min(CHECKPOINT_SECONDS, max(1.0, (now - self._began) / 2))
-        if now - self._saved > max(least, self._cost / CHECKPOINT_SHARE):
+        if self._checkpoints.due(now, time.process_time(), least, CHECKPOINT_SHARE):
             self._checkpoint()
         else:
             self.journal.commit()
@@ -459,8 +460,7 @@ class LiveCrawl:
         self.journal.checkpoint(time.time(), self.now())
         self._frontiers.saved(self.crawl.frontier)
         release_memory()
-        self._saved = time.monotonic()
-        self._cost = self._saved - began
+        self._checkpoints.made(began, time.monotonic(), time.process_time())
 
     def _last_failure(self) -> str:
         if self._failed is None:
