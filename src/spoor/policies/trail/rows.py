@@ -37,20 +37,20 @@ class FetchedPage:
     """The rows of a fetched page, for later credit; stored as bytes, since two arrays of a row need
     twice the memory."""
 
-    __slots__ = ("_dense", "_slots", "worth")
+    __slots__ = ("dense_bytes", "slot_bytes", "worth")
 
     def __init__(self, slots: NDArray[np.int32], dense: NDArray[np.float32], worth: float) -> None:
-        self._slots = slots.tobytes()
-        self._dense = dense.tobytes()
+        self.slot_bytes = slots.tobytes()
+        self.dense_bytes = dense.tobytes()
         self.worth = worth
 
     @property
     def slots(self) -> NDArray[np.int32]:
-        return np.frombuffer(self._slots, dtype=np.int32).reshape(-1, COLUMNS)
+        return np.frombuffer(self.slot_bytes, dtype=np.int32).reshape(-1, COLUMNS)
 
     @property
     def dense(self) -> NDArray[np.float32]:
-        return np.frombuffer(self._dense, dtype=np.float32).reshape(-1, len(DENSE))
+        return np.frombuffer(self.dense_bytes, dtype=np.float32).reshape(-1, len(DENSE))
 
 
 class LinkRows:
@@ -197,9 +197,9 @@ def save_pages(pages: Mapping[LinkId, FetchedPage]) -> State:
     return {
         "links": np.fromiter(pages, np.int64, len(pages)),
         "worth": np.array([page.worth for page in rows]),
-        "slots": joined([page.slots for page in rows], np.int32),
-        "dense": joined([page.dense for page in rows], np.float32),
-        "counts": np.array([len(page.slots) for page in rows], np.int32),
+        "slots": joined([page.slot_bytes for page in rows], np.int32),
+        "dense": joined([page.dense_bytes for page in rows], np.float32),
+        "counts": np.array([len(page.slot_bytes) for page in rows], np.int32) // (4 * COLUMNS),
     }
 
 
