@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import signal
 import statistics
@@ -97,7 +96,7 @@ def crawl_and_die(out: Path, root: str, port: int, pages: int) -> None:
     """Crawl, and kill this process."""
     run = opened(out, root, port)
     last = [0.0, 0.0]
-    most = [math.inf]
+    most = list[float]()
     """Estimated replay just before each checkpoint, CPU seconds."""
 
     def step(fetch: Fetch, done: Outcome | Deferred) -> None:
@@ -106,7 +105,8 @@ def crawl_and_die(out: Path, root: str, port: int, pages: int) -> None:
         if since < last[0]:  # a checkpoint was made
             most.append(last[1])
         last[:] = since, replay
-        if had >= pages - 200 or (had >= PART * pages and replay > 0.9 * most[-1]):
+        long = bool(most) and replay > 0.9 * most[-1]
+        if had >= pages - 200 or (had >= PART * pages and long):
             told = {"pages": had, "seconds_since_checkpoint": round(since, 1)}
             print(json.dumps({**told, "estimated_replay": round(replay, 2)}), flush=True)
             os.kill(os.getpid(), signal.SIGKILL)

@@ -10,7 +10,7 @@ from __future__ import annotations
 REPLAY_SECONDS = 2.0
 """CPU seconds of replay from which the journal is to be shortened."""
 
-REPLAY_SHARE = 0.05
+REPLAY_SHARE = 0.03
 """At most this share of the time goes into checkpoints that keep the replay short."""
 
 REPLAY_PART = 0.7
