@@ -18,7 +18,6 @@ import argparse
 import gc
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
@@ -32,16 +31,7 @@ from spoor.types import Deferred, Fetch, Outcome
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path.insert(0, str(TESTS))
 
-from kills import open_run  # noqa: E402
-
-SERVE = f"""
-import sys
-sys.path.insert(0, {str(TESTS)!r})
-from kills import served
-with served(int(sys.argv[1]), hosts=16) as web:
-    print(web.root, web.port, flush=True)
-    sys.stdin.read()
-"""
+from kills import open_run, served_apart  # noqa: E402
 
 
 def resident() -> float:
@@ -120,21 +110,8 @@ def main() -> None:
     parser.add_argument("--policy", default="trail")
     parser.add_argument("--guard", action="store_true")
     told = parser.parse_args()
-    server = subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(told.pages)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert server.stdout is not None
-    try:
-        root, port = server.stdout.readline().split()
-        with tempfile.TemporaryDirectory() as place:
-            result = crawl(
-                root, int(port), Path(place) / "run", told.pages, told.policy, told.guard
-            )
-    finally:
-        server.communicate("")
+    with served_apart(told.pages, hosts=16) as (root, port), tempfile.TemporaryDirectory() as place:
+        result = crawl(root, port, Path(place) / "run", told.pages, told.policy, told.guard)
     print(json.dumps({**result, "load": round(os.getloadavg()[0], 1)}, indent=1))
 
 

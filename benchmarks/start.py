@@ -32,18 +32,10 @@ from pathlib import Path
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path.insert(0, str(TESTS))
 
-from kills import open_run  # noqa: E402
+from kills import open_run, served_apart  # noqa: E402
 from spoor.live.live_crawl import LiveCrawl  # noqa: E402
 from spoor.types import Deferred, Fetch, Outcome  # noqa: E402
 
-SERVE = f"""
-import sys
-sys.path.insert(0, {str(TESTS)!r})
-from kills import served
-with served(int(sys.argv[1]), hosts=16) as web:
-    print(web.root, web.port, flush=True)
-    sys.stdin.read()
-"""
 PART = 0.93
 """Part of the pages after which it may be."""
 
@@ -147,22 +139,14 @@ def main() -> None:
         for name, values in zip(("seconds", "CPU"), zip(*found, strict=True), strict=True):
             print(f"first request, {name}: {min(values):.2f}, {statistics.median(values):.2f}")
         return
-    server = subprocess.Popen(
-        [sys.executable, "-c", SERVE, str(told.resume)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert server.stdout is not None
-    try:
-        root, port = server.stdout.readline().split()
-        with tempfile.TemporaryDirectory() as place:
-            for what in ("crawl", "open", "open"):
-                command = [sys.executable, __file__, "--resume", str(told.resume)]
-                command += ["--step", what, f"{place}/run", root, port]
-                subprocess.run(command, check=what == "open")
-    finally:
-        server.communicate("")
+    with (
+        served_apart(told.resume, hosts=16) as (root, port),
+        tempfile.TemporaryDirectory() as place,
+    ):
+        for what in ("crawl", "open", "open"):
+            command = [sys.executable, __file__, "--resume", str(told.resume)]
+            command += ["--step", what, f"{place}/run", root, str(port)]
+            subprocess.run(command, check=what == "open")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -27,8 +27,10 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.topic import judge_of_topic, topic_of_phrase
 from spoor.lab.duel.dataset import Dataset, Task, page_key, read
+from spoor.lab.duel.score import Request, score
 from spoor.lab.duel.sites import site_folder
-from spoor.protocols import Judge, Rejudges
+from spoor.lab.kinds.judges import judged
+from spoor.protocols import Judge
 from spoor.simulation.replay import Replay
 from spoor.types import Judgement, Page
 from spoor.types import Task as PolicyTask
@@ -66,11 +68,8 @@ def recorded(task: Task, dataset: Dataset, cache: Path) -> Path:
     return web
 
 
-def crawled(
-    task: Task, web: Path, judge: Judge, policy: str, pages: int
-) -> Iterator[tuple[str, bool]]:
-    """(URL, whether the judge called it relevant at arrival) of each request in its order; no URL
-    for a failure."""
+def crawled(task: Task, web: Path, judge: Judge, policy: str, pages: int) -> Iterator[Request]:
+    """Each request in its order, with what the judge said at arrival; no URL for a failure."""
     world, root = open_scope(web, task.start, "site", absent=True)
     about = PolicyTask(np.random.default_rng(0), topic_of_phrase(task.wish).topic)
     of_site = CrawlFilter(Scope("host", nofollow=False), actions=True)
@@ -83,13 +82,11 @@ def crawled(
     )
     crawl.seed([root])
     for outcome in Replay(crawl, world):
-        told = outcome.judgement is not None and outcome.judgement.relevant
-        yield (outcome.page.url if outcome.page else ""), told
-
-
-def recall(task: Task, urls: Sequence[str]) -> float:
-    """Share of the right pages that are among the URLs."""
-    return len({page_key(url) for url in urls if url} & task.targets) / len(task.targets)
+        if outcome.page is None:
+            yield Request("", status=404)
+        else:
+            relevant = outcome.judgement is not None and outcome.judgement.relevant
+            yield Request(outcome.page.url, relevant=relevant)
 
 
 def f1(task: Task, told: dict[str, bool]) -> float:
@@ -103,14 +100,13 @@ def measure(task: Task, web: Path, policy: str, pages: int, *, truth: bool) -> l
     """Recall at each budget, then F1 at arrival and at the end."""
     judge = Truth(task.targets) if truth else judge_of_topic(topic_of_phrase(task.wish))
     order = list(crawled(task, web, judge, policy, pages))
-    urls = [url for url, _ in order]
-    told = {url: relevant for url, relevant in order if url}
-    row = [recall(task, urls[:budget]) for budget in BUDGETS] + [f1(task, told)]
-    again = judge_of_topic(topic_of_phrase(task.wish))
-    if not truth and isinstance(again, Rejudges):
+    told = {request.url: bool(request.relevant) for request in order if request.url}
+    row = [*score(task, order, BUDGETS).recall.values(), f1(task, told)]
+    if not truth:
         world, _ = open_scope(web, task.start, "site", absent=True)
-        told = {url: again.judge(world.page(url)).relevant for url in told}
-        told |= {url: found.relevant for url, found in again.revise()}
+        said = judged(judge_of_topic(topic_of_phrase(task.wish)), [world.page(url) for url in told])
+        last = said.get("end", said["arrival"])
+        told = {url: relevant for url, (_, relevant) in zip(told, last, strict=True)}
     return [*row, f1(task, told)]
 
 

@@ -13,6 +13,7 @@ import asyncio
 import hashlib
 import os
 import signal
+import subprocess
 import sys
 import threading
 from collections import Counter
@@ -125,6 +126,34 @@ def served(
         loop.call_soon_threadsafe(over.set)
         thread.join()
         loop.close()
+
+
+_SERVE = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from kills import served
+with served(int(sys.argv[2]), hosts=int(sys.argv[3])) as web:
+    print(web.root, web.port, flush=True)
+    sys.stdin.read()
+"""
+
+
+@contextmanager
+def served_apart(pages: int, *, hosts: int = 4) -> Iterator[tuple[str, int]]:
+    """The same from a process of its own, for measurements: root and port. Requests are not counted."""
+    here = str(Path(__file__).parent)
+    server = subprocess.Popen(
+        [sys.executable, "-c", _SERVE, here, str(pages), str(hosts)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdout is not None
+    try:
+        root, port = server.stdout.readline().split()
+        yield root, int(port)
+    finally:
+        server.communicate("")
 
 
 def open_run(

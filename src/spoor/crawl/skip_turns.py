@@ -9,6 +9,7 @@ skipped of it is made up for.
 from __future__ import annotations
 
 from spoor.types import State
+from spoor.web.recent_domains import RecentDomains
 from spoor.web.urls import domain_of
 
 A_SECOND = 64
@@ -29,8 +30,8 @@ class SkipTurns:
         self._until: dict[str, float] = {}
         """Domain → when what was skipped of it is made up for."""
         self._sweep = 0.0
-        self._asked: dict[str, float] = {}
-        """The two domains that were asked last → when; from the first skip on."""
+        self._asked = RecentDomains()
+        """From the first skip on."""
         self._skips = False
 
     def __bool__(self) -> bool:
@@ -38,12 +39,8 @@ class SkipTurns:
 
     def ask(self, url: str, now: float) -> None:
         """A URL is asked for."""
-        if not self._skips:
-            return
-        domain = domain_of(url)
-        if len(self._asked) == 2 and domain not in self._asked:
-            del self._asked[min(self._asked, key=self._asked.__getitem__)]
-        self._asked[domain] = now
+        if self._skips:
+            self._asked.ask(url, now)
 
     def skip(self, url: str, now: float) -> float:
         """A chosen URL was skipped; until when its host rests where others want to be asked, `now`
@@ -60,14 +57,14 @@ class SkipTurns:
 
     def others(self, url: str, now: float) -> bool:
         """Whether another domain was asked a short time ago."""
-        domain = domain_of(url)
-        return any(name != domain and now - at < _RECENT for name, at in self._asked.items())
+        return now - self._asked.other_than(url) < _RECENT
 
     def save(self) -> State:
         """Go on with `load`."""
-        return {"until": self._until.copy(), "sweep": self._sweep, "asked": self._asked.copy()}
+        return {"until": self._until.copy(), "sweep": self._sweep, "asked": self._asked.save()}
 
     def load(self, state: State) -> None:
         """Go on from `save`."""
-        self._until, self._asked = dict(state["until"]), dict(state["asked"])
+        self._until = dict(state["until"])
+        self._asked.load(state["asked"])
         self._sweep, self._skips = float(state["sweep"]), True

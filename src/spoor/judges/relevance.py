@@ -262,10 +262,10 @@ class Relevance:
         inexact = np.where(unknown, 1.0, self._inexact)
         leaves = both[:, :, 0] + inexact * (both[:, :, 1] - both[:, :, 0])
         weights = np.log((count + 10.0) / (like + 1.0)) + 0.1
-        tells = self._tells(like) if count >= FIRST else np.ones(len(like))
         worth: dict[Tree, Floats] = {}
         loose: list[Tree] = []
         several = count >= FIRST
+        tells = self._tells(like) if several else None
         if several:
             together = np.array([page.together for page in pages])
             worth = {

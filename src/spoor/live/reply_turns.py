@@ -14,6 +14,7 @@ from collections import Counter, deque
 
 from spoor.types import Failed, Fetch, Fetched, LiveReply
 from spoor.web.exchange import Exchange
+from spoor.web.recent_domains import RecentDomains
 from spoor.web.urls import domain_of
 
 Arrived = tuple[Fetch, LiveReply, Exchange | None]
@@ -48,8 +49,8 @@ class ReplyTurns:
         self._link = _LINK
         self._next = 0.0
         """When the next long one may be taken in."""
-        self._asked: dict[str, float] = {}
-        """The two domains that had the last short replies → when."""
+        self._short_ones = RecentDomains()
+        """Those that had the last short replies."""
 
     def __len__(self) -> int:
         return len(self._short) + len(self._long)
@@ -57,10 +58,7 @@ class ReplyTurns:
     def add(self, arrived: Arrived, now: float) -> None:
         """A reply came."""
         if _links(arrived) * self._link < LONG:
-            domain = domain_of(arrived[0].url)
-            if len(self._asked) == 2 and domain not in self._asked:
-                del self._asked[min(self._asked, key=self._asked.__getitem__)]
-            self._asked[domain] = now
+            self._short_ones.ask(arrived[0].url, now)
             self._short.append(arrived)
             return
         self._long.append(arrived)
@@ -97,12 +95,8 @@ class ReplyTurns:
         """When a long one that waits may be taken in; infinite where none waits."""
         if not self._long:
             return float("inf")
-        others = [
-            at + _RECENT
-            for domain, at in self._asked.items()
-            if any(domain_of(fetch.url) != domain for fetch, *_ in self._long)
-        ]
-        return max(now, min(self._next, max(others, default=now)))
+        others = max(self._short_ones.other_than(fetch.url) for fetch, *_ in self._long) + _RECENT
+        return max(now, min(self._next, others))
 
     def took(self, arrived: Arrived, seconds: float, now: float) -> None:
         """A reply was taken in, in so many seconds of the processor."""

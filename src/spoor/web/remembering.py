@@ -9,8 +9,8 @@ REMEMBERED = 50_000
 """Entries of a table."""
 
 
-def remember(table: OrderedDict[Any, Any], key: Any, value: Any) -> Any:
+def remember(table: OrderedDict[Any, Any], key: Any, value: Any, most: int = REMEMBERED) -> Any:
     """Returns the key that was forgotten for it, if any."""
     table[key] = value
     table.move_to_end(key)
-    return table.popitem(last=False)[0] if len(table) > REMEMBERED else None
+    return table.popitem(last=False)[0] if len(table) > most else None

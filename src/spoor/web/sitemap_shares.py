@@ -13,6 +13,7 @@ from collections import Counter, OrderedDict
 
 from spoor.hashing import hash64
 from spoor.types import HeldLink, State
+from spoor.web.remembering import remember
 from spoor.web.urls import domain_of
 from spoor.web.waiting_places import WaitingLinks
 
@@ -47,9 +48,7 @@ class SitemapShares:
         key = hash64(held.link.url)
         if key in self._known:
             return True  # it entered, or waits
-        self._known[key] = None
-        if len(self._known) > _KNOWN:
-            self._known.popitem(last=False)
+        remember(self._known, key, None, _KNOWN)
         domain = domain_of(held.link.url)
         if domain not in self._waiting and self._has_room(domain):
             self._entered[domain] += 1

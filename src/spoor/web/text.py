@@ -100,11 +100,10 @@ def terms(text: str) -> list[str]:
     """What pages are compared by, lower-case: words, and pairs of neighbouring characters where a
     script has no spaces between words (as Chinese, Japanese, Thai; a lone character is a term).
     O(length)."""
-    text = text.lower()
     if text.isascii() or not UNSPACED.search(text):
-        return _WORD.findall(text)
+        return tokens(text)
     found: list[str] = []
-    for run in _TERM.findall(text):
+    for run in _TERM.findall(text.lower()):
         if len(run) > 2 and UNSPACED.match(run):
             found += [run[at : at + 2] for at in range(len(run) - 1)]
         else:

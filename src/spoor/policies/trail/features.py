@@ -18,7 +18,7 @@ from spoor.learn.bounded_dict import Cache
 from spoor.policies.trail.columns import COLUMNS, DENSE, FIELDS
 from spoor.types import NO_PARENT, Anchor, Page, Topic
 from spoor.web.languages import says_little, stemmer_of
-from spoor.web.text import STOP_WORDS, UNSPACED, Vectors, stem, terms, tokens
+from spoor.web.text import STOP_WORDS, Vectors, stem, terms, tokens
 from spoor.web.urls import words as url_words
 
 if TYPE_CHECKING:
@@ -341,7 +341,7 @@ class _Tongue:
                 break
         else:  # as a rule, and in a tenth of the time
             return 0
-        return sum(word.startswith(beginnings) or word in short for word in _terms(low))
+        return sum(word.startswith(beginnings) or word in short for word in terms(low))
 
     def _url_stems(self, path: str) -> list[str]:
         return stem(map(_plain, _url_parts(masked(path))), self._stemmer)
@@ -380,14 +380,9 @@ def _packed(*slots: int) -> bytes:
     return array("i", slots).tobytes()
 
 
-def _terms(text: str) -> list[str]:
-    """Words, and pairs of characters where a script has no spaces between words."""
-    return tokens(text) if text.isascii() or not UNSPACED.search(text) else terms(text)
-
-
 def _words(text: str, stemmer: str, little: frozenset[str] = STOP_WORDS) -> list[str]:
     """Stems of a text; a password in it is no word, and never enters a model or report."""
-    return stem([_plain(word) for word in _terms(masked(text)) if word not in little], stemmer)
+    return stem([_plain(word) for word in terms(masked(text)) if word not in little], stemmer)
 
 
 def _telling_words(topic: str, stemmer: str) -> Words:
