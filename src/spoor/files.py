@@ -68,6 +68,18 @@ def open_unlinked(path: Path, flags: int) -> int:
     return opened
 
 
+def subfolder(folder: Path, *names: str) -> Path:
+    """A folder below one that may come from a stranger, made where it is missing. Raises OSError,
+    also where one of the names is a symbolic link, which leads out of it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        folder /= name
+        if folder.is_symlink():
+            raise OSError(errno.ELOOP, "a link, which is not followed", str(folder))
+        folder.mkdir(exist_ok=True)
+    return folder
+
+
 def read_plain(path: Path, most: int) -> bytes:
     """The bytes of a plain file, whose name may come from a stranger. Raises OSError, also for a
     device, a pipe, and a file of more than `most` bytes."""

@@ -11,6 +11,7 @@ import typer
 
 from spoor.cli.options import AsJson, ModelFile, Param, Seed
 from spoor.cli.screen import progress
+from spoor.display import shown
 from spoor.distribution import import_extra
 from spoor.errors import InputError
 
@@ -68,16 +69,18 @@ def run(
 
     A cell that cannot be run is left out, the others go on, and the exit code is 1.
     """
+    from spoor.errors import taking_in
+    from spoor.files import subfolder
     from spoor.lab import pages, papers, results
-    from spoor.lab.cells import Failure, kind_of, run_cells
+    from spoor.lab.cells import CELLS, Failure, cells_of, run_cells
     from spoor.lab.experiment import find
 
     chosen = [experiment for name in experiments for experiment in find(name, short=short)]
     printed: list[dict[str, Any]] = []
     all_failed: list[Failure] = []
     for experiment in chosen:
-        name, kind = experiment.name, kind_of(experiment)
-        cells = kind.plan(experiment, out)
+        name = experiment.name
+        kind, cells = cells_of(experiment, out)
         failed: list[Failure] = []
         with progress(f"cells of {name}", len(cells), quiet=as_json) as report_progress:
             rows = run_cells(
@@ -89,12 +92,14 @@ def run(
                 failed=failed.append,
             )
         all_failed += failed
+        folder = subfolder(out, *Path(name).parts)
         more = {"failed": [failure._asdict() for failure in failed]} if failed else {}
-        results.write(out / name, experiment, rows, {**kind.facts(experiment), **more})
-        page = pages.write(papers.page_of(out / name), out / name)
+        with taking_in(str(out / CELLS), "remove that folder and run the experiment again"):
+            results.write(folder, experiment, rows, {**kind.facts(experiment), **more})
+        page = pages.write(papers.page_of(folder), folder)
         printed.append({"experiment": name, kind.row_name: rows, **more})
         if not as_json:
-            show(results.read(out / name))
+            show(results.read(folder))
             typer.echo(f"\nReport, pictures and cells.csv: {page}\n")
     for parent in dict.fromkeys(out / experiment.name.rpartition("/")[0] for experiment in chosen):
         if parent != out:
@@ -104,7 +109,7 @@ def run(
     if as_json:
         typer.echo(json.dumps(printed[0] if len(printed) == 1 else {"experiments": printed}))
     for failure in all_failed:
-        typer.echo(f"spoor: not run: {failure.cell}: {failure.error}", err=True)
+        typer.echo(shown(f"spoor: not run: {failure.cell}: {failure.error}"), err=True)
     if all_failed:
         raise typer.Exit(1)
 
@@ -235,7 +240,8 @@ def show(results: Results) -> None:
         if isinstance(block, Grid):
             show_table(block.head, block.rows, title=title, names=block.names)
         elif isinstance(block, Prose):
-            typer.echo(f"{title}\n{block.text}" if title else block.text)
+            for line in (title, *block.text.split("\n")) if title else block.text.split("\n"):
+                typer.echo(shown(line))
         title = ""
 
 
@@ -245,12 +251,13 @@ def show_table(
     """A table on a terminal or in plain text; columns after the first `names` are aligned right."""
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     console = Console(width=None if Console().is_terminal else 160)
-    grid = Table(title=title or None, box=None, pad_edge=False)
+    grid = Table(title=Text(shown(title)) if title else None, box=None, pad_edge=False)
     for number, name in enumerate(head):
         right = names is not None and number >= names
-        grid.add_column(name, overflow="fold", justify="right" if right else "left")
+        grid.add_column(Text(shown(name)), overflow="fold", justify="right" if right else "left")
     for row in rows:
-        grid.add_row(*row)
+        grid.add_row(*(Text(shown(cell)) for cell in row))
     console.print(grid)

@@ -16,8 +16,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from spoor.errors import DAMAGED, InputError
-from spoor.files import write_whole
+from spoor.errors import DAMAGED, InputError, taking_in
+from spoor.files import read_plain, subfolder, write_whole
 from spoor.lab.digests import code_digest, digest
 from spoor.lab.experiment import Experiment
 from spoor.lab.workers import run_batches
@@ -29,6 +29,11 @@ Progress = Callable[[int], None]
 
 KINDS = ("harvest", "bins", "tasks", "fleets", "shards", "judges", "duel")
 """Modules of `spoor.lab.kinds` and `spoor.lab.reports`."""
+
+
+CELLS = "cells"
+MOST_BYTES = 1 << 26
+"""Of the figures of a cell."""
 
 
 class Failure(NamedTuple):
@@ -91,6 +96,18 @@ def kind_of(experiment: Experiment) -> Kind:
     return kind
 
 
+def cells_of(experiment: Experiment, out: Path) -> tuple[Kind, Sequence[Any]]:
+    """The kind of an experiment and all its cells, as `Kind.plan` says. Raises InputError, also for
+    values that a kind did not expect: the file may come from a stranger."""
+    kind = kind_of(experiment)
+    with taking_in(f"experiment {experiment.name}", "mend its file"):
+        cells = kind.plan(experiment, out)
+        for cell in cells:
+            digest(cell.identity())
+            hash(cell.group)
+        return kind, cells
+
+
 def run_cells(
     kind: Kind,
     cells: Sequence[Cell],
@@ -108,9 +125,9 @@ def run_cells(
     to.
     """
     try:
-        (out / "cells").mkdir(parents=True, exist_ok=True)
+        subfolder(out, CELLS)
     except OSError as error:
-        raise InputError(f"cannot write to {out}: {error.strerror}") from error
+        raise InputError(f"cannot write to {out / CELLS}: {error.strerror}") from error
     files = [file_of(kind, cell, out) for cell in cells]
     missing = [number for number, file in enumerate(files) if _stored(file) is None]
     batches: dict[Hashable, list[Cell]] = {}
@@ -141,14 +158,17 @@ def file_of(kind: Kind, cell: Cell, out: Path) -> Path:
     """Where the figures of a finished cell are stored."""
     code = "" if kind.names_code else code_digest(kind.name)
     name = digest([cell.identity(), code])
-    return out / "cells" / f"{kind.name}-{name}.json"
+    return out / CELLS / f"{kind.name}-{name}.json"
 
 
 def _stored(file: Path) -> Any:
+    """Figures of a cell, perhaps a stranger's; None where there are none that can be read."""
     try:
-        return json.loads(file.read_text("utf-8"))
+        figures = json.loads(read_plain(file, MOST_BYTES))
     except (OSError, *DAMAGED):
         return None
+    rows = figures if isinstance(figures, list) else [figures]
+    return figures if all(isinstance(row, dict) for row in rows) else None
 
 
 def _run_batch(

@@ -11,13 +11,14 @@ that it has, the `sites` that it crawls, or `leave_out = true`.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from spoor.errors import InputError
+from spoor.errors import InputError, taking_in
 from spoor.files import read_toml
 from spoor.judges.spec import words_of
 from spoor.lab.manuals import Manual, manual_of
@@ -37,6 +38,8 @@ PAGE = "page.toml"
 """No experiment: what the page of a folder of them says (`spoor.lab.papers`)."""
 
 _ORIGINS = ("path", "sources", "generated", "company", "manuals")
+
+MOST_SEEDS = 10_000
 
 TRAININGS = ("leave-one-out", "leave-one-crawled-out")
 
@@ -136,10 +139,11 @@ def packaged() -> dict[str, Path]:
 def find(name: str, *, short: bool = False) -> list[Experiment]:
     """The experiments of a name or a file, perhaps in their short forms. Raises InputError where
     there is none."""
-    found = [read(Path(name), Path(name).stem)] if name.endswith(".toml") else _packaged(name)
-    if not short:
-        return found
-    kept = [short_form(item) for item in found if not item.short.get("leave_out")]
+    with taking_in(f"experiment {name}", "mend its file"):
+        found = [read(Path(name), Path(name).stem)] if name.endswith(".toml") else _packaged(name)
+        if not short:
+            return found
+        kept = [short_form(item) for item in found if not item.short.get("leave_out")]
     if not kept:
         raise InputError(f"{name} has no short form: run it without --short")
     return kept
@@ -218,7 +222,8 @@ def _short(table: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     check_keys(short, SHORT, f"{where}: short")
     for key in ("seeds", "pages", "in_flight"):
         if key in short:
-            whole_number(short[key], f"{where}: short {key}")
+            most = MOST_SEEDS if key == "seeds" else sys.maxsize
+            whole_number(short[key], f"{where}: short {key}", most)
     share_of(short, f"{where}: short")
     table_of(short, "settings", f"{where}: short")
     strings_of(short, "sites", f"{where}: short")
@@ -260,7 +265,7 @@ def read(path: Path, name: str) -> Experiment:
             _contender(item, f"{where}, policy {number}")
             for number, item in tables_of(table, "policies", where)
         ),
-        seeds=whole_number(table.get("seeds", 1), f"{where}: seeds"),
+        seeds=whole_number(table.get("seeds", 1), f"{where}: seeds", MOST_SEEDS),
         pages=None if "pages" not in table else whole_number(table["pages"], f"{where}: pages"),
         share=share_of(table, where),
         in_flight=whole_number(table.get("in_flight", 1), f"{where}: in_flight"),
@@ -321,7 +326,9 @@ def _contender(item: Mapping[str, Any], where: str) -> Contender:
     params = table_of(item, "params", where)
     settings = " ".join(f"{key}={value}" for key, value in params.items())
     name = text_of(item, "name", where) or " ".join(filter(None, (policy, settings)))
-    seeds = None if "seeds" not in item else whole_number(item["seeds"], f"{where}: seeds")
+    seeds = (
+        None if "seeds" not in item else whole_number(item["seeds"], f"{where}: seeds", MOST_SEEDS)
+    )
     free = item.get("free_look_ahead", False)
     if not isinstance(free, bool):
         raise InputError(f"{where}: free_look_ahead is true or false, not {free!r}")

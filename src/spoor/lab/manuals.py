@@ -10,6 +10,7 @@ from __future__ import annotations
 import html
 import json
 import re
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from urllib.parse import quote, urldefrag, urljoin
 from selectolax.lexbor import LexborHTMLParser
 
 from spoor.errors import InputError
+from spoor.files import subfolder
 from spoor.web.encoding import decode
 from spoor.worlds.import_web import record
 
@@ -85,12 +87,14 @@ def unpacked(package: str, cache: Path) -> Path:
     tree = cache / package
     if tree.exists():
         return tree
-    cache.mkdir(parents=True, exist_ok=True)
+    subfolder(cache.parent, cache.name)
     try:
         if not list(cache.glob(f"{package}_*.deb")):
             _command(["apt-get", "download", "-q", "--", package], cache)
         file = sorted(cache.glob(f"{package}_*.deb"))[-1]
         part = cache / f"{package}.part"
+        if part.exists():
+            shutil.rmtree(part)  # raises OSError for a link
         _command(["dpkg-deb", "-x", file.name, part.name], cache)
         part.rename(tree)
     except (OSError, subprocess.CalledProcessError, IndexError) as error:

@@ -68,25 +68,35 @@ class Page:
 
 def markdown(page: Page, prefix: str = "") -> str:
     """The page as Markdown; pictures are files beside it, their names after `prefix`."""
-    parts = [f"# {_plain(page.title)}", page.lead.strip()]
+    parts = [f"# {_plain(page.title)}", _prose(page.lead.strip())]
     for block in page.blocks:
         if isinstance(block, Heading):
             parts.append(f"{'#' * block.level} {_plain(block.text)}")
         elif isinstance(block, Prose):
             paragraphs = block.text.strip().split("\n\n")
-            parts += [textwrap.fill(" ".join(text.split()), 118) for text in paragraphs]
+            parts += [textwrap.fill(_prose(" ".join(text.split())), 118) for text in paragraphs]
         elif isinstance(block, Grid):
             lines = [block.head, ["---"] * len(block.head), *block.rows]
             parts.append("\n".join("| " + " | ".join(map(_cell, line)) + " |" for line in lines))
         else:
             parts.append(f"![{_plain(block.caption)}]({prefix}{block.name}.svg)")
             parts.append(f"*{_plain(block.caption)}*")
-    parts.append(page.foot.strip())
+    parts.append(_prose(page.foot.strip()))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def _plain(text: str) -> str:
-    return printable(" ".join(text.split())).replace("[", "(").replace("]", ")")
+    plain = printable(" ".join(text.split())).replace("[", "(").replace("]", ")")
+    return _HTML.sub("&lt;", plain)
+
+
+def _prose(text: str) -> str:
+    """Paragraphs, which may have `code` and links, but no HTML and no pictures."""
+    lines = "\n".join(map(printable, text.split("\n")))
+    return _HTML.sub("&lt;", lines).replace("![", "!\\[")
+
+
+_HTML = re.compile(r"<(?=[a-zA-Z/!?])")
 
 
 def _cell(text: str) -> str:
@@ -99,6 +109,7 @@ def html(page: Page) -> str:
         loader=PackageLoader("spoor.lab"), autoescape=select_autoescape(default=True)
     )
     environment.filters["inline"] = inline
+    environment.filters["plain"] = lambda text: printable(" ".join(str(text).split()))
     return environment.get_template("page.html.jinja").render(
         page=page, blocks=[(type(block).__name__, block) for block in page.blocks], svg=Markup
     )

@@ -5,6 +5,7 @@ Each function raises InputError in one line that names the place, `where`, and t
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -69,8 +70,9 @@ def strings_of(table: Mapping[str, Any], key: str, where: str) -> tuple[str, ...
     return tuple(items)
 
 
-def whole_number(value: object, name: str) -> int:
-    """The value, if it is a whole number from 1 on; else raises InputError."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise InputError(f"{name} is a whole number from 1 on, not {value!r}")
+def whole_number(value: object, name: str, most: int = sys.maxsize) -> int:
+    """The value, if it is a whole number from 1 to `most`; else raises InputError."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        till = f"from 1 on{f' to {most:,}' if most < sys.maxsize else ''}"
+        raise InputError(f"{name} is a whole number {till}, not {value!r}"[:300])
     return value

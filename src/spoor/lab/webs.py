@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from spoor.errors import InputError
-from spoor.files import safe_name
+from spoor.files import safe_name, subfolder
 from spoor.lab import manuals
 from spoor.lab.digests import digest, part_digest
 from spoor.lab.experiment import WebSpec, data_folder
@@ -16,6 +16,9 @@ from spoor.worlds import company
 from spoor.worlds.folders import open_web
 from spoor.worlds.generated import GeneratedWorld, settings_of
 from spoor.worlds.import_web import record
+
+WEBS = "webs"
+"""Folder of those that are made, below that of the output."""
 
 
 def web_folder(web: WebSpec, out: Path) -> Path:
@@ -62,12 +65,12 @@ def web_folder(web: WebSpec, out: Path) -> Path:
 
 def _made(web: WebSpec, out: Path, source: object, make: Callable[[Path], object]) -> Path:
     """The folder named by a digest of the web's source; written completely or not at all."""
-    folder = out / "webs" / f"{safe_name(web.name, 80, 'web')}-{digest(source, 12)}"
+    folder = out / WEBS / f"{safe_name(web.name, 80, 'web')}-{digest(source, 12)}"
     if not folder.exists():
         part = folder.with_suffix(".part")
         if part.exists():
             shutil.rmtree(part)
-        part.parent.mkdir(parents=True, exist_ok=True)
+        subfolder(out, WEBS)
         make(part)
         part.rename(folder)
     return folder

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError, taking_in
-from spoor.files import read_toml
+from spoor.files import read_plain, read_toml
 from spoor.lab.manuals import package_name
 from spoor.lab.tables import check_keys, text_of
 from spoor.registry import nearest
@@ -21,6 +21,8 @@ from spoor.web.urls import canonical
 
 TASKS, QRELS = "tasks.toml", "qrels.txt"
 FORMAT = 1
+MOST_BYTES = 1 << 26
+"""Of the right pages of a data set."""
 _NAME = re.compile(r"[a-z0-9-]{1,60}")
 HALVES = ("reported", "development")
 KINDS = ("ordinary", "gold", "pdf", "language", "hosts")
@@ -167,6 +169,8 @@ def _task(
     for key in ("name", "wish"):
         if not text_of(item, key, where):
             raise InputError(f"{where} has no {key}")
+    if not _NAME.fullmatch(item["name"]):
+        raise InputError(f"{where}: a name is of small letters, digits and hyphens")
     name = f"{named[0] if len(named) == 1 else kind}.{item['name']}"
     start = text_of(item, "start", where)
     try:
@@ -188,7 +192,7 @@ def read_qrels(folder: Path) -> dict[str, set[str]]:
     if not file.exists():
         return right
     try:
-        lines = file.read_text("utf-8").splitlines()
+        lines = read_plain(file, MOST_BYTES).decode().splitlines()
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {file}: {error}") from error
     for number, line in enumerate(lines, 1):

@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from spoor.errors import InputError
-from spoor.files import write_whole
+from spoor.files import read_plain, write_whole
 from spoor.lab.duel import probe
 from spoor.lab.duel.score import Request, read_log
 
 FOLDER = "crawls"
 FILE = "crawls.jsonl"
+MOST_BYTES = 1 << 28
+"""Of that file."""
 FACTS = (
     *("contender", "version", "settings", "how_told", "wish", "start", "markdown"),
     *("ended", "exit", "seconds", "cpu_seconds", "peak_mb"),
@@ -75,7 +77,8 @@ def read(folder: Path) -> Kept:
     file = folder / FILE
     rows: dict[Key, Mapping[str, Any]] = {}
     try:
-        lines = file.read_text("utf-8").splitlines() if file.exists() else []
+        data = read_plain(file, MOST_BYTES) if file.exists() else b""
+        lines = data.decode().splitlines()
     except (OSError, ValueError) as error:
         raise InputError(f"cannot read {file}: {error}") from error
     for number, line in enumerate(lines, 1):

@@ -20,13 +20,18 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
 
 PLACE = "SPOOR_DUEL"
-"""Environment variable: the folder of rivals and data set."""
+"""Environment variable: the folder of rivals and data set; by default that of the checkout out of
+which Spoor runs. Programs are run out of it, so neither the working folder nor that of the output,
+which may come from a stranger, is it."""
+ENVIRONMENTS = "environments"
+"""Folder below it of what the rivals need."""
 INSTALL_SECONDS = 1800
 SHARED = "adapter.py"
 
@@ -66,11 +71,12 @@ class Rival:
 
 def home() -> Path:
     """The folder of rivals and data set. Raises InputError where there is none."""
-    folder = Path(os.environ.get(PLACE, "benchmarks/duel"))
+    named = os.environ.get(PLACE)
+    folder = Path(named) if named else Path(str(files("spoor"))).parents[1] / "benchmarks" / "duel"
     if not (folder / SHARED).is_file():
         raise InputError(
-            f"{folder} holds no rivals; run it in a checkout of Spoor, or name the folder of its "
-            f"benchmarks/duel by {PLACE}"
+            f"{folder} holds no rivals; install Spoor out of a checkout (pip install -e), or "
+            f"name the folder of its benchmarks/duel by {PLACE}"
         )
     return folder.resolve()
 
@@ -80,13 +86,13 @@ def names(folder: Path) -> list[str]:
     return [path.stem for path in sorted(folder.glob("*.py")) if path.name != SHARED]
 
 
-def installed(name: str, folder: Path, cache: Path) -> Rival:
+def installed(name: str, folder: Path) -> Rival:
     """A rival, installed first where it is not. Raises InputError with the cause where it cannot be
     installed."""
     script = folder / f"{name}.py"
-    if not script.is_file():
+    if name not in names(folder):
         raise InputError(f"no rival is called {name!r}; there are: {', '.join(names(folder))}")
-    environment = (cache / "rivals" / name).resolve()
+    environment = (folder / ENVIRONMENTS / name).resolve()
     rival = Rival(name, script, environment)
     done = environment / ".installed"
     if not done.exists():

@@ -29,6 +29,7 @@ from urllib.parse import urlsplit
 
 from spoor.display import printable
 from spoor.errors import InputError
+from spoor.files import plain
 from spoor.lab.duel.dataset import BUDGETS, Dataset, Task, page_key
 from spoor.lab.pages import number
 
@@ -213,7 +214,9 @@ def read_log(file: Path) -> Iterator[Request]:
 
 
 def _opened(file: Path) -> TextIO:
-    """A log to read, unpacked where its name says that it is packed."""
+    """A log to read, unpacked where its name says that it is packed. Raises OSError, also for a
+    pipe and a device."""
+    plain(file)
     if file.suffix == ".xz":
         return lzma.open(file, "rt", encoding="utf-8-sig", errors="replace")
     if file.suffix == ".gz":

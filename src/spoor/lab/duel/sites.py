@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 from spoor.errors import InputError
+from spoor.files import subfolder
 from spoor.lab.duel.dataset import Site
 from spoor.lab.manuals import unpacked
 
@@ -24,11 +25,13 @@ def site_folder(site: Site, dataset: Path, cache: Path) -> Path:
     folder = cache / "sites" / site.name
     if folder.exists():
         return folder.resolve()
-    tree = unpacked(site.package, (cache / "debian").resolve())
+    tree = unpacked(site.package, subfolder(cache, "debian").resolve())
     source = tree / site.folder
     if not source.is_dir():
         raise InputError(f"site {site.name}: the package {site.package} has no {site.folder}")
-    part = folder.with_name(f"{site.name}.{os.getpid()}.part")
+    part = subfolder(cache, "sites") / f"{site.name}.{os.getpid()}.part"
+    if part.exists():
+        shutil.rmtree(part)  # raises OSError for a link
     inside = str(tree.resolve())
     for base, folders, files in os.walk(source):
         folders[:] = sorted(name for name in folders if not (Path(base) / name).is_symlink())

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
+from spoor.files import subfolder
 from spoor.lab.cells import Kind, Row
 from spoor.lab.digests import digest, part_digest
 from spoor.lab.duel import arena, kept, probe, rivals
@@ -42,7 +43,7 @@ OURS = "spoor"
 DATA = "dataset"
 CACHE = "duel-cache"
 LOGS = "duel-logs"
-"""Folders below that of the output: sites and rivals; logs of all cells, to look at."""
+"""Folders below that of the output: sites; logs of all cells, to look at."""
 NOT_CRAWLED = ("cli/lab.py", "integrations", "lab", "notebook", "simulation", "testing", "views")
 """Parts of Spoor that a live crawl does not run."""
 
@@ -97,7 +98,7 @@ def plan(experiment: Experiment, out: Path) -> list[Cell]:
         arena.check()
         for site in dict.fromkeys(site for _, task in tasks for site in task.sites):
             site_folder(dataset.sites[site], home / DATA, out / CACHE)
-    known = {one: rivals.installed(one, home, out / CACHE) for one in fresh}
+    known = {one: rivals.installed(one, home) for one in fresh}
     seconds = float(settings.get("seconds", SECONDS))
     cells = []
     for pages, task in [*tasks, (probe.BUDGET, probe.TASK)]:
@@ -169,7 +170,7 @@ def run(cells: Sequence[Cell], out: Path) -> Iterator[Row]:
             key = kept.Key(cell.rival, cell.pages, cell.seed, cell.task)
             log, known = _read(key, task, crawls)
         else:
-            rival = rivals.installed(cell.rival, home, out / CACHE)
+            rival = rivals.installed(cell.rival, home)
             log, known = _crawled(cell, task, rival, dataset, home, out)
         traces = {}
         if cell.traced and task is not probe.TASK:
@@ -201,7 +202,7 @@ def _crawled(
     """The requests of a new crawl, and what is known of it."""
     probed = cell.task == probe.NAME
     if probed:
-        site = probe.site(out / CACHE / "sites" / probe.NAME)
+        site = probe.site(subfolder(out, CACHE, "sites", probe.NAME))
         dataset = Dataset(dataset.version, {probe.NAME: site}, [task])
     crawl = arena.run(
         rival,
@@ -209,7 +210,7 @@ def _crawled(
         dataset,
         data=home / DATA,
         cache=out / CACHE,
-        folder=out / LOGS / f"{cell.rival}-{cell.task}-{cell.pages}-{cell.seed}",
+        folder=subfolder(out, LOGS) / f"{cell.rival}-{cell.task}-{cell.pages}-{cell.seed}",
         pages=cell.pages,
         seconds=cell.seconds,
         kill_at=probe.KILL_AT if probed else None,

@@ -28,9 +28,9 @@ from spoor.foragers.fleets import FleetTask
 from spoor.foragers.settings import DAY
 from spoor.foragers.states import CLUSTERS, Describe, PrTFIDF, words
 from spoor.lab.cells import Kind, Row
-from spoor.lab.experiment import Experiment, data_folder
+from spoor.lab.experiment import MOST_SEEDS, Experiment, data_folder
 from spoor.lab.results import RUN
-from spoor.lab.tables import check_keys
+from spoor.lab.tables import check_keys, whole_number
 from spoor.simulation.fleets import figures, simulate_fleet
 from spoor.types import Page, State
 from spoor.worlds.describe import measures
@@ -79,7 +79,8 @@ def plan(experiment: Experiment, out: Path) -> list[FleetCell]:
         for fleet in fleets:
             params: dict[str, Any] = {"fleet": fleet} if isinstance(fleet, str) else dict(fleet)
             registry.find("fleets", params["fleet"])
-            seeds = range(params.pop("seeds", experiment.seeds))
+            own = params.pop("seeds", experiment.seeds)
+            seeds = range(whole_number(own, f"{experiment.name}: seeds", MOST_SEEDS))
             cells += [
                 FleetCell({"name": name, "web": drawn(web, seed), "seed": seed, **params, **days})
                 for seed in seeds

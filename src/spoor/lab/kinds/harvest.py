@@ -8,6 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from spoor import registry
+from spoor.files import subfolder
 from spoor.judges.spec import judge_of
 from spoor.judges.topic import topic_of
 from spoor.lab.cells import Kind, Row
@@ -154,9 +155,8 @@ def model_of(cell: HarvestCell, out: Path) -> State | None:
     web = [cell.folder, cell.site, cell.want, cell.topic, data_digest(cell.folder)]
     code = [code_digest("harvest"), policy_digest(contender.policy)]
     name = digest([training, web, code, topic_digests(cell.want, cell.topic)])
-    file = out / "models" / name
+    file = subfolder(out, "models") / name
     if not file.exists():
-        file.parent.mkdir(exist_ok=True)
         model = train(
             contender.policy,
             _training_webs(cell.folder, cell.want, cell.trained_on, cell.site),

@@ -31,7 +31,7 @@ from spoor.judges.similarity import VectorCosine
 from spoor.lab.cells import Kind, Row
 from spoor.lab.digests import data_digest, policy_digest
 from spoor.lab.experiment import Contender, Experiment, data_folder, packaged, read
-from spoor.lab.tables import check_keys
+from spoor.lab.tables import check_keys, whole_number
 from spoor.lab.webs import web_folder
 from spoor.learn.relevance import Recurring
 from spoor.process_memory import few_collections
@@ -126,7 +126,10 @@ def plan(experiment: Experiment, out: Path) -> list[Trial]:
                 replace(subject, web=web.name),
                 contender,
                 seed,
-                int(tasks.get(web.name, 1) if isinstance(tasks, Mapping) else tasks),
+                whole_number(
+                    tasks.get(web.name, 1) if isinstance(tasks, Mapping) else tasks,
+                    f"{name}: tasks",
+                ),
                 experiment.pages,
                 experiment.share,
                 settings.get("figure", ""),
