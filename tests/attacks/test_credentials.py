@@ -32,7 +32,7 @@ from spoor.runs.assemble import make_crawl
 from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
-from spoor.views.report import write_report
+from spoor.views.html import write_report
 from spoor.web.urls import canonical
 
 HEADER, PASSWORD, TOKEN, COOKIE, WIDE, SESSION = (f"sesame-{n}-Xq7" for n in range(6))

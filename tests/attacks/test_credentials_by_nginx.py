@@ -22,7 +22,7 @@ from loopback import ADDRESS, beside, free_ports
 from nginx import nginx, require_nginx, required
 from spoor.runs import files
 from spoor.runs.reader import Run
-from spoor.views.report import write_report
+from spoor.views.html import write_report
 
 pytestmark = pytest.mark.server
 

@@ -39,7 +39,7 @@ from spoor.runs.snapshot import snapshot
 from spoor.runs.writer import RunWriter
 from spoor.setting import CRAWL, POLITENESS
 from spoor.settings import Settings, described
-from spoor.views.report import write_report
+from spoor.views.html import write_report
 
 
 @pytest.fixture(scope="module")

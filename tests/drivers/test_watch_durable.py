@@ -27,6 +27,7 @@ from spoor.live import watch as watch_module
 from spoor.live.watch import Watch
 from spoor.runs import renders
 from spoor.runs.assemble_fleet import make_fleet
+from spoor.runs.rows import RenderRow
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Choice, Fetch, Sleep
@@ -263,7 +264,7 @@ def test_nothing_is_kept_in_the_folder_of_what_a_watch_leaves(
             folder.note_rendered(fetch.url)
         for ticket in range(5):
             folder.note_render(
-                renders.RenderRow(
+                RenderRow(
                     *(ticket, "front.example", "/", "text", "", 1, 9, True, True),
                     *(0.5, 1.0, 2, 100, 0, ""),
                 )

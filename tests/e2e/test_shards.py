@@ -31,8 +31,9 @@ from spoor.runs.database import reading
 from spoor.runs.reader import Run
 from spoor.runs.rows import PageRow
 from spoor.views.explain import of_page
+from spoor.views.html import write_report
 from spoor.views.live_page import LivePage
-from spoor.views.report import Reporter, write_report
+from spoor.views.report import Reporter
 from spoor.web.urls import host, shard_of
 
 needs_ray = pytest.mark.skipif(

@@ -30,10 +30,10 @@ from spoor.runs.reader import Run
 from spoor.runs.schema import FORMAT
 from spoor.runs.snapshot import Snapshot, snapshot
 from spoor.views.explain import in_lines, of_page
-from spoor.views.html import in_words, render
+from spoor.views.html import in_words, render, write_report
 from spoor.views.link_rates import link_rates
 from spoor.views.live_page import LivePage
-from spoor.views.report import Reporter, left, report_of, write_report
+from spoor.views.report import Reporter, left, report_of
 from spoor.views.run_list import ON_A_PAGE, run_names, runs_page
 from spoor.views.snippets import snippet
 from spoor.views.sums import wilson

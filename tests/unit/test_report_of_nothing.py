@@ -10,7 +10,8 @@ from spoor.runs import files
 from spoor.runs.inputs import with_inputs
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
-from spoor.views.report import Reporter, write_report
+from spoor.views.html import write_report
+from spoor.views.report import Reporter
 
 SEED = "http://127.0.0.1:9/"
 

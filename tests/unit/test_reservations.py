@@ -14,7 +14,7 @@ from spoor.runs.assemble import make_crawl
 from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
-from spoor.views.report import write_report
+from spoor.views.html import write_report
 from spoor.web.tdmrep import LIMIT, parse
 
 FILE = b"""[

@@ -121,7 +121,7 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
             for aside in folder.recovered:
                 shown.say(kept_aside(aside))
             reason = run.run()
-    from spoor.views.report import write_report
+    from spoor.views.html import write_report
 
     summary = run.summary(reason)
     write_report(path, engine)
@@ -149,7 +149,7 @@ def in_shards(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any
     from spoor.integrations.ray import crawl
     from spoor.rendering.browser import require_browser
     from spoor.runs.assemble import make_crawl
-    from spoor.views.report import write_report
+    from spoor.views.html import write_report
 
     # Raise InputError for bad settings before a process starts.
     engine = make_crawl(settings)

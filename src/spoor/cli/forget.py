@@ -28,7 +28,7 @@ def forget(
 ) -> None:
     """Take the pages URL… out of RUN: rows, archive, results, labels, and exports in its folder."""
     from spoor.runs import forget as forgetting
-    from spoor.views.report import write_report
+    from spoor.views.html import write_report
 
     told = forgetting.forget(run, urls, exports=export or ())
     write_report(run)

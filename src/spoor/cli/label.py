@@ -35,7 +35,7 @@ def label(
     """Label the page URL of RUN as relevant or not; its policy learns that if it can."""
     from spoor.runs.reader import Run
     from spoor.runs.recovery import kept_aside
-    from spoor.views.report import write_report
+    from spoor.views.html import write_report
 
     result = Run(run).label(url, verdict is Verdict.yes)
     if not result.running:

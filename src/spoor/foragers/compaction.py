@@ -9,22 +9,29 @@ leads. All of it is part of a state: one that is loaded goes on with the same sl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from spoor.types import State
-
-if TYPE_CHECKING:
-    from spoor.foragers.urls import Urls
 
 MOST_LINKS = 10_000
 """Links and pages that a slice looks at, but for those of one page."""
 
 MOST_LEFT = 500
 """URLs that leave in a slice."""
+
+
+class LinkedUrls(Protocol):
+    """URLs by their numbers, and the links between them (`spoor.foragers.urls.Urls`)."""
+
+    urls: list[str]
+    alias: dict[int, int]
+
+    def links_before(self, url: int) -> list[int]: ...
+    def forget_links(self, url: int, stays: Sequence[int]) -> int: ...
 
 
 class Compaction:
@@ -37,7 +44,7 @@ class Compaction:
         """By number: whether it is not to leave."""
         self._pass, self._at = 0, 0
 
-    def keep(self, known: Urls, number: int) -> None:
+    def keep(self, known: LinkedUrls, number: int) -> None:
         """A URL does not leave, nor what it redirects to."""
         stays, target = self.stays, number
         while not stays[target]:
@@ -49,7 +56,7 @@ class Compaction:
         self.stays.extend(bytes(max(0, number + 1 - len(self.stays))))
         self.stays[number] = True
 
-    def slice(self, known: Urls, rests: Callable[[int], bool]) -> tuple[list[int], bool]:
+    def slice(self, known: LinkedUrls, rests: Callable[[int], bool]) -> tuple[list[int], bool]:
         """The next: what leaves, in no link of anything that stays, and whether it was the last.
         `rests`: whether nothing but a link keeps a URL."""
         left, work = list[int](), 0

@@ -15,7 +15,8 @@ from spoor.rendering.browser import Browser
 from spoor.rendering.browser_thread import BrowserThread
 from spoor.rendering.lacks import SCRIPTS, lacks, shape
 from spoor.rendering.value import MOST_HOSTS, Arm, Brought, RenderValues, is_text
-from spoor.runs.renders import RenderRow, RenderTotals
+from spoor.runs.renders import RenderTotals
+from spoor.runs.rows import RenderRow
 from spoor.settings import Settings
 from spoor.types import Deferred, Fetch, Outcome, Page
 from spoor.web.exchange import Exchange, Rendered

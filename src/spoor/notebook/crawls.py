@@ -18,7 +18,7 @@ from spoor.runs import files
 from spoor.runs.documents import RunDocument
 from spoor.runs.inputs import with_inputs
 from spoor.settings import Settings
-from spoor.views.report import write_report
+from spoor.views.html import write_report
 
 OnPage = Callable[[RunDocument], object]
 """Called with each fetched document."""

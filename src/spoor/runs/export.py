@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spoor.errors import InputError
 from spoor.formats.export import FORMS, form_of, write
@@ -16,9 +16,7 @@ from spoor.formats.object_stores import is_url, new_object
 from spoor.runs import files
 from spoor.runs.documents import RunDocument
 from spoor.runs.selection import Selection
-
-if TYPE_CHECKING:
-    from spoor.runs.reader import Run
+from spoor.runs.stored_run import StoredRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ class Exported:
 
 
 def export_run(
-    run: Run,
+    run: StoredRun,
     out: Path | str,
     form: str | None = None,
     *,
@@ -108,13 +106,13 @@ def _passages(document: RunDocument, *, everything: bool) -> list[dict[str, Any]
     ]
 
 
-def _title(run: Run) -> str:
+def _title(run: StoredRun) -> str:
     settings = run.settings
     about = settings.topic or ", ".join(settings.want) or settings.topic_file
     return f"Pages about {about}" if about else ""
 
 
-def _refuse_own(run: Run, out: Path) -> None:
+def _refuse_own(run: StoredRun, out: Path) -> None:
     """Raises InputError where an export would replace the run, or a file of it."""
     folder, target = run.path.resolve(), out.resolve()
     shards = [shard.resolve() for shard in files.shards(run.path)]

@@ -30,7 +30,7 @@ from spoor.formats.exporters.target import LIST
 from spoor.formats.exporters.warc import copy_without
 from spoor.formats.warc_records import DAMAGE
 from spoor.runs import files, shards
-from spoor.runs.journal import events_of
+from spoor.runs.events import events_of
 from spoor.runs.lock import Lock
 from spoor.runs.recovery import damaged, forgotten, mend_results, telling
 from spoor.runs.saved_files import remove_saved

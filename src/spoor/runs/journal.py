@@ -8,16 +8,13 @@ through the same code; the policy ends with the weights that it had.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
-from spoor import compression
-from spoor.compression import unpacked
 from spoor.crawl import Crawl
 from spoor.documents.errors import UnreadableError
 from spoor.errors import InputError
@@ -27,6 +24,8 @@ from spoor.learn.state import page_row, revive_page
 from spoor.politeness.hosts import CountsRequests, share_of_time, times_late
 from spoor.protocols import Engine, ListsHosts
 from spoor.runs import files
+from spoor.runs.events import Event, label_event, new_compressor, packed, parts_of, revision_rows
+from spoor.runs.writer import RunWriter
 from spoor.sharding import commands
 from spoor.types import (
     Deferred,
@@ -47,14 +46,8 @@ from spoor.types import (
 from spoor.web.exchange import Exchange, Source
 from spoor.web.urls import Joiner
 
-if TYPE_CHECKING:
-    from spoor.runs.writer import RunWriter
-
 _LATEST = 2.0e11
 """Unix seconds of the year 8307."""
-
-Event = list[Any]
-"""Its kind, its time, and what else went in or must come out again."""
 
 Resume = Callable[[float, Mapping[str, Any]], None]
 """Called with (now, settings) when a process goes on with the run of an earlier one."""
@@ -100,7 +93,7 @@ class Journal:
         self._exchange: Exchange | None = None
         self._place: Place | None = None
         self._joiner = Joiner()
-        self._compressor = _compressor()
+        self._compressor = new_compressor()
         self._revised: list[Revision] = []
         """Revisions of the judge in the present call."""
         if isinstance(crawl, Crawl):
@@ -171,7 +164,7 @@ class Journal:
 
     def _note_revisions(self, now: float) -> None:
         if self._revised:
-            self._events.append(["revised", now, _revision_rows(self._revised)])
+            self._events.append(["revised", now, revision_rows(self._revised)])
             self._folder.revise(self._revised, self._crawl.counts.pages)
             self._revised.clear()
 
@@ -270,14 +263,14 @@ class Journal:
         self.last = float(state.get("clock", 0.0))
         if not 0.0 <= self.last < _LATEST:
             raise self._broken("has a moment that no run comes to")
-        for packed in self._folder.tail():
-            for event, page in self._unpacked(packed):
+        for entry in self._folder.tail():
+            for event, page in self._unpacked(entry):
                 self._replay(event, page)
         self._folder.failpoint("gone through")
 
-    def _unpacked(self, packed: bytes) -> Iterator[tuple[Event, Any]]:
+    def _unpacked(self, entry: bytes) -> Iterator[tuple[Event, Any]]:
         try:
-            events, data = _parts(packed)
+            events, data = parts_of(entry)
         except ValueError as error:
             raise self._broken("is damaged") from error
         offset = 0
@@ -325,7 +318,7 @@ class Journal:
         elif kind == "revise":
             self._crawl.revise()
         elif kind == "revised":
-            revised = _revision_rows(self._revised)
+            revised = revision_rows(self._revised)
             self._revised.clear()
             self._same("judged pages anew as", revised, values[1])
         elif kind == "page":
@@ -356,66 +349,6 @@ class Journal:
 
     def _broken(self, what: str) -> InputError:
         return InputError(f"the journal in {self._folder.path / files.DATABASE} {what}")
-
-
-def label_event(url: str, before: Judgement, after: Judgement, now: float) -> Event:
-    """A call of `relabel`."""
-    return ["label", now, url, *_verdict_rows(before, after)]
-
-
-def verdicts_of(event: Event) -> Iterator[tuple[str, Judgement, Judgement]]:
-    """(URL, before, after) of the changed judgements in an event: a label, or revisions."""
-    kind, _, *values = event
-    rows = values[0] if kind == "revised" else [[0, 0, *values]] if kind == "label" else ()
-    for *_, url, before, after in rows:
-        yield url, Judgement(*before), Judgement(*after)
-
-
-def _revision_rows(revisions: Sequence[Revision]) -> list[list[Any]]:
-    return [
-        [one.number, one.ticket, one.url, *_verdict_rows(one.before, one.after)]
-        for one in revisions
-    ]
-
-
-def _verdict_rows(*judgements: Judgement) -> list[list[float]]:
-    return [[one.score, one.relevant, one.reward] for one in judgements]
-
-
-def events_of(entry: bytes) -> list[Event]:
-    """The events of an entry, without the bodies of their pages. Raises InputError if it is
-    damaged."""
-    try:
-        return _parts(entry)[0]
-    except ValueError as error:
-        raise InputError("an entry of the journal is damaged") from error
-
-
-def packed(
-    events: Sequence[Event],
-    bodies: Sequence[bytes] = (),
-    compressor: compression.zstd.ZstdCompressor | None = None,
-) -> bytes:
-    """An entry of the journal. Pass a `compressor` for many entries: making one costs more than
-    compressing a small entry."""
-    head = json.dumps(events).encode()
-    entry = b"".join((len(head).to_bytes(8, "little"), head, *bodies))
-    return compression.packed(entry, compressor or _compressor())
-
-
-def _compressor() -> compression.zstd.ZstdCompressor:
-    return compression.compressor(1, checksum=True)
-
-
-def _parts(entry: bytes) -> tuple[list[Event], bytes]:
-    """Events and bodies of an entry. Raises ValueError if it is damaged."""
-    data = unpacked(entry)
-    end = 8 + int.from_bytes(data[:8], "little")
-    try:
-        events: list[Event] = json.loads(data[8:end])
-    except RecursionError as error:
-        raise ValueError("its events are too deep") from error
-    return events, data[end:]
 
 
 _SOURCE = [field.name for field in fields(Source)]

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from spoor import registry
 from spoor.errors import InputError
-from spoor.runs.journal import label_event, packed
+from spoor.runs.events import label_event, packed
 from spoor.runs.labels import Label, write_label
 from spoor.runs.lock import BusyError
 from spoor.runs.schema import read_settings

@@ -1,4 +1,4 @@
-"""Rows of a run: pages, and requests that brought none."""
+"""Rows of a run: pages, what was rendered for them, and requests that brought none."""
 
 from __future__ import annotations
 
@@ -6,18 +6,15 @@ import json
 import math
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from spoor.errors import InputError
 from spoor.runs import files
 from spoor.web.urls import names_host
-
-if TYPE_CHECKING:
-    from spoor.runs.renders import RenderRow
 
 Why = Sequence[tuple[str, float]]
 """Reasons in words, with their share."""
@@ -30,6 +27,63 @@ _decode = json.JSONDecoder().decode
 
 FIRST_TICKET = 1 << 40
 """Of the rows that were copied from an earlier run: a crawl has none so high."""
+
+
+@dataclass(frozen=True, slots=True)
+class RenderRow:
+    """What a browser was asked for beside a page, and what that brought."""
+
+    ticket: int
+    """Of the page."""
+    host: str
+    shape: str
+    """Of its URL."""
+    lack: str
+    """What the plain page lacked."""
+    why: str
+    """Why it was rendered."""
+    links: int
+    """That entered the crawl by it, and that it did not know."""
+    words: int
+    """Different words that the plain page did not have, nor the page of its kind before it."""
+    text: bool
+    """Whether most of the text of the page came by it."""
+    relevant: bool
+    """Whether the page was relevant when it came, and its text came by it."""
+    gain: float
+    """What that was worth, in requests."""
+    seconds: float
+    requests: int
+    """For scripts and data."""
+    received: int
+    """Bytes of these."""
+    held_back: int
+    """Requests of the page that the crawl's rules forbid."""
+    failed: str
+    """Why it stays as it came; empty where it does not."""
+
+    @classmethod
+    def of(cls, row: sqlite3.Row | tuple[Any, ...]) -> RenderRow:
+        """A row of the table of renders. Raises InputError where it is none."""
+        values = [row[at] for at in range(len(fields(cls)))]
+        texts, (gain, seconds) = (*values[1:5], values[14]), values[9:11]
+        whole = (values[0], *values[5:9], *values[11:14])
+        if (
+            not all(isinstance(text, str) for text in texts)
+            or not all(isinstance(one, int) and 0 <= one < 1 << 53 for one in whole)
+            or not all(isinstance(one, float) and math.isfinite(one) for one in (gain, seconds))
+        ):
+            raise InputError(f"the render of page {values[0]!r} is damaged")
+        values[7:9] = map(bool, values[7:9])
+        return cls(*values)
+
+    @property
+    def in_words(self) -> str:
+        """What it brought, and what for."""
+        spent = f"{self.seconds:.1f} s and {self.requests} requests"
+        if self.failed:
+            return f"not rendered after {spent}: {self.failed} ({self.why})"
+        return f"rendered ({self.why}): {self.links} links and {self.words} words for {spent}"
 
 
 @dataclass(frozen=True, slots=True)

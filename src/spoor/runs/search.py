@@ -10,14 +10,11 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from spoor.errors import InputError
 from spoor.runs import files
 from spoor.runs.recovery import ROOM, lacks_room
-
-if TYPE_CHECKING:
-    from spoor.runs.reader import Run
+from spoor.runs.stored_run import StoredRun
 
 MOST_CHARACTERS = 200_000
 """Of one document that are searched."""
@@ -52,7 +49,7 @@ class Found:
     """Pieces of its text around the words; whether each is one of them."""
 
 
-def search(run: Run, words: str, *, limit: int = 10, everything: bool = True) -> list[Found]:
+def search(run: StoredRun, words: str, *, limit: int = 10, everything: bool = True) -> list[Found]:
     """The documents that hold all `words`, best first (BM25, words of the title count thrice); a
     phrase stands in double quotes.
 
@@ -104,7 +101,7 @@ def _pieces(part: str) -> tuple[tuple[str, bool], ...]:
 
 
 @contextmanager
-def _index(run: Run) -> Iterator[sqlite3.Connection]:
+def _index(run: StoredRun) -> Iterator[sqlite3.Connection]:
     file = run.path / files.SEARCH
     try:
         if not os.access(run.path, os.W_OK):
@@ -164,7 +161,7 @@ def _is_ours(db: sqlite3.Connection) -> bool:
     return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
 
 
-def _add(run: Run, db: sqlite3.Connection) -> None:
+def _add(run: StoredRun, db: sqlite3.Connection) -> None:
     """Add the documents that are not in the index yet."""
     count = 0
     for document in run.documents(everything=True):

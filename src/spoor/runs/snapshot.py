@@ -22,7 +22,7 @@ from spoor.protocols import BoundsSlowHosts, Explains, FallsBack, LiveFrontier, 
 from spoor.runs import files
 from spoor.runs.assemble import left_out_of, make_crawl_to_look_at, make_frontier
 from spoor.runs.database import noted, reading
-from spoor.runs.journal import events_of, verdicts_of
+from spoor.runs.events import events_of, verdicts_of
 from spoor.runs.lock import is_running
 from spoor.runs.recovery import telling
 from spoor.runs.rows import Why

@@ -36,8 +36,8 @@ from spoor.runs.recovery import (
     telling,
     write_mark,
 )
-from spoor.runs.renders import RenderRow, forget_renders
-from spoor.runs.rows import FIRST_TICKET
+from spoor.runs.renders import forget_renders
+from spoor.runs.rows import FIRST_TICKET, RenderRow
 from spoor.runs.saved_files import follow_verdicts, save
 from spoor.settings import Settings, user_agent
 from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, Revision, State

@@ -7,18 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 from markupsafe import Markup, escape
 
+from spoor.crawl import Crawl
 from spoor.display import masked, printable, shown
+from spoor.files import write_whole
+from spoor.runs import files
 from spoor.runs.rows import Why
 from spoor.views.line_chart import GREY, Points, line_chart
-
-if TYPE_CHECKING:
-    from spoor.views.preview import Preview
-    from spoor.views.report import RunReport
+from spoor.views.preview import Preview
+from spoor.views.report import RunReport, report_of
 
 SECTIONS = (
     ("summary", "Summary"),
@@ -57,6 +59,13 @@ def render(report: RunReport) -> str:
     in URLs are masked."""
     page = environment().get_template("report.html.jinja")
     return page.render(report=report, sections=sections(report), live=None, digests={})
+
+
+def write_report(path: Path, crawl: Crawl | None = None) -> Path:
+    """Write the report of a run (`report_of`) into its folder; returns its path."""
+    target = path / files.REPORT
+    write_whole(target, render(report_of(path, crawl)))
+    return target
 
 
 def sections(report: RunReport, token: str = "") -> list[tuple[str, str, Markup]]:

@@ -13,14 +13,11 @@ from typing import Any
 from spoor.crawl import Crawl
 from spoor.display import pace_in_words, shown
 from spoor.errors import InputError
-from spoor.files import write_whole
-from spoor.runs import files
 from spoor.runs.labelling import policy_learns
 from spoor.runs.reader import Run
 from spoor.runs.renders import RenderTotals, render_totals
 from spoor.runs.rows import PageRow
 from spoor.runs.snapshot import HostClock, Snapshot, settings_of
-from spoor.views.html import render
 from spoor.views.kinds import Kind, Kinds
 from spoor.views.link_rates import LinkRates, link_rates
 from spoor.views.preview import Preview, Previews
@@ -199,13 +196,6 @@ def report_of(path: Path, crawl: Crawl | None = None) -> RunReport:
     memory, with the same state as the last checkpoint."""
     reporter = Reporter(path)
     return reporter.report(reporter.run.snapshot(crawl=crawl))
-
-
-def write_report(path: Path, crawl: Crawl | None = None) -> Path:
-    """Write the report of a run (`report_of`) into its folder; returns its path."""
-    target = path / files.REPORT
-    write_whole(target, render(report_of(path, crawl)))
-    return target
 
 
 def _lines(noted: str) -> list[str]:
