@@ -12,12 +12,14 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from importlib.metadata import entry_points
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spoor.errors import InputError, PluginError, taking_in
 from spoor.files import toml_of
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoints
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "policies": {
@@ -107,6 +109,13 @@ def outside(kind: str) -> list[str]:
     """Names of a kind that other packages add, sorted."""
     added = {entry.name for entry in entry_points(group=f"spoor.{kind}")}
     return sorted(added - BUILT_IN[kind].keys())
+
+
+def entry_points(*, group: str, name: str | None = None) -> EntryPoints:
+    from importlib import metadata  # with all that reads mail headers
+
+    found = metadata.entry_points(group=group)
+    return found if name is None else found.select(name=name)
 
 
 def find(kind: str, name: str) -> Callable[..., Any]:

@@ -12,7 +12,6 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from kills import open_run
 from loopback import MISSING, Asked, Loopback, beside, page, reply
@@ -81,6 +80,7 @@ def test_the_host_that_holds_a_crawl_up_is_named(
     monkeypatch.setattr(run_module, "LISTEN_SECONDS", 0.02)
     monkeypatch.setattr(run_module, "STILL", STILL)
     monkeypatch.setattr(live_screen, "PLAIN_EVERY", 0.0)
+    monkeypatch.setattr(live_screen._Panel, "_draw", lambda self: None)
     clock, held = DrivenClock(), threading.Event()
     waits: list[Wait] = []
     shown: list[str] = []
@@ -99,8 +99,8 @@ def test_the_host_that_holds_a_crawl_up_is_named(
     with beside(server.serving):
         run = open_run(tmp_path, "http://good.example/", server.port, pages=600, sitemaps=False)
         run.now = clock
-        plain = live_screen._Plain(run.crawl, lambda: None, Console(stderr=True))
-        panel = live_screen._Panel(run.crawl, lambda: None, Console(stderr=True))
+        plain = live_screen._Plain(run.crawl, lambda: None)
+        panel = live_screen._Panel(run.crawl, lambda: None)
 
         def step(fetch: Fetch, step: Outcome | Deferred) -> None:
             plain.step(fetch, step)

@@ -112,6 +112,55 @@ def test_what_makes_the_report_is_imported_once_there_is_something_to_report(
     assert "jinja2" not in imported
 
 
+CRAWLING = """
+import json, os, sys, threading
+from socketserver import BaseRequestHandler, TCPServer
+
+class Server(BaseRequestHandler):
+    def handle(self):
+        print(json.dumps(sorted(sys.modules)), flush=True)
+        os._exit(0)
+
+with TCPServer(("127.0.0.1", 0), Server) as server:
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    from spoor.cli.main import run
+    run(["crawl", f"http://127.0.0.1:{server.server_address[1]}/", "--topic", "pottery kiln",
+         "--allow-private", "127.0.0.1", "--out", sys.argv[1], *sys.argv[2:]])
+"""
+LATER = {
+    "importlib.metadata": "plug-ins of other packages, if the command names one",
+    "jinja2": "the report",
+    "rich": "the panel on a terminal",
+    "selectolax": "pages",
+    "spoor.documents.page": "pages",
+    "spoor.frontier.sqlite": "many open links",
+    "spoor.http.replies": "pages",
+    "spoor.http.reservations": "--noai",
+    "spoor.isolate": "pages",
+    "spoor.judges.classifier": "topic files that name a model",
+    "spoor.judges.second_opinion": "topic files that ask for one",
+    "spoor.runs.earlier": "--refresh",
+    "spoor.runs.reader": "runs that go on",
+    "spoor.sharding.coordinator": "--shards",
+    "spoor.web.refusals": "pages",
+    "spoor.web.tree_walk": "pages",
+}
+"""What is imported while the first reply is waited for, or later, and for what."""
+MOST_OF_OURS = 215
+"""Modules of this package; 204 are imported, 257 were before any was put off."""
+
+
+def test_nothing_is_imported_before_the_first_request_that_waits_for_its_reply(
+    tmp_path: Path,
+) -> None:
+    command = [sys.executable, "-c", CRAWLING, str(tmp_path / "run")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    imported = json.loads(done.stdout)
+    assert "aiohttp" in imported, "the request came from a crawl"
+    assert [f"{name}: {LATER[name]}" for name in imported if name in LATER] == []
+    assert sum(name.partition(".")[0] == "spoor" for name in imported) <= MOST_OF_OURS
+
+
 def test_the_lab_imports_statistics_once_something_is_compared() -> None:
     script = "import sys, spoor.lab.papers; sys.exit('scipy.stats' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0

@@ -101,15 +101,19 @@ def test_screens(monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
 
     out = io.StringIO()
     console = Console(file=out, force_terminal=terminal, width=300, color_system=None)
-    monkeypatch.setattr(live_screen, "Console", lambda **_: console)
+    monkeypatch.setattr("rich.console.Console", lambda **_: console)
+    monkeypatch.delenv("TTY_COMPATIBLE", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1" if terminal else "")
     monkeypatch.setattr(sys, "stderr", out)
     task = Task(np.random.default_rng(0))
     crawl = Crawl(BreadthFirst(task), Keywords(["clay"]), MemoryFrontier())
     with live_screen.screen(crawl, lambda: None, quiet=False) as screen:
         screen.step(*hostile_step(f"http://e.example/?token={SECRET}"))
         screen.say(f"[/nonsense] {HOSTILE} key={SECRET}")
+        screen.second(None)
+        assert isinstance(screen, live_screen._Panel) == terminal
         if isinstance(screen, live_screen._Panel):
-            console.print(screen._render())
+            console.print(screen.render())
     text = out.getvalue()
     assert SECRET not in text
     assert "[/nonsense]" in text, "and what looks like markup is none"

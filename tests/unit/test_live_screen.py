@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import pytest
 from rich.console import Console
 
 from spoor import registry
@@ -21,19 +22,22 @@ from spoor.types import Fetch, Fetched, Outcome, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 
-def test_the_panel_says_what_is_left_and_why_links_were_chosen() -> None:
+def test_the_panel_says_what_is_left_and_why_links_were_chosen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_Panel, "_draw", lambda self: None)
     world = GeneratedWorld(GeneratedSettings(pages=200, hosts=3, seed=3, target_share=0.3))
     task = Task(np.random.default_rng(0), Topic(name="pottery", keywords=("kiln", "glaze")))
     crawl = Crawl(registry.build("policies", "trail", task), Label("pottery"), MemoryFrontier())
     crawl.seed([world.url_of(0)])
     harvest = Harvest()
     console = Console(file=io.StringIO(), force_terminal=True, width=160)
-    panel = _Panel(crawl, lambda: harvest.estimate(crawl.frontier.open_count), console)
+    panel = _Panel(crawl, lambda: harvest.estimate(crawl.frontier.open_count))
 
     def shown() -> str:
         panel.second(None)
         with console.capture() as said:
-            console.print(panel._render())
+            console.print(panel.render())
         return said.get()
 
     assert "relevant pages" not in shown(), "nothing can be said yet"

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -148,7 +147,7 @@ def test_the_prior_that_ships_is_read_and_checked() -> None:
     assert Trail(task, shipped=True)._guard.prior == pytest.approx(mean)
     assert Trail(task, shipped=False)._guard.prior == pytest.approx(BY_HAND.mean)
     assert (variance > 0).all()
-    text = (files("spoor.policies.trail") / FILE).read_text("utf-8")
+    text = FILE.read_text("utf-8")
     damages: tuple[dict[str, Any], ...] = (
         {"features": "link-features 0"},
         {"numbers": {}},

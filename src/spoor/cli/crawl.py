@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -72,6 +73,9 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
             # An existing run refuses before anything heavy is imported; a new one is created after
             # its settings are checked.
             folder = after.enter_context(closing(RunWriter(path, settings)))
+        certificates = threading.Thread(target=_read_certificates, args=(settings.verify_tls,))
+        certificates.start()
+        after.callback(certificates.join)
         from spoor.cli.live_screen import screen
         from spoor.cli.plan import say_plan
         from spoor.http.client import check_user
@@ -117,6 +121,7 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
         run.on_advice = lambda advice: shown.say(*advice.lines(near=False))
         if not as_json:
             say_plan(settings, path, engine.judge, engine.counts.pages)
+        certificates.join()
         with shown:
             for aside in folder.recovered:
                 shown.say(kept_aside(aside))
@@ -127,6 +132,15 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
     write_report(path, engine)
     typer.echo(json.dumps(summary) if as_json else describe(summary, path))
     return summary
+
+
+def _read_certificates(verify: bool) -> None:
+    """Read those of the authorities that are trusted, which takes a tenth of a second, as aiohttp
+    does twice when it is imported: beside the imports of the crawl, since Python's lock is free
+    meanwhile."""
+    from spoor.http.connections import tls
+
+    tls(verify=verify)
 
 
 def failed_line(fetch: Fetch, step: Outcome | Deferred, now: float) -> str:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
+import os
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import ExitStack
 from operator import itemgetter
-from typing import Self
-
-from rich.console import Console, Group
-from rich.live import Live as RichLive
-from rich.table import Table
-from rich.text import Text
+from typing import TYPE_CHECKING
 
 from spoor.cli.screen import PLAIN_EVERY, say, sparkline
 from spoor.crawl import Crawl
@@ -22,6 +19,9 @@ from spoor.learn.harvest_estimate import Estimate, in_words
 from spoor.live.waits import Wait
 from spoor.protocols import Frontier, HostClocks
 from spoor.types import Choice, Deferred, Failed, Fetch, Outcome
+
+if TYPE_CHECKING:
+    from rich.console import Group
 
 NEXT = 5
 """Links in flight that are shown, with the reasons of their choice."""
@@ -56,10 +56,18 @@ class Screen(ExitStack):
 
 def screen(crawl: Crawl, estimate: GetEstimate, *, quiet: bool) -> Screen:
     """The screen for standard error: a terminal, or plain lines."""
-    console = Console(stderr=True)
     if quiet:
         return Screen()
-    return (_Panel if console.is_terminal else _Plain)(crawl, estimate, console)
+    return (_Panel if _is_terminal() else _Plain)(crawl, estimate)
+
+
+def _is_terminal() -> bool:
+    """Whether standard error is a terminal, as rich tells it, which takes long to import."""
+    if (told := os.environ.get("TTY_COMPATIBLE", "")) in ("0", "1"):
+        return told == "1"
+    if (forced := os.environ.get("FORCE_COLOR")) is not None:
+        return forced != ""
+    return sys.stderr.isatty()
 
 
 class Progress:
@@ -95,7 +103,7 @@ class Progress:
 
 
 class _Plain(Screen):
-    def __init__(self, crawl: Crawl, estimate: GetEstimate, console: Console) -> None:
+    def __init__(self, crawl: Crawl, estimate: GetEstimate) -> None:
         super().__init__()
         self._crawl = crawl
         self._estimate = estimate
@@ -132,7 +140,9 @@ class _Plain(Screen):
 
 
 class _Panel(Screen):
-    def __init__(self, crawl: Crawl, estimate: GetEstimate, console: Console) -> None:
+    """Drawn from its first `second` on, when requests are on their way."""
+
+    def __init__(self, crawl: Crawl, estimate: GetEstimate) -> None:
         super().__init__()
         self._crawl = crawl
         self._estimate = estimate
@@ -144,14 +154,7 @@ class _Panel(Screen):
         self._drawn_at = -math.inf
         self._rows: list[tuple[str, str]] = []
         self._next: list[str] = []
-        self._live = RichLive(
-            console=console, refresh_per_second=4, get_renderable=self._render, transient=True
-        )
-
-    def __enter__(self) -> Self:
-        self.second(None)
-        self.enter_context(self._live)
-        return self
+        self._drawn = False
 
     def say(self, *lines: str) -> None:
         self._message = "\n".join(map(shown, lines))
@@ -192,8 +195,25 @@ class _Panel(Screen):
                 rows.append(("pace", slow))
         chosen = self._crawl.chosen()[:NEXT]
         self._rows, self._next = rows, [f"→ {shown(url)}  {_why(why)}" for url, why in chosen]
+        if not self._drawn:
+            self._drawn = True
+            self._draw()
 
-    def _render(self) -> Group:
+    def _draw(self) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        console = Console(stderr=True)
+        self.enter_context(
+            Live(console=console, refresh_per_second=4, get_renderable=self.render, transient=True)
+        )
+
+    def render(self) -> Group:
+        """What is drawn."""
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
         table = Table.grid(padding=(0, 2))
         for name, text in self._rows:
             table.add_row(name, Text(text))

@@ -17,11 +17,6 @@ from spoor.web.tdmrep import LIMIT, PATH, Reservations, parse
 from spoor.web.urls import host
 
 
-def is_reserved(page: Page) -> bool:
-    """Whether a page itself asks not to be learned from."""
-    return "noai" in page.flags or RESERVED in page.flags
-
-
 class ReservationFetcher:
     """The reservations of each origin, asked for once in a process, as politely as pages are. A
     file that cannot be had reserves nothing."""
@@ -35,6 +30,10 @@ class ReservationFetcher:
         self._clock = clock
         self._known: dict[str, Reservations] = {}
         self._locks: dict[str, asyncio.Lock] = {}
+
+    def in_page(self, page: Page) -> bool:
+        """Whether a page itself asks not to be learned from."""
+        return "noai" in page.flags or RESERVED in page.flags
 
     async def reserve(self, fetch: Fetch) -> bool:
         """Whether the URL of a fetch is reserved."""

@@ -8,22 +8,16 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spoor import registry
 from spoor.errors import InputError
 from spoor.files import read_toml
-from spoor.judges.answers import Answer, Ask
-from spoor.judges.classifier import Classifier, TextModel
 from spoor.judges.combined import AnyOf
 from spoor.judges.facts import TextPattern, UrlPattern
 from spoor.judges.keywords import Keywords
-from spoor.judges.llm import Llm
 from spoor.judges.named import named as named_function
 from spoor.judges.relevance import Relevance
-from spoor.judges.second_opinion import Limits, SecondOpinion
-from spoor.judges.semantic import NEEDED, Encoder, Semantic, encoder_of
-from spoor.judges.similarity import Bm25, TfIdf, VectorCosine
 from spoor.judges.wish import Wish
 from spoor.judges.wish import parse as parse_wish
 from spoor.protocols import Judge
@@ -31,6 +25,11 @@ from spoor.registry import nearest
 from spoor.types import Page, Topic
 from spoor.web.text import STOP_WORDS, Vectors, tokens
 from spoor.web.urls import canonical
+
+# Judges that few topics name are imported where they are made.
+if TYPE_CHECKING:
+    from spoor.judges.answers import Ask
+    from spoor.judges.semantic import Encoder
 
 SUFFIXES = (".toml", ".topic")
 """Endings of the names of topic files; other values of `--topic` are words."""
@@ -72,6 +71,8 @@ class TopicFile:
     @property
     def files(self) -> list[Path]:
         """All files that the judge needs, except the topic file itself."""
+        from spoor.judges.semantic import NEEDED
+
         settings = {**self.settings, **self.second}
         named = [self.beside(settings[key]) for key in _FILES if key in settings]
         return [
@@ -335,11 +336,16 @@ def preferring(source: TopicFile, beta: float | None) -> TopicFile:
 def with_second_opinion(judge: Judge, source: TopicFile) -> Judge:
     """A judge that has second opinions on the pages near its threshold, as [judge] of a topic says.
     Raises InputError for a function or encoder that is not there, and for limits out of range."""
+    from spoor.judges.answers import Answer
+    from spoor.judges.second_opinion import Limits, SecondOpinion
+
     options = dict(source.second)
     name = options.pop("ask", "") or options["encoder"]
     threshold = options.pop("threshold", 0.5)
     prompt = options.pop("prompt", "") or _question(source)
     if options.pop("encoder", ""):
+        from spoor.judges.semantic import Semantic
+
         semantic = Semantic(_texts(source), _encoder_at(source, name))
 
         def likeness(text: str, prompt: str) -> Answer:
@@ -382,6 +388,8 @@ def _keyword_judge(source: TopicFile) -> Judge:
 
 
 def _classifier(source: TopicFile) -> Judge:
+    from spoor.judges.classifier import Classifier, TextModel
+
     path = source.beside(source.settings["model"])
     digest = source.settings.get("sha256")
     model = TextModel.read(path)
@@ -394,16 +402,22 @@ def _classifier(source: TopicFile) -> Judge:
 
 
 def _encoder(source: TopicFile) -> Judge:
+    from spoor.judges.semantic import Semantic
+
     encoder = _encoder_at(source, source.settings["encoder"])
     return Semantic(_texts(source), encoder, **_threshold(source))
 
 
 def _encoder_at(source: TopicFile, name: str) -> Encoder:
+    from spoor.judges.semantic import encoder_of
+
     folder = source.beside(name)
     return encoder_of(str(folder) if folder.is_dir() else name)
 
 
 def _llm(source: TopicFile) -> Judge:
+    from spoor.judges.llm import Llm
+
     options = source.settings
     fallback = options.get("fallback", "keywords")
     plain = replace(source, method=fallback, threshold=None, patterns=(), url_patterns=())
@@ -417,6 +431,25 @@ def _llm(source: TopicFile) -> Judge:
         characters=options.get("characters", 8000),
         **_threshold(source),
     )
+
+
+def _tf_idf(source: TopicFile) -> Judge:
+    from spoor.judges.similarity import TfIdf
+
+    return TfIdf(_texts(source), language=source.language, **_threshold(source))
+
+
+def _bm25(source: TopicFile) -> Judge:
+    from spoor.judges.similarity import Bm25
+
+    return Bm25(source.topic.text, language=source.language, **_threshold(source))
+
+
+def _vectors(source: TopicFile) -> Judge:
+    from spoor.judges.similarity import VectorCosine
+
+    vectors = Vectors.read(source.beside(source.settings["vectors"]))
+    return VectorCosine(" ".join(_texts(source)), vectors, **_threshold(source))
 
 
 def _texts(source: TopicFile) -> list[str]:
@@ -450,14 +483,10 @@ _EXAMPLE = "http://file.invalid/example-"
 _JUDGES: dict[str, Callable[[TopicFile], Judge]] = {
     "words": _words,
     "keywords": _keyword_judge,
-    "tfidf": lambda source: TfIdf(_texts(source), language=source.language, **_threshold(source)),
-    "bm25": lambda source: Bm25(source.topic.text, language=source.language, **_threshold(source)),
+    "tfidf": _tf_idf,
+    "bm25": _bm25,
     "classifier": _classifier,
-    "vectors": lambda source: VectorCosine(
-        " ".join(_texts(source)),
-        Vectors.read(source.beside(source.settings["vectors"])),
-        **_threshold(source),
-    ),
+    "vectors": _vectors,
     "encoder": _encoder,
     "llm": _llm,
 }

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import deque
+from typing import TYPE_CHECKING
 
 from spoor.crawl import Crawl
 from spoor.errors import InputError
-from spoor.frontier.sqlite import SqliteFrontier
 from spoor.protocols import Frontier, OnDisk, UsesOpenLinks
 from spoor.runs import files
 from spoor.runs.assemble import BUILT_IN_FRONTIERS
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import State
+
+if TYPE_CHECKING:
+    from spoor.frontier.sqlite import SqliteFrontier
 
 IN_MEMORY = 10_000
 """Open links up to which a frontier stays in memory by default. With more, each checkpoint takes
@@ -31,6 +34,8 @@ class FrontierStore:
 
     def _on_disk(self) -> SqliteFrontier:
         if self._disk is None:
+            from spoor.frontier.sqlite import SqliteFrontier
+
             folder = self._folder
             self._disk = SqliteFrontier(folder.path / files.FRONTIER, failpoint=folder.failpoint)
             folder.closing.append(self._disk.close)

@@ -46,13 +46,11 @@ from spoor.protocols import (
     Stateful,
 )
 from spoor.runs import files
-from spoor.runs.advised import WORDS, advisor_of
+from spoor.runs.advised import WORDS, advisor_of, new_advisor
 from spoor.runs.assemble import (
     left_out_of,
     set_revisits,
 )
-from spoor.runs.earlier import in_words as refreshed_in_words
-from spoor.runs.earlier import originals_of, revisits_of
 from spoor.runs.journal import Journal
 from spoor.runs.recovery import telling
 from spoor.runs.renders import all_renders
@@ -99,7 +97,11 @@ class LiveCrawl:
         self._revisions = engine.revisions
         self._advisor: Advisor | None = None
         if engine.outbox is None:
-            self._advisor = advisor_of(folder.path, folder.settings)
+            self._advisor = (
+                advisor_of(folder.path, folder.settings)
+                if folder.resumed
+                else new_advisor(folder.settings)
+            )
         self._advice = Advice()
         self._advised_at = FIRST_ADVICE // 2
         """Pages when the user was advised last."""
@@ -145,6 +147,8 @@ class LiveCrawl:
         judge_state: State | None = None
         learned: list[State] = []
         if folder.settings.refresh:
+            from spoor.runs.earlier import originals_of, revisits_of
+
             folder.revisits, judge_state, learned = revisits_of(folder.path, folder.settings)
             folder.originals = originals_of(folder.path)
             set_revisits(engine, folder.revisits)
@@ -309,6 +313,8 @@ class LiveCrawl:
         self._refreshed = self.folder.refreshed(self.crawl.counts.unchanged)
         if reason != "aborted":
             if self._refreshed:
+                from spoor.runs.earlier import in_words as refreshed_in_words
+
                 self.folder.note("refreshed", json.dumps(refreshed_in_words(self._refreshed)))
             self._checkpoint()
         return reason

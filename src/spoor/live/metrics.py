@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 from spoor.crawl import Crawl
-from spoor.sharding.coordinator import Coordinator
 from spoor.types import Deferred, Fetch, Fetched, Outcome
+
+if TYPE_CHECKING:
+    from spoor.sharding.coordinator import Coordinator
 
 SECONDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
 """Ends of the bins of downloads' times."""

@@ -6,21 +6,20 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spoor.documents.kinds import Types
 from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
 from spoor.http.failures import failure
 from spoor.http.host_queues import ClockSharedError, HostQueues
-from spoor.http.replies import without_refusal
-from spoor.http.reservations import ReservationFetcher, is_reserved
 from spoor.http.robots import RobotsFetcher
 from spoor.http.subrequests import Subrequests, scope_of_parts
 from spoor.live.broken_bodies import BrokenBodies
 from spoor.live.queued_politeness import QueuedPoliteness
 from spoor.live.renders import Renders
-from spoor.live.reply_reader import ReplyReader
 from spoor.politeness.request_limits import RequestLimits
 from spoor.politeness.request_slots import RequestSlots
 from spoor.politeness.robots import RobotsCache, origin_of
@@ -30,6 +29,13 @@ from spoor.web import sitemaps
 from spoor.web.exchange import Exchange
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, FORBIDDEN, Rules
 from spoor.web.urls import canonical
+
+if TYPE_CHECKING:
+    from spoor.http.reservations import ReservationFetcher
+    from spoor.live.reply_reader import ReplyReader
+
+
+_READER = "spoor.live.reply_reader"
 
 
 def loop_time() -> float:
@@ -75,7 +81,8 @@ class PageRequests:
         """Origins whose sitemaps the crawl knows."""
         self._address_guard = AddressGuard(settings)
         self._client = Client(settings, self._address_guard, kept_cookies, count)
-        self._reader = ReplyReader(settings.ratio_limit, wall, loop_time)
+        self._made_reader: ReplyReader | None = None
+        self._preparing: asyncio.Future[object] | None = None
         limits = RequestLimits(
             per_host=settings.per_host,
             per_domain=settings.per_domain,
@@ -94,6 +101,8 @@ class PageRequests:
         self._fetcher = fetcher if settings.robots else None
         self._reservations: ReservationFetcher | None = None
         if settings.noai:
+            from spoor.http.reservations import ReservationFetcher
+
             self._reservations = ReservationFetcher(self._client, hosts, self._queues, clock)
         self._parts: Subrequests | None = None
         if renders is not None:
@@ -110,6 +119,21 @@ class PageRequests:
                 owns=owns,
             )
             renders.open(self._parts.load)
+
+    @property
+    def _reader(self) -> ReplyReader:
+        """What reads the replies: imported when there is one."""
+        if self._made_reader is None:
+            from spoor.live.reply_reader import ReplyReader
+
+            self._made_reader = ReplyReader(self.settings.ratio_limit, self._wall, loop_time)
+        return self._made_reader
+
+    def _prepare_to_read(self) -> None:
+        """Import what reads the replies while the first is waited for, in a thread."""
+        if self._preparing is None:
+            loop = asyncio.get_running_loop()
+            self._preparing = loop.run_in_executor(None, import_module, _READER)
 
     @property
     def robots_requests(self) -> int:
@@ -131,7 +155,8 @@ class PageRequests:
 
     async def close(self) -> None:
         """Close the connections, and the browser."""
-        self._reader.close()
+        if self._made_reader is not None:
+            self._made_reader.close()
         if self._renders is not None:
             await self._renders.close()
         await self._client.close()
@@ -153,6 +178,8 @@ class PageRequests:
             if isinstance(asked, Failed):
                 reply = asked
             else:
+                from spoor.http.replies import without_refusal
+
                 exchange = asked
                 reply = await self._reader.read(fetch, exchange)
                 refusals, renders = self.settings.refusals, self._renders is not None
@@ -161,7 +188,8 @@ class PageRequests:
                 if renders and isinstance(reply, Fetched):
                     exchange, reply = await self._rendered(fetch, exchange, reply)
                     reply = reply if refusals else without_refusal(reply, exchange)
-                if self.settings.noai and isinstance(reply, Fetched) and is_reserved(reply.page):
+                reserved = self._reservations
+                if reserved and isinstance(reply, Fetched) and reserved.in_page(reply.page):
                     # It is not archived either: others learn from archives.
                     exchange = None
                     reply = Failed(fetch.ticket, "robots", "it asks not to be learned from (noai)")
@@ -215,6 +243,7 @@ class PageRequests:
         rules, allowed = ALLOW_ALL, True
         if self._fetcher is not None:
             rules, allowed = await self._fetcher.ask(fetch)
+            self._prepare_to_read()
         if rules is DISALLOW_ALL:
             origin = origin_of(fetch.url)
             reason = self._robots.reason(origin)

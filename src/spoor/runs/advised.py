@@ -6,24 +6,35 @@ import json
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from spoor.errors import DAMAGED
 from spoor.formats.warc_records import DamagedError
 from spoor.judges.advice import VOCABULARY_PAGES, Advisor
 from spoor.runs.assemble import topic_of_settings
-from spoor.runs.reader import Run
 from spoor.settings import Settings
 from spoor.types import Page
+
+if TYPE_CHECKING:
+    from spoor.runs.reader import Run
 
 WORDS = "words"
 """The note of a run with the words of its topic that its pages have, a JSON list."""
 
 
+def new_advisor(settings: Settings, known: frozenset[str] = frozenset()) -> Advisor:
+    """An advisor that has seen no page, and knows that these words are on pages."""
+    subject = topic_of_settings(settings)
+    return Advisor(None if subject is None else subject.wish, known)
+
+
 def advisor_of(path: Path, settings: Settings) -> Advisor:
     """An advisor that has seen the first pages of a run, as archived, and knows the words noted. A
     page that is damaged there is left out: whoever needs it tells so."""
-    run, subject = Run(path), topic_of_settings(settings)
-    advisor = Advisor(None if subject is None else subject.wish, _noted(run))
+    from spoor.runs.reader import Run
+
+    run = Run(path)
+    advisor = new_advisor(settings, _noted(run))
     for row in islice(run.pages(), VOCABULARY_PAGES):
         with suppress(DamagedError):
             advisor.see(Page(row.url, title=row.title, text=run.text(row)))

@@ -19,7 +19,6 @@ from spoor.crawl import Crawl
 from spoor.documents.errors import UnreadableError
 from spoor.errors import InputError
 from spoor.formats.warc_writer import Place
-from spoor.isolate import parse_page
 from spoor.learn.state import page_row, revive_page
 from spoor.politeness.hosts import CountsRequests, share_of_time, times_late
 from spoor.protocols import Engine, ListsHosts
@@ -334,6 +333,8 @@ class Journal:
 
     def _page(self, row: list[Any]) -> Page:
         """Parse a page as before, with more time and memory: it was not given up then."""
+        from spoor.isolate import parse_page
+
         source = Source(*row)
         try:
             return source.page(self._joiner, partial(parse_page, again=True))

@@ -11,7 +11,7 @@ import json
 import math
 from collections.abc import Mapping
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,17 +19,18 @@ import numpy as np
 from spoor.errors import InputError
 from spoor.policies.trail.columns import DENSE, VERSION, Prior
 
-FILE = "prior.json"
+FILE = Path(__file__).with_name("prior.json")
 
 
 @cache
 def shipped() -> Prior:
     """The prior in the package, read once; InputError where its file is damaged."""
     try:
-        return read(json.loads((files("spoor.policies.trail") / FILE).read_text("utf-8")))
+        return read(json.loads(FILE.read_text("utf-8")))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(
-            f"trail: its {FILE} is damaged ({error}); install Spoor again, or set shipped=false"
+            f"trail: its {FILE.name} is damaged ({error}); install Spoor again, or set "
+            "shipped=false"
         ) from None
 
 
