@@ -22,15 +22,17 @@ import pytest
 from kills import CountedWeb, check_run, open_run, served
 from spoor.errors import InputError, SpoorError
 from spoor.formats.exporters.csv import cell
+from spoor.formats.warc_writer import Place
 from spoor.judges import answers
 from spoor.runs import files, shards
 from spoor.runs.assemble import judge_and_topic
 from spoor.runs.database import reading
-from spoor.runs.documents import MOST_UNPACKED, MOST_UNPACKED_RATIO
+from spoor.runs.exchanges import read_body
 from spoor.runs.forget import forget
 from spoor.runs.inputs import with_inputs
 from spoor.runs.labels import read_labels, write_label
 from spoor.runs.lock import BusyError, Lock, is_running
+from spoor.runs.pass_costs import MOST_AGAIN, MOST_AGAIN_RATIO
 from spoor.runs.reader import Run
 from spoor.runs.saved_files import save, saved_name
 from spoor.runs.schema import read_settings, write_settings
@@ -250,12 +252,46 @@ def test_documents_of_a_run_unpack_to_no_more_than_what_its_archive_says(path: P
         file.write(record)
     change(path, "UPDATE pages SET relevant = 1, warc_offset = ?, warc_length = ?", *place)
     read = list[int]()
-    with pytest.raises(InputError, match="unpack to more than 200 times") as refused:
+    with pytest.raises(InputError, match="unpacks to more than 200 times") as refused:
         read.extend(len(one.bytes) for one in Run(path).documents(everything=True))
-    assert sum(read) <= MOST_UNPACKED + MOST_UNPACKED_RATIO * archive.stat().st_size
+    most = MOST_AGAIN + MOST_AGAIN_RATIO * archive.stat().st_size
+    assert sum(read) <= most + (15 << 20), "the first time is free"
     assert "\n" not in str(refused.value)
     (first, *_) = Run(path).pages()
     assert len(Run(path).document_of(first).bytes) == 15 << 20, "single ones are read"
+
+
+def _record(body: bytes, kind: bytes = b"text/plain") -> bytes:
+    block = b"HTTP/1.1 200 OK\r\nContent-Type: " + kind + b"\r\n\r\n" + body
+    head = f"WARC/1.1\r\nWARC-Type: response\r\nContent-Length: {len(block)}\r\n\r\n"
+    return gzip.compress(head.encode() + block + b"\r\n\r\n")
+
+
+def test_a_site_with_blank_pages_keeps_no_run_from_being_exported(path: Path) -> None:
+    """Each page is a record of its own that unpacks to a thousand times its size."""
+    archive = path / "pages.warc.gz"
+    record = _record(b"kiln" + b" " * (12 << 20))
+    numbers = [page.seq for page in Run(path).pages()][:8]
+    for number in numbers:
+        place = archive.stat().st_size, len(record)
+        with archive.open("ab") as file:
+            file.write(record)
+        where = f"relevant = 1, warc_offset = ?, warc_length = ? WHERE seq = {number}"
+        change(path, f"UPDATE pages SET {where}", *place)
+    assert MOST_AGAIN + MOST_AGAIN_RATIO * archive.stat().st_size < 8 * (12 << 20)
+    change(path, f"DELETE FROM pages WHERE seq > {numbers[-1]}")
+    assert [len(one.bytes) for one in Run(path).documents(everything=True)] == 8 * [4 + (12 << 20)]
+
+
+def test_a_body_of_a_stranger_is_not_unpacked_whole_into_memory(path: Path) -> None:
+    archive = path / "pages.warc.gz"
+    record = _record(bytes(100 << 20))
+    place = Place(archive.name, archive.stat().st_size, len(record))
+    with archive.open("ab") as file:
+        file.write(record)
+    with pytest.raises(InputError, match="unpacks to too much"):
+        read_body(path, place, 100 << 20, 10 << 20)
+    assert len(read_body(path, place, 100 << 20, 50 << 20)) == 100 << 20
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,8 @@ class Archived:
     content_type: str
     body: bytes
     """Without its transfer and content encoding, at most `MAX_BODY` bytes."""
+    length: int
+    """Bytes of the archive that were read for it."""
 
 
 def reply_at(file: Path, offset: int, length: int, url: str) -> Archived | None:
@@ -93,13 +95,15 @@ def reply_at(file: Path, offset: int, length: int, url: str) -> Archived | None:
     it within `length`; None where no response stands there. Raises DamagedError, which names its
     `url`."""
     found = None
+    read = 0
     for record in records_at(file, offset, length, url, MAX_HEAD + MAX_BODY):
+        read += len(record.member)
         if record.kind == "conversion":
-            found = Archived(record.headers.get("content-type", ""), record.block[:MAX_BODY])
+            found = record.headers.get("content-type", ""), record.block[:MAX_BODY]
         elif record.kind == "response":
             _, headers, body = _http(record.block)
-            found = Archived(headers.get("content-type", ""), body or b"")
-    return found
+            found = headers.get("content-type", ""), body or b""
+    return None if found is None else Archived(*found, read)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +166,7 @@ def head_at(file: Path, offset: int, length: int) -> Archived | None:
         body = Layers(headers.get("content-encoding", "")).feed(body, 1 << 14)
     except (OSError, ValueError, zlib.error):
         return None
-    return Archived(headers.get("content-type", ""), body)
+    return Archived(headers.get("content-type", ""), body, min(length, 1 << 13))
 
 
 def _named(head: bytes) -> dict[str, str]:

@@ -61,6 +61,11 @@ class Record:
         return self.headers.get("warc-type", "")
 
     @property
+    def cut(self) -> bool:
+        """Whether its block has more bytes than were asked for."""
+        return len(self.text) < self.start + int(self.headers["content-length"])
+
+    @property
     def block(self) -> bytes:
         return self.text[self.start : self.start + int(self.headers["content-length"])]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from base64 import b32encode
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -251,15 +250,19 @@ def warc_date(time: float) -> str:
     return f"{moment.isoformat(timespec='microseconds')}Z"  # strftime takes five times as long
 
 
-def response_at(folder: Path, place: Place) -> tuple[str, bytes]:
+def response_at(folder: Path, place: Place, most: int) -> tuple[str, bytes]:
     """Status line with headers, and body, of the response record at a place; where a conversion
     record stands there too, that record's content, with no headers.
 
-    Raises DamagedError where the file is not what was written.
+    Raises DamagedError where the file is not what was written, and where a record unpacks to more
+    than `most` bytes.
     """
     response: tuple[str, bytes] | None = None
     path = folder / place.file
-    for record in records_at(path, place.offset, place.length, "", sys.maxsize):
+    for record in records_at(path, place.offset, place.length, "", most):
+        if record.cut:
+            with telling_damage(path, place.offset, ""):
+                raise ValueError("a record unpacks to too much")
         if record.kind == "conversion":
             return "", record.block
         head, mark, body = record.block.partition(b"\r\n\r\n")

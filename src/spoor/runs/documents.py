@@ -13,39 +13,14 @@ from typing import Any
 from spoor.display import html_link, html_reasons, shown
 from spoor.documents.document import Document, Unreadable
 from spoor.documents.kinds import tell
-from spoor.errors import InputError
 from spoor.formats.exporters.columns import BODIES, ON_REQUEST
 from spoor.formats.fields import FieldSpec, require_microdata, stated
 from spoor.formats.warc_reader import Archived, reply_at
 from spoor.isolate import DOCUMENT, GivenUpError, bounded, extract
+from spoor.runs.pass_costs import PassCosts
 from spoor.runs.passages import Passage, PassageScores, passages_of
 from spoor.runs.rows import PageRow, Why
 from spoor.web.urls import domain_of
-
-MOST_UNPACKED, MOST_UNPACKED_RATIO = 64 << 20, 200
-"""Documents that are read one after another may unpack to so many bytes, and to so many times the
-size of the archive that they stand in: any number of rows of a stranger's run may name one record
-that is small and unpacks to 16 MiB."""
-
-
-class Unpacked:
-    """What the documents of one pass over a run unpack to."""
-
-    def __init__(self) -> None:
-        self._left = MOST_UNPACKED
-        self._files: set[Path] = set()
-
-    def take(self, file: Path, size: int) -> None:
-        """A body of so many bytes came out of a file. Raises InputError where it is too much."""
-        if file not in self._files:
-            self._files.add(file)
-            self._left += MOST_UNPACKED_RATIO * file.stat().st_size
-        self._left -= size
-        if self._left < 0:
-            raise InputError(
-                f"{file.parent}: its documents unpack to more than {MOST_UNPACKED_RATIO} times "
-                "what its archive has; it is damaged, or made to cost; spoor show reads single ones"
-            )
 
 
 class RunDocument:
@@ -61,11 +36,11 @@ class RunDocument:
         folder: Path,
         row: PageRow,
         scores: PassageScores,
-        unpacked: Unpacked | None = None,
+        costs: PassCosts | None = None,
     ) -> None:
-        """`unpacked`: of the pass in which it is read."""
+        """`costs`: of the pass in which it is read."""
         self._folder = folder
-        self._unpacked = unpacked
+        self._costs = PassCosts() if costs is None else costs
         self._scores = scores
         self.row = row
         """As the run noted it."""
@@ -139,8 +114,8 @@ class RunDocument:
             return None
         file = self._folder / place[0]
         reply = reply_at(file, *place[1:], self.url)
-        if reply is not None and self._unpacked is not None:
-            self._unpacked.take(file, len(reply.body))
+        if reply is not None:
+            self._costs.unpacked(file, place[1], reply.length, len(reply.body))
         return reply
 
     @cached_property
@@ -149,7 +124,9 @@ class RunDocument:
         reply = self._reply
         if reply is None:
             return Document(self.url, "", "")
-        read = extract(reply.content_type, self.url, reply.body)
+        with self._costs.reading(reply.length):
+            seconds = self._costs.seconds(reply.length)
+            read = extract(reply.content_type, self.url, reply.body, seconds=seconds)
         if isinstance(read, Unreadable):
             return Document(self.url, read.kind, "", notes=(read.reason,))
         return read
@@ -254,7 +231,9 @@ class RunDocument:
             "selectors": [[spec.name, spec.selector, spec.many] for spec in specs],
         }
         try:
-            return dict(bounded(stated, reply.body, facts, bounds=DOCUMENT))
+            with self._costs.reading(reply.length):
+                bounds = DOCUMENT._replace(seconds=self._costs.seconds(reply.length))
+                return dict(bounded(stated, reply.body, facts, bounds=bounds))
         except GivenUpError:
             return {}
 

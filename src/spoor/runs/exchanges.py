@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _TRUNCATED = {"length": "length", "ratio": "length", "time": "time", "disconnect": "disconnect"}
 """Why a body is cut off, by the words of WARC."""
 
+_MOST_HEAD = 1 << 20
+
 _FRAMING = frozenset(("transfer-encoding", "content-length"))
 
 
@@ -37,14 +39,15 @@ def captured(exchange: Exchange, revisit: Mapping[str, str] | None = None) -> Ca
     )
 
 
-def read_body(path: Path, place: Place, size: int) -> bytes:
+def read_body(path: Path, place: Place, size: int, limit: int) -> bytes:
     """The body of an exchange that was archived without a cut, decompressed, or what a browser made
-    of it: `size` bytes.
+    of it: `size` bytes. `limit`: bytes of any body that the run reads.
 
     Raises InputError where the archive in the run's folder is damaged, or the place is not in it.
     """
     files.archive_at(path, place.file)
-    head, raw = response_at(path, place)
+    # As received it may be twice as long, and a document of a browser four times.
+    head, raw = response_at(path, place, 4 * limit + _MOST_HEAD)
     encodings = [
         value.strip()
         for name, _, value in (line.partition(":") for line in head.split("\r\n"))

@@ -19,11 +19,12 @@ from spoor.learn.harvest_estimate import Estimate
 from spoor.runs import files, shards, snapshot
 from spoor.runs.assemble import topic_for_policy, topic_of_settings
 from spoor.runs.database import noted, reading
-from spoor.runs.documents import RunDocument, Unpacked, signatures
+from spoor.runs.documents import RunDocument, signatures
 from spoor.runs.events import Event, events_of
 from spoor.runs.labels import read_labels
 from spoor.runs.lock import is_running
 from spoor.runs.near_copies import near_copies
+from spoor.runs.pass_costs import PassCosts
 from spoor.runs.passages import PassageScores
 from spoor.runs.recovery import damaged, telling
 from spoor.runs.rows import FailureRow, PageRow, Why
@@ -140,10 +141,10 @@ class StoredRun:
                     yield document, known.of(document.row.number)
 
     def _selected(self, selection: Selection) -> Iterator[RunDocument]:
-        scores, unpacked = self._passage_scores(), Unpacked()
+        scores, costs = self._passage_scores(), PassCosts()
         where, values = selection.condition
         for row in map(PageRow.of, self._rows("pages", where=where, values=values)):
-            yield RunDocument(self.path, row, scores, unpacked)
+            yield RunDocument(self.path, row, scores, costs)
 
     def document(self, url: str) -> RunDocument | None:
         """The document of a canonical URL; None where it was not fetched."""

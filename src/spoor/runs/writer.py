@@ -18,6 +18,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spoor.documents.kinds import Types
 from spoor.errors import TOO_MANY_FILES, InputError, PausedError
 from spoor.formats.warc_records import DamagedError
 from spoor.formats.warc_writer import ROTATE_AT, Place, WarcWriter
@@ -304,7 +305,7 @@ class RunWriter:
 
     def body(self, place: Place, size: int) -> bytes:
         """The body of an exchange that was archived whole (`read_body`)."""
-        return read_body(self.path, place, size)
+        return read_body(self.path, place, size, Types.of(self.settings).largest)
 
     def step(self, fetch: Fetch, step: Outcome | Deferred, path: list[str], now: float) -> None:
         """Note what the crawl made of a reply; durable with the next commit."""

@@ -1,0 +1,68 @@
+"""What the documents of one pass over a run may cost, where the run may come from a stranger, or
+from a site that makes its pages cost: bytes that they unpack to, and processor time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from spoor.errors import InputError
+from spoor.isolate import DOCUMENT
+
+MOST_AGAIN, MOST_AGAIN_RATIO = 64 << 20, 200
+"""Bytes that records which were read before may unpack to, and times the size of the archive: any
+number of rows of a stranger's run may name one record that is small and unpacks to 16 MiB. A record
+that is read for the first time is free, since it has bytes of its own in the archive."""
+
+SPARE = 60.0
+"""Seconds that documents may take together beyond what their bytes give them."""
+PER_BYTE = 20.0 / (1 << 20)
+"""Seconds that a document has for each of its bytes in the archive. Ordinary pages take a twentieth
+of it; what takes more is small and unpacks to much, or was made to cost."""
+LEAST = 0.25
+"""Seconds that any document has."""
+
+
+class PassCosts:
+    """What the documents of one pass have cost so far."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._left = MOST_AGAIN
+        self._ends: dict[Path, int] = {}
+        """File → up to where its records were read."""
+        self._spare = SPARE
+
+    def unpacked(self, file: Path, offset: int, length: int, size: int) -> None:
+        """`length` bytes at an offset of a file gave a body of so many bytes. Raises InputError
+        where what was read before is read again, and that is too much."""
+        if file not in self._ends:
+            self._ends[file] = 0
+            self._left += MOST_AGAIN_RATIO * file.stat().st_size
+        if offset >= self._ends[file]:
+            self._ends[file] = offset + length
+            return
+        self._left -= size
+        if self._left < 0 or self._spare <= 0:
+            raise InputError(
+                f"{file.parent}: its pages are one document again and again, which takes long, or "
+                f"unpacks to more than {MOST_AGAIN_RATIO} times what its archive has; it is "
+                "damaged, or made to cost; spoor show reads single ones"
+            )
+
+    def seconds(self, length: int) -> float:
+        """Seconds of processor time that a document of so many archived bytes may take."""
+        if self._spare > 0:
+            return DOCUMENT.seconds
+        return min(DOCUMENT.seconds, max(LEAST, PER_BYTE * length))
+
+    @contextmanager
+    def reading(self, length: int) -> Iterator[None]:
+        """Within it, a document of so many archived bytes is read."""
+        began = self._clock()
+        try:
+            yield
+        finally:
+            self._spare += PER_BYTE * length - (self._clock() - began)
