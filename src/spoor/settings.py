@@ -86,10 +86,11 @@ class Settings:
         "sample that checks them.",
     )
     may_miss: float = setting(
-        0.0,
+        0.01,
         CRAWL,
         "With --refresh, leave out the other pages of a host, too, once a sample says that at most "
-        "this share of them changed (95 %); 0: ask for all.",
+        "this share of them changed (95 %); each is asked for once in 100 refreshes at least; 0: "
+        "ask for all.",
         ge=0,
         le=0.5,
     )

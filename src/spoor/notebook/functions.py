@@ -35,7 +35,7 @@ def run(
     wait: bool = True,
     refresh: str = "",
     hints: bool = True,
-    may_miss: float = 0.0,
+    may_miss: float = 0.01,
     topic_file: str | PathLike[str] = "",
     want: str | Sequence[str] = (),
     prefer: str = "",
@@ -140,7 +140,8 @@ def run(
     a sample that checks them.
 
     `may_miss`: With --refresh, leave out the other pages of a host, too, once a sample says that at
-    most this share of them changed (95 %); 0: ask for all.
+    most this share of them changed (95 %); each is asked for once in 100 refreshes at least; 0: ask
+    for all.
 
     `topic_file`: The topic: a TOML file.
 
@@ -306,7 +307,7 @@ def stream(
     on_page: OnPage | None = None,
     refresh: str = "",
     hints: bool = True,
-    may_miss: float = 0.0,
+    may_miss: float = 0.01,
     topic_file: str | PathLike[str] = "",
     want: str | Sequence[str] = (),
     prefer: str = "",

@@ -40,6 +40,7 @@ from spoor.types import State
 from spoor.web.exchange import Exchange
 from spoor.web.freshness import heuristically_fresh_for
 from spoor.web.revisits import Revisits
+from spoor.web.sampled_refresh import TURNS
 
 _LEARNED_FOR = ("policy", "params", "topic", "topic_file", "want", "vectors", "model")
 """Settings that have to be the same for a policy to go on with what another one learned."""
@@ -50,9 +51,6 @@ MOST_SHARED = 8
 _MAY_COME = ("absent", "http", "timeout", "connection")
 """Failures of URLs that are news where a page links to them that is another now: who links to what
 is not there yet does not keep it out for ever."""
-
-WORTH_A_SAMPLE = 3_000
-"""Unchanged pages that were asked for, from which on a sample spares most of such a refresh."""
 
 _PIECE = 1 << 20
 _OWN = ("seeds", "refresh", "may_miss", "files", "folder", "command")
@@ -113,6 +111,7 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
         ]
     asked += [row.path[-1] for row in rows if row.path]
     open_urls = snapshot.open_urls(earlier) or frozenset[str]()
+    last = None if files.shards(earlier) else snapshot.last_checkpoint(earlier)
     revisits = Revisits(
         [row.url for row in rows],
         [row.time for row in rows],
@@ -120,8 +119,9 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
         {hash64(url) for url in (*asked, *open_urls)},
         began=now,
         hubs=_hubs(rows),
+        refresh=_refreshes_before(earlier, last),
     )
-    judge, policies = _learned(earlier, settings)
+    judge, policies = _learned(earlier, last, settings)
     places = (None if row.place is None else (*row.place, row.url) for row in rows)
     originals = Originals.of(
         zip((row.url for row in rows), checked(earlier, places), strict=True), len(rows)
@@ -253,18 +253,10 @@ def in_words(told: dict[str, Any] | None) -> list[str]:
     ]
     lines += [f"{count:,} left out by the word of {who}" for who, count in told["left_out"].items()]
     if (sampled := told["sampled"]) and sampled["left_out"]:
-        first = sampled["by_host"][0]
         lines.append(
-            f"{sampled['left_out']:,} left out by samples of {sampled['asked']:,}: at each host at "
-            f"most {sampled['at_most']:.1%} of them changed (95 %); at {first['host']} "
-            f"{first['changed']:,} of {first['asked']:,} had changed, {first['left_out']:,} are "
-            f"left out: --may-miss 0 asks for all"
-        )
-    in_vain = told["unchanged"] >= max(WORTH_A_SAMPLE, 1_000 * told["changed"])
-    if sampled is None and in_vain:
-        lines.append(
-            "nearly nothing changed: --may-miss .01 asks for a part of such pages only, once a "
-            "sample says that at most 1 % changed"
+            f"{sampled['left_out']:,} were left out since a sample of each host says that at most "
+            f"{sampled['at_most']:.1%} of them changed (95 %); the turn of each comes once in "
+            f"{TURNS} refreshes; --may-miss 0 asks for all"
         )
     return lines
 
@@ -292,6 +284,16 @@ def _hubs(rows: Sequence[PageRow]) -> list[int]:
     return sorted(found, key=lambda number: (-found[number], number))
 
 
+def _refreshes_before(earlier: Path, last: snapshot.Checkpoint | None) -> int:
+    """How many refreshes the runs before are, each of the one before it. One that ended before it
+    had asked for its first pages is none: their turn comes again."""
+    if last is None or not located(read_settings(earlier)).refresh:
+        return 0
+    with telling(earlier):
+        before: int = read(earlier / files.EARLIER).get("refresh", 0)
+        return before + last.state["link_filter"]["revisits"]["released"]
+
+
 def _freshness(earlier: Path, rows: Iterable[PageRow], now: float) -> dict[str, float]:
     """URL → until when it needs no new visit, by its own word."""
     until: dict[str, float] = {}
@@ -308,11 +310,12 @@ def _freshness(earlier: Path, rows: Iterable[PageRow], now: float) -> dict[str, 
     return until
 
 
-def _learned(earlier: Path, settings: Settings) -> tuple[State | None, list[State]]:
+def _learned(
+    earlier: Path, last: snapshot.Checkpoint | None, settings: Settings
+) -> tuple[State | None, list[State]]:
     """What the judge of a run knew at its last checkpoint, and what its policy had learned itself
     (`spoor.protocols.Mergeable`), after what the runs had that it visited again. Of a run in shards
     nothing; of a policy nothing where another one goes on, or for another wish."""
-    last = None if files.shards(earlier) else snapshot.last_checkpoint(earlier)
     if last is None:
         return None, []
     begun = located(read_settings(earlier))

@@ -19,9 +19,11 @@ from spoor.hashing import hash64
 from spoor.types import NO_PARENT, Anchor, Failed, Fetched, HeldLink, Link, Outcome, State
 from spoor.web.sampled_refresh import (
     HostSample,
+    due,
     group_of,
     in_json,
     leads_of,
+    pays,
     uniform_of,
 )
 from spoor.web.urls import host
@@ -51,7 +53,8 @@ class Revisits:
     news. At most `most_new` pages that it did not have are taken (None: no limit). `hints`: pages
     that are called unchanged are left out. `listed`: what sitemaps list is news, too. `may_miss`:
     the share of the pages left out at a host that may have changed, at 95 %; 0: what nobody speaks
-    for is asked for. `hubs`: pages that led to others, those that led to most first.
+    for is asked for. `hubs`: pages that led to others, those that led to most first. `refresh`: how
+    many refreshes came before this one, of which each begins with what the one before had.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class Revisits:
         listed: bool = False,
         may_miss: float = 0.0,
         hubs: Sequence[int] = (),
+        refresh: int = 0,
     ) -> None:
         self.urls = urls
         self.numbers = {url: number for number, url in enumerate(urls)}
@@ -74,7 +78,7 @@ class Revisits:
         self._fetched, self._fresh, self._began = fetched, fresh, began
         self._known = frozenset(known)
         self._hints, self._listed = hints, listed
-        self._may_miss, self._hubs = may_miss, hubs
+        self._may_miss, self._hubs, self._refresh = may_miss, hubs, refresh
         self._dated: dict[int, float] = {}
         """Page → when it changed last, by a sitemap."""
         self._changed: set[int] = set()
@@ -99,26 +103,31 @@ class Revisits:
     def first(self) -> list[Link]:
         """What is asked for at once: the sample of each host, evenly spread over its pages, or
         drawn where it speaks for others; all where nobody's word counts."""
-        asked: Sequence[int] = range(len(self.urls))
-        if self._may_miss:
-            asked = [
-                number
-                for name, numbers in self._by_host().items()
-                for number in self._draw(name, numbers)
-            ]
-        elif self._hints:
-            asked = [number for numbers in self._by_host().values() for number in _spread(numbers)]
-        else:
-            self._released = True
+        asked = [
+            number
+            for name, numbers in self._by_host().items()
+            for number in self._first(name, numbers)
+        ]
+        self._released = not self._hints and not self._may_miss
         return [_link(self.urls[number]) for number in asked]
 
-    def _draw(self, name: str, numbers: Sequence[int]) -> list[int]:
+    def _first(self, name: str, numbers: Sequence[int]) -> Sequence[int]:
+        if not pays(len(numbers), self._may_miss):
+            return self._checks(numbers)
         own = set(numbers)
         hubs = [number for number in self._hubs if number in own]
-        leads = leads_of(numbers, hubs, self._group)
+        leads = leads_of(numbers, hubs, self.urls, self._refresh)
         sample = self._samples[name] = HostSample(numbers, leads)
-        most = max(1 / SAMPLED, LEAST_SAMPLE / len(numbers)) if self._hints else 1.0
+        most = 1 / SAMPLED if self._hints else 1.0
         return [*leads, *sample.draw(self._may_miss, self._uniform, most)]
+
+    def _checks(self, numbers: Sequence[int]) -> Sequence[int]:
+        """Pages of a host without a sample that are asked for whatever is said of them."""
+        if not self._hints:
+            return numbers
+        count = min(len(numbers), max(LEAST_SAMPLE, len(numbers) // SAMPLED))
+        spread = [numbers[place * len(numbers) // count] for place in range(count)]
+        return [*dict.fromkeys((*spread, *due(numbers, self.urls, self._refresh)))]
 
     def _group(self, number: int) -> str:
         return group_of(self.urls[number])
@@ -180,7 +189,7 @@ class Revisits:
         """The pages of a host that are not asked for and that nobody calls unchanged whose word
         counts; the others are left out."""
         drawn = self._samples.get(name)
-        sample = {*drawn.asked, *drawn.leads} if drawn else set(_spread(numbers))
+        sample = {*drawn.asked, *drawn.leads} if drawn else set(self._checks(numbers))
         said = {one: self._said(one) if self._hints else "" for one in numbers}
         seen = Counter(said[one] for one in sample)
         wrong = Counter(said[one] for one in sample & self._changed)
@@ -194,7 +203,7 @@ class Revisits:
 
     def samples(self) -> dict[str, Any] | None:
         """What the samples of hosts say, as a summary has it; None where none was drawn."""
-        if not self._may_miss:
+        if not self._samples:
             return None
         return in_json((one.told(name) for name, one in self._samples.items() if one.done), SHOWN)
 
@@ -252,6 +261,7 @@ class Revisits:
             "known": np.array(sorted(self._known), dtype=np.uint64),
             "hubs": np.array(self._hubs, dtype=np.int64),
             "began": self._began,
+            "refresh": self._refresh,
         }
 
     @classmethod
@@ -260,13 +270,9 @@ class Revisits:
         columns = (row["urls"], row["fetched"].tolist(), row["fresh"].tolist())
         if "hubs" in row:
             more["hubs"] = row["hubs"].tolist()
+        more["refresh"] = row.get("refresh", 0)
         return cls(*columns, row["known"].tolist(), began=row["began"], **more)
 
 
 def _link(url: str) -> Link:
     return Link(url, Anchor(), KIND)
-
-
-def _spread(numbers: Sequence[int]) -> Sequence[int]:
-    count = min(len(numbers), max(LEAST_SAMPLE, len(numbers) // SAMPLED))
-    return [numbers[place * len(numbers) // count] for place in range(count)]

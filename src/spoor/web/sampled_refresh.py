@@ -1,9 +1,13 @@
 """Which pages of a host a refresh asks for, so that it can say how many of the others changed.
 Pure.
 
-A sample is drawn: each page of the pool (those that were not asked for yet) with the same
-probability, on its own. A page of it that is not what it was opens its group (its folder): all of
-that is asked for. Then a bound is computed on how many pages of the pool had changed, from the
+Hubs and the pages whose turn it is are asked for in any case, and say nothing of the others. A turn
+is fixed by the URL, whatever pages come, go or change: each page is asked for at least once in
+`TURNS` refreshes of which each goes on from the one before.
+
+Of the others a sample is drawn: each page of the pool (those that were not asked for yet) with the
+same probability, on its own. A page of it that is not what it was opens its group (its folder): all
+of that is asked for. Then a bound is computed on how many pages of the pool had changed, from the
 number in the sample alone; what was found of them is taken off. Where the rest is at most
 `may_miss` of the pages left, these are left out. Else a larger sample is drawn of them, up to
 `STAGES` times; then all are asked for.
@@ -23,6 +27,7 @@ from typing import Any
 
 import numpy as np
 
+from spoor.hashing import hash64
 from spoor.types import State
 
 RISK = 0.05
@@ -37,9 +42,11 @@ SPENT = 0.8
 HALF = 0.5
 """Rate from which on all pages are asked for at once."""
 
-_LEADS = 100
-"""Of so many pages of a host one is asked for outside of the sample: hubs, and one of each
-group."""
+TURNS = 100
+"""Refreshes that follow one another, in one of which it is a page's turn."""
+
+_HUBS = 200
+"""Of so many pages of a host one is asked for outside of the sample since it led to others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +205,11 @@ def rate_for(pages: int, may_miss: float, risk: float) -> float:
     return float(_RATES[np.argmax(enough)]) if enough.any() else 1.0
 
 
+def pays(pages: int, may_miss: float) -> bool:
+    """Whether a sample of so many pages of a host may spare the half of them."""
+    return may_miss > 0 and rate_for(pages, may_miss, risk_at(0)) < HALF
+
+
 _RATES = np.geomspace(1e-5, HALF, 400)
 
 
@@ -235,19 +247,23 @@ def group_of(url: str) -> str:
     return path if mark else path.rpartition("/")[0]
 
 
-def leads_of(pages: Sequence[int], hubs: Sequence[int], group: Callable[[int], str]) -> list[int]:
-    """Pages of a host that are asked for in any case: half of them hubs, the best first; then the
-    first of each group, the largest group first."""
-    most = -(-len(pages) // _LEADS)
-    chosen = dict.fromkeys(hubs[: -(-most // 2)])
-    by_group: dict[str, list[int]] = {}
-    for page in pages:
-        by_group.setdefault(group(page), []).append(page)
-    for group_pages in sorted(by_group.values(), key=len, reverse=True):
-        if len(chosen) >= most:
-            break
-        chosen[group_pages[0]] = None
-    return list(chosen)
+def leads_of(
+    pages: Sequence[int], hubs: Sequence[int], urls: Sequence[str], refresh: int
+) -> list[int]:
+    """Pages of a host that are asked for in any case: hubs, the best first, and those whose turn it
+    is at this refresh. `refresh`: how many came before it."""
+    most = -(-len(pages) // _HUBS)
+    return list(dict.fromkeys((*hubs[:most], *due(pages, urls, refresh))))
+
+
+def due(pages: Iterable[int], urls: Sequence[str], refresh: int) -> list[int]:
+    """Pages whose turn it is at a refresh."""
+    return [page for page in pages if turn_of(urls[page]) == refresh % TURNS]
+
+
+def turn_of(url: str) -> int:
+    """At which of `TURNS` refreshes it is a page's turn, from 0."""
+    return hash64(url) % TURNS
 
 
 def uniform_of(salt: str, urls: Sequence[str]) -> Callable[[int, int], float]:
