@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 from spoor.cli.main import run
 from spoor.errors import InputError
-from spoor.lab import papers
+from spoor.lab import papers, results
 from spoor.lab.cells import KINDS
 from spoor.lab.duel import dataset
 from spoor.lab.experiment import read
@@ -56,6 +57,28 @@ def test_results_that_cannot_be_used_are_told_in_one_line(
         assert run(command) in (0, 2)
         assert "Traceback" not in capsys.readouterr().err
     with pytest.raises(InputError, match=r"results\.json"):
+        papers.page_of(tmp_path)
+
+
+@pytest.mark.parametrize("text", ["claims = 3", 'claims = ["x"]', "title = 3\nsource = []"])
+def test_a_page_of_a_paper_is_data(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "paper" / "one"
+    folder.mkdir(parents=True)
+    (folder / "results.json").write_text(json.dumps(GOOD))
+    (folder.parent / "page.toml").write_text(text)
+    assert run(["lab", "report", str(folder.parent)]) == 2
+    assert len(capsys.readouterr().err.strip().split("\n")) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="nothing bounds memory elsewhere")
+def test_results_of_empty_lists_take_no_memory_without_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "MEMORY", 1 << 20)
+    (tmp_path / "results.json").write_bytes(b"[" + b"[]," * 1_000_000 + b"1]")
+    with pytest.raises(InputError, match="MemoryError"):
         papers.page_of(tmp_path)
 
 

@@ -71,6 +71,19 @@ def test_names_steer_no_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert not {"\x1b", "\x07", "\u202e"} & {*page}
 
 
+def test_any_name_in_results_makes_a_page(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(_lab(tmp_path)) == 0
+    file = tmp_path / "out" / "exp" / "results.json"
+    known = json.loads(file.read_text())
+    for name, value in (("web", "a" * 5_000), ("contender", "\ud800"), ("target", "\ud800")):
+        file.write_text(json.dumps(known | {"rows": [known["rows"][0] | {name: value}]}))
+        assert run(["lab", "report", str(file.parent)]) == 0, capsys.readouterr().err
+    file.write_text(json.dumps(known | {"title": "\ud800", "about": "\ud800"}))
+    assert run(["lab", "report", str(file.parent)]) == 0, capsys.readouterr().err
+
+
 def test_a_page_of_results_has_no_html_of_its_words(tmp_path: Path) -> None:
     command = _lab(tmp_path)
     file = tmp_path / "exp.toml"

@@ -175,13 +175,15 @@ def report(
     ] = None,
 ) -> None:
     """Write DIR/report.html and report.md of what `spoor lab run` left there."""
-    from spoor.lab import pages, papers
+    from spoor.lab import pages, papers, results
 
     page = papers.page_of(folder)
-    if docs is not None:
-        typer.echo(str(pages.write_docs(page, docs, folder.resolve().name)))
-    else:
-        typer.echo(str(pages.write(page, folder)))
+    with results.taking_in_results(folder):
+        if docs is not None:
+            written = pages.write_docs(page, docs, folder.resolve().name)
+        else:
+            written = pages.write(page, folder)
+    typer.echo(str(written))
 
 
 def whatif(

@@ -129,10 +129,10 @@ def inline(text: str) -> Markup:
 def write(page: Page, folder: Path) -> Path:
     """Write `report.html`, `report.md` and the pictures of a page; returns the HTML file."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / "report.md", markdown(page))
+    _write(folder / "report.md", markdown(page))
     _write_pictures(page, folder, "")
     target = folder / "report.html"
-    write_whole(target, html(page))
+    _write(target, html(page))
     return target
 
 
@@ -143,7 +143,7 @@ def write_docs(page: Page, folder: Path, name: str) -> Path:
     for old in folder.glob(f"{name}-*.svg"):
         old.unlink()
     target = folder / f"{name}.md"
-    write_whole(target, markdown(page, f"{name}-"))
+    _write(target, markdown(page, f"{name}-"))
     _write_pictures(page, folder, f"{name}-")
     return target
 
@@ -151,12 +151,20 @@ def write_docs(page: Page, folder: Path, name: str) -> Path:
 def _write_pictures(page: Page, folder: Path, prefix: str) -> None:
     for block in page.blocks:
         if isinstance(block, Picture):
-            write_whole(folder / f"{prefix}{block.name}.svg", block.svg + "\n")
+            _write(folder / f"{prefix}{block.name}.svg", block.svg + "\n")
+
+
+def _write(file: Path, text: str) -> None:
+    # Results may have half a pair of UTF-16 in a name.
+    write_whole(file, text.encode("utf-8", "replace"))
 
 
 def slug(text: str) -> str:
-    """A text as part of a file's name."""
-    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+    """A text as part of a file's name, cut after `LONGEST` characters."""
+    return re.sub(r"[^a-z0-9]+", "-", text[: 4 * LONGEST].lower())[:LONGEST].strip("-")
+
+
+LONGEST = 120
 
 
 # ---------------------------------------------------------------- numbers

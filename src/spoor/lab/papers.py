@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from spoor.errors import InputError
+from spoor.errors import InputError, taking_in
 from spoor.files import read_toml
 from spoor.lab import compare, results
 from spoor.lab.experiment import PACKAGED, PAGE
@@ -101,9 +101,10 @@ def read(folder: Path) -> Table | None:
         content = read_toml(file)
     except (OSError, ValueError) as error:
         raise InputError(f"{file} cannot be used: {error}") from error
-    for kind in KEYS:
-        for item in [content] if kind == "page" else content.get(kind, []):
-            _check(item, kind, f"{file}: {kind}")
+    with taking_in(str(file), "mend its tables"):
+        for kind in KEYS:
+            for item in [content] if kind == "page" else content.get(kind, []):
+                _check(item, kind, f"{file}: {kind}")
     return content
 
 
