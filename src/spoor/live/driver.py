@@ -16,7 +16,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from spoor.clock import CrawlClock
 from spoor.live.broken_bodies import BrokenBodies
@@ -26,6 +26,7 @@ from spoor.live.queued_politeness import QueuedPoliteness
 from spoor.live.refusing_hosts import KnowsWhoLinks, RefusingHosts
 from spoor.live.renders import Renders
 from spoor.live.reply_turns import Arrived, ReplyTurns
+from spoor.live.slow_start import SlowStart
 from spoor.live.waits import Request
 from spoor.politeness.hosts import share_of_time, times_late
 from spoor.politeness.request_slots import RequestSlots
@@ -55,6 +56,18 @@ GRACE = 7.0
 """Seconds that a stopped crawl waits for what is in flight."""
 
 
+class Chosen(NamedTuple):
+    """A fetch that may begin."""
+
+    fetch: Fetch
+    times_late: int | None
+    """Of its host (`spoor.politeness.hosts.times_late`)."""
+    most: float
+    """Seconds after which it gives way to others."""
+    held_back: bool
+    """Whether others wait for it at the crawl's slow start."""
+
+
 class HttpDriver:
     """Runs one crawl, or one fleet, over HTTP.
 
@@ -78,6 +91,7 @@ class HttpDriver:
     - `renders` renders pages in a browser, whose requests are as polite as the crawl's.
     - `owns` says which URLs this process may request; another shard requests the others.
     - `admits` says whether a reply may be received now; while one waits, nothing new is fetched.
+    - `slow_start` says how many links may be requested at once while little is known.
     """
 
     def __init__(
@@ -97,6 +111,7 @@ class HttpDriver:
         renders: Renders | None = None,
         owns: Callable[[str], bool] = lambda url: True,
         admits: Callable[[LiveReply], bool] = lambda reply: True,
+        slow_start: SlowStart | None = None,
     ) -> None:
         self.crawl = crawl
         self.settings = settings
@@ -124,6 +139,7 @@ class HttpDriver:
         self._broken = BrokenBodies(revisits=revisits, whole=whole)
         self._tasks: dict[asyncio.Task[None], Fetch] = {}
         self._slots = RequestSlots(settings.in_flight)
+        self._slow_start = slow_start
         self._hosts = QueuedPoliteness(crawl)
         self._refusing = RefusingHosts(crawl.frontier, known=revisits)
         self._in_turn: threading.Thread | None = None
@@ -240,7 +256,7 @@ class HttpDriver:
             self._wake.clear()
             # A request gives up its place only if another one wants it.
             requests.give_up()
-            free = self._slots.free(loop_time())
+            free = self._free(loop_time())
             chosen, answer = await self.apart(lambda free=free: self._turn(free))  # type: ignore[misc]
             while self._taken_in:
                 requests.received(self._taken_in.popleft())
@@ -257,20 +273,26 @@ class HttpDriver:
             if over:
                 return over
             self._turn_at = loop_time() + self._gather
-            for fetch, late, most in chosen:
+            for fetch, late, most, held_back in chosen:
                 self._slots.begin(fetch.ticket, late, loop_time(), most=most)
+                if held_back and self._slow_start is not None:
+                    self._slow_start.begin(fetch.ticket, loop_time())
                 task = asyncio.create_task(self._exchange(fetch))
                 self._tasks[task] = fetch
                 task.add_done_callback(self._request_ended)
-            if answer is None and self._slots.free(loop_time()) > 0:
+            if answer is None and self._free(loop_time()) > 0:
                 self._next_turn()  # some of the chosen hold no slot
             await self._rest(until)
 
-    def _turn(self, free: int) -> tuple[list[tuple[Fetch, int | None, float]], NextStep | None]:
+    def _free(self, now: float) -> int:
+        """How many requests may begin."""
+        free = self._slots.free(now)
+        return free if self._slow_start is None else int(min(free, self._slow_start.free(now)))
+
+    def _turn(self, free: int) -> tuple[list[Chosen], NextStep | None]:
         """Receive the replies that arrived, choose at most `free` fetches, and commit.
 
-        Returns the fetches, each with how often its host was late and the seconds after which it
-        gives way to others; and the crawl's other answer, if that is why there are fewer."""
+        Returns the fetches, and the crawl's other answer, if that is why there are fewer."""
         self._in_turn = threading.current_thread()
         self._hosts.apply()
         while self._arrived:
@@ -286,7 +308,7 @@ class HttpDriver:
             began = time.thread_time()
             self._receive(*arrived)
             self._replies.took(arrived, time.thread_time() - began, self._clock())
-        chosen: list[tuple[Fetch, int | None, float]] = []
+        chosen: list[Chosen] = []
         hosts = self.crawl.frontier
         other: NextStep | None = None
         while len(chosen) < free and self._stopped is None:
@@ -294,9 +316,11 @@ class HttpDriver:
             if not isinstance(answer, Fetch):
                 other = answer
                 break
-            share = share_of_time(hosts, answer.choice.link)
+            link = answer.choice.link
+            share = share_of_time(hosts, link)
             most = share * self.settings.timeout if share < 1.0 else math.inf
-            chosen.append((answer, times_late(hosts, answer.host), most))
+            held_back = self._slow_start is not None and self._slow_start.concerns(link)
+            chosen.append(Chosen(answer, times_late(hosts, answer.host), most, held_back))
             self._broken.chosen(answer.url)
             if (known := self._validators(answer.url)) is not None:
                 self._conditions[answer.ticket] = known.request_headers
@@ -326,13 +350,13 @@ class HttpDriver:
             self._next_turn()
         change = self._slots.next_change(loop_time())
         now = self._clock()
-        long_at = self._replies.long_at(now)
-        if until is None and change is None and long_at == math.inf:
+        waits = [math.inf if until is None else until - now, self._replies.long_at(now) - now]
+        waits.append(math.inf if change is None else change - loop_time())
+        if self._slow_start is not None:
+            waits.append(self._slow_start.next_change() - loop_time())
+        if min(waits) == math.inf:
             await self._wake.wait()
             return
-        waits = [long_at - now] if until is None else [min(until, long_at) - now]
-        if change is not None:
-            waits.append(change - loop_time())
         wait = max(0.0, min(waits)) + 0.001
         if self._tasks:
             wait = max(wait, self._turn_at - loop_time())
@@ -351,7 +375,9 @@ class HttpDriver:
             loop.call_at(self._turn_at, self._wake.set)
 
     def _request_ended(self, task: asyncio.Task[None]) -> None:
-        self._tasks.pop(task, None)
+        fetch = self._tasks.pop(task, None)
+        if fetch is not None and self._slow_start is not None:
+            self._slow_start.end(fetch.ticket)
         if not task.cancelled() and (fault := task.exception()) is not None:
             self._fault = fault
         self._next_turn()

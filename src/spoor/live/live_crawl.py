@@ -29,6 +29,7 @@ from spoor.live.frontier_store import FrontierStore
 from spoor.live.loop_watch import LoopWatch
 from spoor.live.renders import Renders
 from spoor.live.signals import stop_on_signals
+from spoor.live.slow_start import SlowStart
 from spoor.live.stop_rule import StopRule
 from spoor.live.waits import STILL, Request, Wait, waits_for
 from spoor.politeness.request_slots import PLACES
@@ -259,9 +260,17 @@ class LiveCrawl:
             renders=self.renders,
             owns=owns,
             admits=self.bytes.admits,
+            slow_start=self._slow_start(),
             **self._of_earlier(),
         )
         return self._driver
+
+    def _slow_start(self) -> SlowStart | None:
+        """None where an earlier run found what is requested again."""
+        settings, crawl = self.folder.settings, self.crawl
+        if settings.refresh:
+            return None
+        return SlowStart(settings.in_flight, crawl.frontier.depth, crawl.counts.requests)
 
     def _of_earlier(self) -> dict[str, Any]:
         """Arguments of the driver about pages of an earlier run."""
