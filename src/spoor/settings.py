@@ -228,7 +228,7 @@ class Settings:
     in_flight: int = setting(
         16,
         POLITENESS,
-        "Requests in flight, fewer in the beginning; 8 times as many may wait for hosts that do not answer.",
+        "Requests in flight, few at first; 8 times as many may wait for hosts that do not answer.",
         ge=1,
     )
     frontier: str = setting(

@@ -193,7 +193,8 @@ def run(
 
     `per_address`: Requests to an address at a time; 0: no limit.
 
-    `in_flight`: Requests in flight, fewer in the beginning; 8 times as many may wait for hosts that do not answer.
+    `in_flight`: Requests in flight, few at first; 8 times as many may wait for hosts that do not
+    answer.
 
     `frontier`: memory, disk, or auto: on disk from 10,000 open links on.
 
