@@ -10,7 +10,7 @@ from typing import Any
 
 from spoor.runs.database import BROKE_OFF
 from spoor.runs.recovery import Ends, forgotten
-from spoor.runs.renders import RenderRow
+from spoor.runs.rows import RenderRow
 from spoor.runs.rows import PageRow
 from spoor.types import Revision
 from spoor.web.exchange import Exchange
