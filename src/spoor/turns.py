@@ -11,6 +11,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Generic, NamedTuple, TypeVar
 
+from spoor.bounded import BoundedDict
+
 T = TypeVar("T")
 
 LATELY = 60.0
@@ -80,7 +82,7 @@ class SiteTimes:
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
-        self._sites: dict[str, _Lately] = {}
+        self._sites = BoundedDict[str, _Lately](MOST_SITES)
         self._long_at = -math.inf
         """When a document that took long ended last."""
 
@@ -92,8 +94,6 @@ class SiteTimes:
         share = _left(now - past.counted)
         counts = share * past.documents + 1, share * past.long + long
         self._sites[site] = _Lately(share * past.seconds + seconds, *counts, now)
-        if len(self._sites) > MOST_SITES:
-            del self._sites[next(iter(self._sites))]
 
     def lately(self, site: str) -> float:
         """Seconds that the site took lately."""

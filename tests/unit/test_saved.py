@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spoor.bounded import BoundedDict, Cache
 from spoor.errors import InputError
-from spoor.learn.bounded_dict import BoundedDict, Cache
 from spoor.learn.parameters import at_least, between, check_parameters, one_of
 from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.saved import (

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from spoor.bounded import remember
 from spoor.learn.state import column
 from spoor.types import Page, State
 from spoor.web.sentences import content, plain, signature, title, without_digits
@@ -132,7 +133,7 @@ class Contents:
             added, removed, share = change[:3] if change else ((), (), 0.0)
             change = Change(added, removed, share, old_title)
         for key in went:
-            _note(seen.gone, key)
+            remember(seen.gone, key, None, MOST_FLIPS)
         if heading:
             seen.title = heading
         if came or went:
@@ -160,7 +161,7 @@ class Contents:
                 last = 0 if key in seen.flips else key
                 continue
             if key in seen.gone:
-                _note(seen.flips, key)
+                remember(seen.flips, key, None, MOST_FLIPS)
             words = without_digits(plain(sentence))
             mask = signature(words)
             counted = mask in counters
@@ -171,7 +172,7 @@ class Contents:
             often = seen.places[place] = seen.places.pop(place, 0) + 1
             if often >= OFTEN and often >= NEARLY_ALWAYS * seen.looks:
                 for key in keys:
-                    _note(seen.flips, key)
+                    remember(seen.flips, key, None, MOST_FLIPS)
         while len(seen.places) > MOST_FLIPS:
             seen.places.popitem(last=False)
 
@@ -187,11 +188,8 @@ class Contents:
     # -- the sentences themselves
 
     def _keep_text(self, url: int, sentences: Iterable[str]) -> None:
-        self._texts.pop(url, None)
         joined = "\n".join(sentences).encode("utf-8", "replace")
-        self._texts[url] = zlib.compress(joined, 1)
-        while len(self._texts) > MOST_TEXTS:
-            self._texts.popitem(last=False)
+        remember(self._texts, url, zlib.compress(joined, 1), MOST_TEXTS)
 
     def _text(self, url: int, keys: list[int]) -> dict[int, str]:
         packed = self._texts.get(url)
@@ -282,13 +280,6 @@ def _corrects(sentence: str, others: tuple[str, ...]) -> bool:
         SequenceMatcher(None, words, plain(other).split(), autojunk=False).ratio() >= NEAR
         for other in others[:50]
     )
-
-
-def _note(kept: OrderedDict[int, None], key: int) -> None:
-    kept.pop(key, None)
-    kept[key] = None
-    if len(kept) > MOST_FLIPS:
-        kept.popitem(last=False)
 
 
 def _ragged(rows: Sequence[Collection[int]]) -> dict[str, Any]:

@@ -12,8 +12,8 @@ from itertools import chain
 
 import numpy as np
 
+from spoor.bounded import BoundedDict
 from spoor.hashing import hash64
-from spoor.learn.bounded_dict import BoundedDict
 from spoor.learn.state import column
 from spoor.types import State
 from spoor.web.url_groups import MAX_PARAMETERS, parameters, without

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from spoor.bounded import remember
 from spoor.foragers.contents import Change, Contents, identity_of
 from spoor.foragers.idle_parameters import IdleParameters
 from spoor.foragers.remembered import Memory
@@ -136,15 +137,13 @@ class Watching:
         return judgement
 
     def _note(self, url: int, judgement: Judgement) -> None:
-        self.verdicts.pop(url, None)
         if not judgement.relevant:
+            self.verdicts.pop(url, None)
             self.wanted.discard(url)
             return
         self.wanted.add(url)
         why = [[reason, round(share, 4)] for reason, share in judgement.why]
-        self.verdicts[url] = (round(float(judgement.score), 4), why)
-        while len(self.verdicts) > MOST_VERDICTS:
-            self.verdicts.popitem(last=False)
+        remember(self.verdicts, url, (round(float(judgement.score), 4), why), MOST_VERDICTS)
 
     def revise(self, find: Callable[[str], int | None]) -> list[int]:
         """Ask the judge for newer verdicts where it is time; pages that are wanted only now."""
@@ -188,9 +187,8 @@ class Watching:
     def _of_template(self, host: str, stated: float) -> bool:
         dates = self._dates.setdefault(host, OrderedDict())
         second = int(stated)
-        count = dates[second] = dates.pop(second, 0) + 1
-        while len(dates) > MOST_DATES:
-            dates.popitem(last=False)
+        count = dates.get(second, 0) + 1
+        remember(dates, second, count, MOST_DATES)
         return count > (SAME_DAY if second % 86_400 == 0 else SAME_DATE)
 
     # -- for good

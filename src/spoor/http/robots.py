@@ -9,11 +9,11 @@ from functools import partial
 
 import aiohttp
 
+from spoor.bounded import BoundedDict
 from spoor.http.address_guard import BlockedAddressError
 from spoor.http.client import Client, LimitError
 from spoor.http.failures import failure
 from spoor.http.host_queues import HostQueues
-from spoor.learn.bounded_dict import BoundedDict
 from spoor.politeness.robots import REDIRECTS, RobotsCache, RobotsFetch, origin_of
 from spoor.protocols import Politeness
 from spoor.types import Fetch

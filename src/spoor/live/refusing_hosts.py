@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Protocol, runtime_checkable
 
-from spoor.learn.bounded_dict import BoundedDict
+from spoor.bounded import BoundedDict
 from spoor.politeness.retry_after import DAY
 from spoor.protocols import Politeness
 from spoor.types import Failed, Fetched, LiveReply

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
+from spoor.bounded import BoundedDict
 from spoor.distribution import NAME
 from spoor.errors import InputError
 from spoor.rendering import browser
@@ -76,7 +77,7 @@ class Renders:
         self._lock = threading.Lock()
         """Pages are chosen in the loop's thread, and learned from in that of the turn."""
         self._plain: dict[int, _Plain] = {}
-        self._brought_last: dict[Arm, frozenset[str]] = {}
+        self._brought_last = BoundedDict[Arm, frozenset[str]](MOST_LINKS)
         """Words that the last render of its kind brought: what each brings again is no text."""
         self._whole: dict[str, int] = {}
         """Host → pages with a text in a row that lacked nothing."""
@@ -261,8 +262,6 @@ class Renders:
             came = frozenset(page.text.split()) - plain.words
             words = len(came - self._brought_last.get(arm, frozenset()))
             self._brought_last[arm] = came
-            if len(self._brought_last) > MOST_LINKS:
-                del self._brought_last[next(iter(self._brought_last))]
             judged = step.judgement if isinstance(step, Outcome) else None
             text = is_text(words, len(plain.words))
             entered = len(new) if self._later else sum(map(self._known, new))

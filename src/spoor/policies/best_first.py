@@ -13,13 +13,12 @@ from dataclasses import KW_ONLY, InitVar, dataclass
 
 import numpy as np
 
-from spoor.learn.bounded_dict import Cache
+from spoor.bounded import Cache
 from spoor.learn.link_words import content_words, link_words, url_words
 from spoor.learn.parameters import at_least, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.saved import PART, Saved, attributes
-from spoor.protocols import Offer
-from spoor.types import Anchor, Choice, InLinks, Outcome, Task
+from spoor.learn.queue_order import QueueOrder
+from spoor.types import Anchor, InLinks, Task
 from spoor.web.text import STOP_WORDS, Vectors, stem, tokens
 
 CACHED = 16_384
@@ -27,7 +26,7 @@ CACHED = 16_384
 
 
 @dataclass(eq=False)
-class BestFirst(Saved):
+class BestFirst(QueueOrder):
     """Highest cosine of topic with URL, anchor and surrounding words first.
 
     With word vectors in the task the cosine is that of mean vectors, as in the paper; without, that
@@ -39,7 +38,7 @@ class BestFirst(Saved):
     _: KW_ONLY
     context: int = at_least(0, 5)
 
-    SAVED = attributes(_queue=PART)
+    WHY = "likeness of its words to the topic"
 
     def __post_init__(self, task: Task) -> None:
         check_parameters("best-first", self)
@@ -60,13 +59,6 @@ class BestFirst(Saved):
         ):
             anchor = seen.anchor(index)
             push(link, host, values[url, anchor.text, anchor.before, anchor.after])
-
-    def choose(self, offer: Offer) -> Choice:
-        link, value = self._queue.pop(offer)
-        return Choice(link, 1.0, (("likeness of its words to the topic", value),))
-
-    def learn(self, outcome: Outcome) -> None:
-        pass
 
     def _value(self, of: tuple[str, str, str, str]) -> float:
         """The cosine of a link's words, of its URL, its text and the text on either side."""

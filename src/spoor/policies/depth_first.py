@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.saved import PART, VALUE, Saved, attributes
-from spoor.protocols import Offer
-from spoor.types import Choice, InLinks, Outcome, Task
+from spoor.learn.queue_order import QueueOrder
+from spoor.learn.saved import PART, VALUE, attributes
+from spoor.types import InLinks, Task
 
 
-class DepthFirst(Saved):
+class DepthFirst(QueueOrder):
     """Last in, first out, among the hosts that are free."""
 
     SAVED = attributes(_queue=PART, _pages=VALUE)
@@ -23,9 +23,3 @@ class DepthFirst(Saved):
         for link, host, first in zip(seen.links, seen.hosts, seen.first, strict=True):
             if first:
                 self._queue.push(link, host, float(self._pages))
-
-    def choose(self, offer: Offer) -> Choice:
-        return Choice(self._queue.pop(offer)[0], 1.0)
-
-    def learn(self, outcome: Outcome) -> None:
-        pass

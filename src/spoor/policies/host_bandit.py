@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass
 from typing import Any
 
-from spoor.learn.bounded_dict import BoundedDict
+from spoor.bounded import BoundedDict
 from spoor.learn.link_words import url_words
 from spoor.learn.merging import distinct, same_counts
 from spoor.learn.parameters import at_least, between, check_parameters

@@ -12,13 +12,13 @@ import numpy as np
 
 from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.saved import PART, VALUE, Saved, attributes, numbers
-from spoor.protocols import Offer
-from spoor.types import NO_PARENT, Choice, InLinks, LinkId, Outcome, Task
+from spoor.learn.queue_order import QueueOrder
+from spoor.learn.saved import PART, VALUE, attributes, numbers
+from spoor.types import NO_PARENT, InLinks, LinkId, Outcome, Task
 
 
 @dataclass(eq=False)
-class PageRank(Saved):
+class PageRank(QueueOrder):
     """Highest PageRank first; a tie goes to the link discovered first.
 
     `damping` is the share of steps that follow a link; `growth` by how much the number of crawled
@@ -34,6 +34,7 @@ class PageRank(Saved):
     SAVED = attributes(
         _queue=PART, _from=numbers(np.int64), _to=numbers(np.int64), _pages=VALUE, _next=VALUE
     )
+    WHY = "PageRank"
 
     def __post_init__(self, task: Task) -> None:
         check_parameters("pagerank", self)
@@ -51,10 +52,6 @@ class PageRank(Saved):
             if seen.parent != NO_PARENT:
                 self._from.append(seen.parent)
                 self._to.append(link)
-
-    def choose(self, offer: Offer) -> Choice:
-        link, value = self._queue.pop(offer)
-        return Choice(link, 1.0, (("PageRank", value),))
 
     def learn(self, outcome: Outcome) -> None:
         self._pages += 1

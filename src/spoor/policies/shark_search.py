@@ -12,14 +12,14 @@ from dataclasses import KW_ONLY, InitVar, dataclass
 from spoor.learn.link_words import content_stems
 from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.saved import PAIRS, PART, Saved, attributes
-from spoor.protocols import Offer
-from spoor.types import Anchor, Choice, InLinks, LinkId, Outcome, Task
+from spoor.learn.queue_order import QueueOrder
+from spoor.learn.saved import PAIRS, PART, attributes
+from spoor.types import Anchor, InLinks, LinkId, Outcome, Task
 from spoor.web.text import cosine, tokens
 
 
 @dataclass(eq=False)
-class SharkSearch(Saved):
+class SharkSearch(QueueOrder):
     """Potential score = γ · inherited + (1 − γ) · neighbourhood.
 
     `delta`: decay of what is inherited; `beta`: weight of the anchor against its context; `gamma`:
@@ -34,6 +34,7 @@ class SharkSearch(Saved):
     context: int = at_least(0, 10)
 
     SAVED = attributes(_queue=PART, _inherited=PAIRS)
+    WHY = "potential score"
 
     def __post_init__(self, task: Task) -> None:
         check_parameters("shark-search", self)
@@ -63,10 +64,6 @@ class SharkSearch(Saved):
             around = cosine(self._topic, _unit(" ".join([*before, anchor.text, *after])))
         neighbourhood = self.beta * own + (1 - self.beta) * around
         return self.gamma * inherited + (1 - self.gamma) * neighbourhood
-
-    def choose(self, offer: Offer) -> Choice:
-        link, value = self._queue.pop(offer)
-        return Choice(link, 1.0, (("potential score", value),))
 
     def learn(self, outcome: Outcome) -> None:
         # Its children have inherited by now: `observe` is called first.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spoor.learn.bounded_dict import BoundedDict
+from spoor.bounded import BoundedDict
 from spoor.learn.hashed_linear import HashedLinear, grams, logistic
 from spoor.learn.parameters import at_least, check_parameters
 from spoor.learn.priority_queue import PriorityQueue

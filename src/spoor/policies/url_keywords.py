@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from spoor.learn.link_words import content_words
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.saved import PART, Saved, attributes
-from spoor.protocols import Offer
-from spoor.types import Choice, InLinks, Outcome, Task
+from spoor.learn.queue_order import QueueOrder
+from spoor.types import InLinks, Task
 
 
-class UrlKeywords(Saved):
+class UrlKeywords(QueueOrder):
     """Highest share of keywords in the URL first; a tie goes to the link discovered first.
 
     The keywords are those of the topic, unsplit; where it has none, the words of its name. A
     keyword counts anywhere in the URL, inside other words too.
     """
 
-    SAVED = attributes(_queue=PART)
+    WHY = "share of the keywords in its URL"
 
     def __init__(self, task: Task) -> None:
         given = [word.lower() for word in task.topic.keywords if word.strip()]
@@ -37,10 +36,3 @@ class UrlKeywords(Saved):
         if not self._keywords:
             return 0.0
         return sum(word in url for word in self._keywords) / len(self._keywords)
-
-    def choose(self, offer: Offer) -> Choice:
-        link, value = self._queue.pop(offer)
-        return Choice(link, 1.0, (("share of the keywords in its URL", value),))
-
-    def learn(self, outcome: Outcome) -> None:
-        pass

@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from spoor.bounded import BoundedDict
 from spoor.rendering.lacks import (
     APP_ROOT,
     ASKS,
@@ -130,11 +131,11 @@ class RenderValues:
 
     def __init__(self) -> None:
         self._lacks: dict[str, _Seen] = {}
-        self._taught: dict[str, int] = {}
+        self._taught = BoundedDict[str, int](MOST_HOSTS)
         """Domain → renders from which was learned what a lack is worth elsewhere."""
         self._pending: dict[str, Counter[str]] = {}
         """Lack → renders under way, by domain."""
-        self._hosts: dict[str, _Host] = {}
+        self._hosts = BoundedDict[str, _Host](MOST_HOSTS)
 
     def settled(self, name: str) -> bool:
         """Whether no page of a host will be rendered, whatever it lacks."""
@@ -214,8 +215,6 @@ class RenderValues:
         taught = self._taught.get(domain, 0)
         if taught < _ELSEWHERE:
             self._taught[domain] = taught + 1
-            if len(self._taught) > MOST_HOSTS:
-                del self._taught[next(iter(self._taught))]
             self._lacks.setdefault(arm.lack, _Seen()).add(gain)
         host.renders += 1
         host.texts += brought.text
@@ -229,8 +228,6 @@ class RenderValues:
         host = self._hosts.get(name)
         if host is None:
             host = self._hosts[name] = _Host()
-            if len(self._hosts) > MOST_HOSTS:
-                del self._hosts[next(iter(self._hosts))]
         return host
 
     def cancel(self, arm: Arm) -> None:

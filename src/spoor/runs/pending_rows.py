@@ -10,8 +10,7 @@ from typing import Any
 
 from spoor.runs.database import BROKE_OFF
 from spoor.runs.recovery import Ends, forgotten
-from spoor.runs.rows import RenderRow
-from spoor.runs.rows import PageRow
+from spoor.runs.rows import PageRow, RenderRow
 from spoor.types import Revision
 from spoor.web.exchange import Exchange
 from spoor.web.freshness import fresh_for

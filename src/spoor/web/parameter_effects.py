@@ -10,9 +10,9 @@ from collections import OrderedDict
 
 import numpy as np
 
+from spoor.bounded import remember
 from spoor.hashing import hash64
 from spoor.types import State
-from spoor.web.remembering import remember
 from spoor.web.url_groups import parameters, without
 from spoor.web.urls import host
 

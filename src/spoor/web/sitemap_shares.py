@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections import Counter, OrderedDict
 
+from spoor.bounded import remember
 from spoor.hashing import hash64
 from spoor.types import HeldLink, State
-from spoor.web.remembering import remember
 from spoor.web.urls import domain_of
 from spoor.web.waiting_places import WaitingLinks
 

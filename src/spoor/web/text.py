@@ -12,7 +12,7 @@ import re
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -20,6 +20,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 import numpy as np
 import Stemmer
 
+from spoor.bounded import Cache
 from spoor.distribution import import_extra
 from spoor.errors import InputError
 
@@ -161,24 +162,9 @@ def _stemmer(language: str) -> Stemmer.Stemmer:
         raise InputError(f"no stemmer for language {language!r}; there are: {have}") from None
 
 
-class _Memo(dict[str, Any]):
-    """A cache of a function of a word; a look-up costs as much as a dictionary's. It is emptied
-    when it holds 262,144 words."""
-
-    def __init__(self, function: Callable[[str], Any]) -> None:
-        super().__init__()
-        self._function = function
-
-    def __missing__(self, word: str) -> Any:
-        if len(self) >= 262_144:
-            self.clear()
-        answer = self[word] = self._function(word)
-        return answer
-
-
 @lru_cache(maxsize=8)
-def _stems(language: str) -> _Memo:
-    return _Memo(_stemmer(language).stemWord)
+def _stems(language: str) -> Cache[str, str]:
+    return Cache(_stemmer(language).stemWord, 262_144)
 
 
 def stem(words: Iterable[str], language: str = "english") -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 
+from spoor.bounded import remember
 from spoor.types import State
 
 VAIN = 4
@@ -27,9 +28,7 @@ class Tries:
         row = self._rows.setdefault(domain, [0, 0])
         row[0] += pages
         row[1] += vain
-        self._rows.move_to_end(domain)
-        if len(self._rows) > _DOMAINS:
-            self._rows.popitem(last=False)
+        remember(self._rows, domain, row, _DOMAINS)
 
     def left(self, domain: str) -> bool:
         """Whether groups of a domain may be tried again."""

@@ -35,13 +35,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from spoor.bounded import remember
 from spoor.hashing import hash64
 from spoor.types import HeldLink, Link, Page, State, urls_of
 from spoor.web.actions import is_view
 from spoor.web.chosen_by_others import is_of_stranger, linking_domain, of_stranger, owner
 from spoor.web.novelty import News, Novelty
 from spoor.web.parameter_effects import ParameterEffects
-from spoor.web.remembering import remember
 from spoor.web.trap_tries import Tries
 from spoor.web.url_groups import groups, narrow
 from spoor.web.urls import domain_of, host, registrable_domain

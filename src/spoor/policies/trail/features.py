@@ -13,8 +13,8 @@ from unicodedata import normalize
 
 import numpy as np
 
+from spoor.bounded import Cache
 from spoor.display import masked
-from spoor.learn.bounded_dict import Cache
 from spoor.policies.trail.columns import COLUMNS, DENSE, FIELDS
 from spoor.types import NO_PARENT, Anchor, Page, Topic
 from spoor.web.languages import says_little, stemmer_of

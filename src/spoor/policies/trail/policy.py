@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, InitVar, dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.learn.bounded_dict import BoundedDict
+from spoor.bounded import BoundedDict
 from spoor.learn.parameters import at_least, between, check_parameters, in_range
 from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.trained_model import weights_of

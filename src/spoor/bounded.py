@@ -1,8 +1,9 @@
-"""Dicts with a bounded number of keys: the latest ones, and caches."""
+"""Tables with a bounded number of keys: the latest ones, and caches."""
 
 from __future__ import annotations
 
 import sys
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -12,6 +13,18 @@ V = TypeVar("V")
 LATEST = 5_000
 """Pages for which it is remembered what was learned from them, in case a person changes their
 judgement."""
+
+
+REMEMBERED = 50_000
+"""Entries of a table of `remember`."""
+
+
+def remember(table: OrderedDict[K, V], key: K, value: V, most: int = REMEMBERED) -> K | None:
+    """Make an entry of a table its newest one. Returns the key that was forgotten for it, if
+    any."""
+    table[key] = value
+    table.move_to_end(key)
+    return table.popitem(last=False)[0] if len(table) > most else None
 
 
 class BoundedDict(dict[K, V]):
