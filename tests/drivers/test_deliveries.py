@@ -151,6 +151,37 @@ def test_a_command_that_fails_holds_nothing_for_ever(tmp_path: Path) -> None:
     assert done == [size, "id1"]
 
 
+def test_tries_of_a_command_count_over_short_passes(tmp_path: Path) -> None:
+    """As cron runs them (`--once`): a line that always fails holds the others for eight passes."""
+    size = write(tmp_path, [line(0), line(1)])
+    script = "import sys,json; sys.exit(json.load(sys.stdin)['id'] == 'id0')"
+    said = list[str]()
+    for at in range(8):
+        failed = threading.Event()
+
+        def wait(ended: threading.Event, seconds: float, failed: threading.Event = failed) -> None:
+            failed.set()
+            ended.wait(60.0)
+
+        delivering = Deliveries(
+            tmp_path, receivers(f'{sys.executable} -c "{script}"', ()), said.append, wait
+        )
+        delivering.start()
+        delivering.written(size)
+        if at < 7:
+            assert failed.wait(60.0)
+            delivering.stop(0.0)
+        else:
+            delivering.stop(60.0)
+    (done,) = json.loads((tmp_path / "delivered.json").read_text()).values()
+    assert done == [size, "id1"]
+    told_again, *waiting, passed = said
+    assert "told again later" in told_again
+    assert len(waiting) == 7
+    assert all("2 lines wait for the same command to go on" in one for one in waiting)
+    assert "a line is passed over" in passed
+
+
 @pytest.mark.parametrize(
     ("on_new", "webhook", "said"),
     [("'", (), "cannot be read"), (" ", (), "no command"), ("", ("ftp://x",), "no http or https")],

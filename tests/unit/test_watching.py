@@ -174,6 +174,29 @@ def test_what_appeared_is_new_when_it_is_told_first_and_an_old_page_has_changed(
     assert len(lines) == 2
 
 
+def test_a_front_page_that_comes_to_be_on_topic_by_its_new_links_is_no_news() -> None:
+    """It is a list at the look that shows three of them, and not only at the next one."""
+    begin, kiln = 1e9, [*article(2), "The kiln is lit."]
+    fewer = ["a", "b"]
+    for names in (["a", "b", "c"], fewer):
+        world = EvolvingWorld(
+            [
+                version(begin - 9 * DAY, "", ["Front."], "old"),
+                version(begin - 9 * DAY, "old", article(1)),
+                version(begin + 2_000, "", ["Front.", "The kiln is lit."], "old", *names),
+                *(version(begin + 2_000, name, [*kiln, f"So says {name}."]) for name in names),
+            ],
+            roots=[SITE],
+            start=begin,
+            end=begin + DAY,
+        )
+        fleet = fleet_of(world, Watching(TextPattern("kiln is lit")), per_day=20_000)
+        told = run(fleet, world, begin + 40_000, ChangeTracker(fleet))
+        kinds = {line["url"].removeprefix(SITE): line["kind"] for line in told}
+        own = {"": "changed"} if names is fewer else {}
+        assert kinds == {**own, **dict.fromkeys(names, "new")}
+
+
 def test_only_documents_on_topic_are_told_and_what_becomes_of_them() -> None:
     first, second = article(1), article(2)
     kiln = [*first, "The kiln is lit."]

@@ -197,8 +197,9 @@ class Known(Urls):
         born = self._born[url] if first else self.dated(self._previous)
         date = watching.date(self.hosts[url], page, now, first=first, born=born)
         if not first:
-            lists = watching.judge is not None and self.brought[url] >= LIST
-            return self.date[url] if lists else date
+            if watching.judge is None or self.brought[url] + self._brings(url, page) < LIST:
+                return date
+            return self.date[url]
         # Of a seed nothing: whoever names it knows it.
         known_since = self.dated(self.active[url])
         if born == NEVER and date > known_since + FUTURE:
@@ -207,6 +208,14 @@ class Known(Urls):
         if born == NEVER and date > now - NEW and self._is_older(url, date):
             return NEVER
         return date
+
+    def _brings(self, url: int, page: Page) -> int:
+        """How many URLs of its host a download links to that nobody knew before."""
+        name, watching = self.hosts[url], self.watching
+        assert watching is not None
+        targets = {one for one in urls_of(page.links) if host(one) == name}
+        plain = {watching.parameters.without(one, name) for one in targets}
+        return sum(one not in self._numbers for one in plain)
 
     def _is_older(self, url: int, date: float) -> bool:
         """Whether pages that were there a day before a date link to a URL already."""

@@ -47,6 +47,8 @@ class _Place(NamedTuple):
     """Bytes of `news.jsonl`."""
     last: str
     """Name of the line that ends there (`_key`); empty where it is not known."""
+    tries: int = 0
+    """Of the line that begins there, by a command, in all processes."""
 
 
 _START = _Place(0, "")
@@ -156,8 +158,8 @@ class Deliveries:
             told: dict[str, _Place] = {}
             for name, place in found.items():
                 # Earlier versions wrote the offset alone.
-                end, last = (place, "") if isinstance(place, int) else place
-                told[str(name)] = _Place(int(end), str(last))
+                end, last, *tries = (place, "") if isinstance(place, int) else place
+                told[str(name)] = _Place(int(end), str(last), *map(int, tries[:1]))
             if any(place.end < 0 for place in told.values()):
                 raise ValueError("it names a place before the first line")
             for one in self._receivers:
@@ -199,7 +201,7 @@ class Deliveries:
 
     def stop(self, seconds: float) -> None:
         """Tell what is left, for so many seconds at most; the rest is told when the watch goes
-        on."""
+        on, and how much that is is reported."""
         deadline = time.monotonic() + seconds
         with self._more:
             self._more.wait_for(self._all_told, max(0.0, seconds))
@@ -208,6 +210,22 @@ class Deliveries:
             self._more.notify_all()
         for thread in self._threads:
             thread.join(max(0.1, deadline - time.monotonic()))
+        for receiver in self._receivers:
+            if count := self._left(receiver):
+                lines = "1 line waits" if count == 1 else f"{count:,} lines wait"
+                self._report(f"{receiver.name}: {lines} for the same command to go on")
+
+    def _left(self, receiver: Receiver) -> int:
+        """Lines that a receiver was not told."""
+        begin = self._end(receiver)
+        if begin >= self._length:
+            return 0
+        try:
+            with (self._folder / files.NEWS).open("rb") as news:
+                news.seek(begin)
+                return sum(1 for _ in news)
+        except OSError:
+            return 0
 
     def _all_told(self) -> bool:
         return all(self._end(one) >= self._length for one in self._receivers)
@@ -216,7 +234,7 @@ class Deliveries:
         return self._done.get(receiver.name, _START).end
 
     def _serve(self, receiver: Receiver) -> None:
-        tries = 0
+        tries = self._done.get(receiver.name, _START).tries
         while (found := self._next(receiver)) is not None:
             line, end = found
             try:
@@ -226,6 +244,9 @@ class Deliveries:
                 if not receiver.most_tries or tries < receiver.most_tries:
                     if tries == 1:
                         self._report(f"{receiver.name}: {error}; it is told again later")
+                    if receiver.most_tries:
+                        place = self._done.get(receiver.name, _START)
+                        self._keep(receiver, place._replace(tries=tries))
                     self._wait(self._ended, RETRIES[min(tries, len(RETRIES)) - 1])
                     continue
                 self._report(f"{receiver.name}: {error}; a line is passed over")
@@ -258,8 +279,11 @@ class Deliveries:
     def _keep(self, receiver: Receiver, place: _Place) -> None:
         with self._lock:
             done = {**self._done, receiver.name: place}
+            rows = {
+                name: [*one[:2], *([one.tries] * (one.tries > 0))] for name, one in done.items()
+            }
             with suppress(OSError):  # a full disk: it is told again
-                write_whole(self._folder / files.DELIVERED, json.dumps(done).encode())
+                write_whole(self._folder / files.DELIVERED, json.dumps(rows).encode())
             self._done = done
         with self._more:
             self._more.notify_all()

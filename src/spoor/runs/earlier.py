@@ -291,7 +291,7 @@ def _refreshes_before(earlier: Path, last: snapshot.Checkpoint | None) -> int:
         return 0
     with telling(earlier):
         before: int = read(earlier / files.EARLIER).get("refresh", 0)
-        return before + last.state["link_filter"]["revisits"]["released"]
+        return before + bool(last.state["link_filter"]["revisits"]["released"])
 
 
 def _freshness(earlier: Path, rows: Iterable[PageRow], now: float) -> dict[str, float]:
