@@ -27,10 +27,13 @@ from spoor.errors import InputError
 from spoor.files import toml_of
 from spoor.formats.exporters import parquet, wacz
 from spoor.formats.mirror import Mirror
+from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
+from spoor.formats.warc_reader import Warc
 from spoor.http.cookies import MOST_BYTES as MOST_OF_COOKIES
 from spoor.http.cookies import Cookies, _Jar
 from spoor.judges.classifier import MOST_BYTES, TextModel
 from spoor.judges.topic import read_topic
+from spoor.types import Recording
 from spoor.web.content_encoding import Layers, decoded
 from spoor.worlds.import_web import record
 from spoor.worlds.recorded import RecordedWorld
@@ -271,3 +274,33 @@ def test_what_is_left_to_the_archive_comes_out_of_it_as_it_came(encoding: str) -
             kept += 1
             assert decoded(raw, encoding, len(body)) == body
     assert kept >= 40
+
+
+def _member(path: int, body: bytes) -> bytes:
+    """A record of an archive, a member of its own as all writers make them."""
+    block = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n" + body
+    head = (
+        "WARC/1.1\r\nWARC-Type: response\r\nContent-Type: application/http; msgtype=response\r\n"
+        f"WARC-Target-URI: http://a.example/{path}\r\nWARC-Date: 2026-01-01T00:00:00Z\r\n"
+        f"WARC-Record-ID: <urn:uuid:{path}>\r\nContent-Length: {len(block)}\r\n\r\n"
+    )
+    return gzip.compress(head.encode() + block + b"\r\n\r\n")
+
+
+def test_a_site_with_blank_pages_keeps_no_archive_from_being_imported(tmp_path: Path) -> None:
+    archive = tmp_path / "a.warc.gz"
+    pages = [_member(page, b"<p>kiln" + b" " * (10 << 20)) for page in range(6)]
+    archive.write_bytes(b"".join(pages))
+    assert MAX_BYTES + MAX_RATIO * archive.stat().st_size < 6 * (10 << 20)
+    assert [record.url[-1] for record in _read(archive)] == [*"012345"]
+
+
+def test_a_member_that_unpacks_to_much_is_refused(tmp_path: Path) -> None:
+    archive = tmp_path / "a.warc.gz"
+    archive.write_bytes(_member(0, bytes(3 * MAX_BYTES)))
+    with pytest.raises(InputError, match="over 200 times"):
+        _read(archive)
+
+
+def _read(archive: Path) -> list[Recording]:
+    return [record for job in Warc(archive).jobs() if (record := job()) is not None]

@@ -29,7 +29,9 @@ MEMORY, PER_BYTE = 64 << 20, 20
 
 MAX_BYTES, MAX_RATIO = 32 << 20, 200
 """A file may unpack to `MAX_BYTES`, plus `MAX_RATIO` for each of its own bytes: one that unpacks to
-more is an attack on its reader."""
+more is an attack on its reader. What a part of gzip unpacks to does not count, up to `MAX_BYTES`:
+a page that is blank for megabytes is such a part, a record of an archive, and gzip makes at most
+1,032 bytes of one."""
 
 MAX_EMPTY_PARTS = 1_000
 """In a row."""
@@ -151,7 +153,7 @@ class File(io.RawIOBase):
         self._codec = next((CODECS[magic] for magic in CODECS if head.startswith(magic)), None)
         self._part: _Unpacker | None = None
         self._empty_parts = 0
-        self._unpacked = 0
+        self._unpacked = self._of_part = 0
         self._left = b""
         self._ready = memoryview(b"")
         self._given = 0
@@ -211,9 +213,12 @@ class File(io.RawIOBase):
                 f"{self.path}: cut short (its {name} data ends in the middle); get it again, "
                 "or give --keep-going to take what it holds"
             )
-        if part.eof:
-            self._part = None
         self._unpacked += len(piece)
+        self._of_part += len(piece)
+        if part.eof:
+            if isinstance(part, _Gzip) and self._of_part <= MAX_BYTES:
+                self._unpacked -= self._of_part
+            self._part, self._of_part = None, 0
         if self._unpacked > MAX_BYTES + MAX_RATIO * self.done:
             raise InputError(f"{self.path}: unpacks to over {MAX_RATIO} times its size; refused")
         if self._empty_parts > MAX_EMPTY_PARTS:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from spoor.errors import InputError
+from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
 from spoor.formats.warc_reader import Warc
 from spoor.runs.assemble import topic_for_policy
 from spoor.runs.reader import Run
@@ -90,6 +91,7 @@ def read_log(path: Path) -> RunLog:
         raise InputError(f"{path}: the run has fetched nothing yet")
     pages: dict[str, Page] = {}
     redirects: dict[str, str] = {}
+    room = MAX_BYTES + MAX_RATIO * sum(file.stat().st_size for file in run.archives)
     for file in run.archives:
         for job in Warc(file).jobs():
             recording = job()
@@ -97,6 +99,12 @@ def read_log(path: Path) -> RunLog:
                 continue
             if isinstance(recording.reply, Fetched):
                 pages[recording.url] = recording.reply.page
+                room -= len(recording.reply.page.text)
+                if room < 0:
+                    raise InputError(
+                        f"{path}: its texts are over {MAX_RATIO} times as long as its archive; all "
+                        "of them have to be in memory"
+                    )
             elif isinstance(recording.reply, Redirected):
                 redirects[recording.url] = recording.reply.location
     taken = [
