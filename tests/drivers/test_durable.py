@@ -32,10 +32,12 @@ from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import POINTS as FRONTIER_POINTS
 from spoor.frontier.sqlite import SqliteFrontier
+from spoor.judges.advice import Advisor
 from spoor.live import checkpoint_times, frontier_store
 from spoor.live import live_crawl as run_module
 from spoor.runs.schema import FORMAT
 from spoor.runs.writer import POINTS
+from spoor.settings import Settings
 from spoor.types import Sleep
 
 PAGES = 30
@@ -206,6 +208,7 @@ def test_a_checkpoint_is_made_where_a_replay_would_take_long(
     monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1e-9)
     monkeypatch.setattr(checkpoint_times, "REPLAY_SECONDS", seconds)
     monkeypatch.setattr(checkpoint_times, "REPLAY_SHARE", 1e9)
+    monkeypatch.setattr(checkpoint_times, "WAIT_SHARE", 1e9)
     made = []
 
     def at(reached: str, crawl: Crawl) -> None:
@@ -355,6 +358,33 @@ def test_a_whole_delay_passes_before_the_first_request(web: CountedWeb, tmp_path
         assert answer.until >= before + 50.0
     finally:
         run.folder.close()
+
+
+def test_what_advises_reads_the_earlier_pages_once_a_page_has_come(
+    web: CountedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run"
+    run = open_run(path, web.root, web.port, pages=25)
+    run.run()
+    before = run.summary("")["advice"]
+    run.folder.close()
+    asked = list[int]()
+    advisor = run_module.advisor_of
+
+    def noted(path: Path, settings: Settings) -> Advisor:
+        asked.append(web.asked.total())
+        return advisor(path, settings)
+
+    monkeypatch.setattr(run_module, "advisor_of", noted)
+    run = open_run(path, web.root, web.port, pages=25 + 5)
+    assert asked == []
+    begun = web.asked.total()
+    run.run()
+    after = run.summary("")["advice"]
+    run.folder.close()
+    assert len(asked) == 1
+    assert asked[0] > begun, "the first reply is there"
+    assert set(before["known"]) <= set(after["known"])
 
 
 def test_the_clock_of_a_crawl_never_goes_back(

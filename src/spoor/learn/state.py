@@ -29,7 +29,12 @@ from spoor.types import Anchor, Link, Page, State
 MAGIC = b"spoor-state 1\n"
 
 
-def pack(state: State) -> bytes:
+FAST = 1
+"""Level of compression of what is written often: a third less time than the usual one, and a sixth
+more bytes."""
+
+
+def pack(state: State, level: int = 3) -> bytes:
     """A state as bytes; the same state gives the same bytes.
 
     Raises TypeError (the plug-in's fault) for a value that is neither JSON nor an array.
@@ -42,7 +47,7 @@ def pack(state: State) -> bytes:
     size += 8 + sum(map(len, heads)) + sum(array.nbytes for array in arrays)
     # Piece by piece, since a crawl should not need the memory of its state once more.
     values = (piece for pair in zip(heads, map(_values, arrays), strict=True) for piece in pair)
-    frame = packed_parts(chain(parts, values), size, compressor())
+    frame = packed_parts(chain(parts, values), size, compressor(level))
     digest = hashlib.sha256()
     for part in frame:
         digest.update(part)

@@ -97,12 +97,6 @@ class LiveCrawl:
         self._harvest = Harvest(folder.verdicts())
         self._revisions = engine.revisions
         self._advisor: Advisor | None = None
-        if engine.outbox is None:
-            self._advisor = (
-                advisor_of(folder.path, folder.settings)
-                if folder.resumed
-                else new_advisor(folder.settings)
-            )
         self._advice = Advice()
         self._advised_at = FIRST_ADVICE // 2
         """Pages when the user was advised last."""
@@ -400,8 +394,8 @@ class LiveCrawl:
         if isinstance(step, Outcome) and step.judgement is not None:
             self._recent.append(step.judgement.relevant)
             self._harvest.add(step.judgement.relevant)
-            if self._advisor is not None and step.page is not None:
-                self._advisor.see(step.page)
+            if step.page is not None and (advisor := self._adviser()) is not None:
+                advisor.see(step.page)
             due = self._rule.estimates and self._harvest.pages % ESTIMATE_EVERY == 0
             estimate = self.estimate() if due else None
             reason = self._rule.reason(self.crawl.counts.relevant, self._recent, estimate)
@@ -447,7 +441,7 @@ class LiveCrawl:
             self._count_again()
         counts = self.crawl.counts
         finds_nothing = counts.relevant <= 1 and counts.pages >= NONE_AFTER > self._advised_at
-        if counts.pages >= 2 * self._advised_at or finds_nothing:
+        if self._advisor is not None and (counts.pages >= 2 * self._advised_at or finds_nothing):
             self._advise()
         # Only what is durable is shown.
         steps, self._steps = self._steps, []
@@ -455,12 +449,23 @@ class LiveCrawl:
             for fetch, step in steps:
                 self.on_step(fetch, step)
 
+    def _adviser(self) -> Advisor | None:
+        """Who advises, or None in a shard: made when the first page comes, since it reads pages of
+        earlier processes once more."""
+        if self._advisor is None and self.crawl.outbox is None:
+            settings = self.folder.settings
+            if self.folder.resumed:
+                self._advisor = advisor_of(self.folder.path, settings)
+            else:
+                self._advisor = new_advisor(settings)
+        return self._advisor
+
     def _advise(self, *, over: bool = False) -> None:
         """Note the advice on the topic, from all committed pages."""
         self._advised_at = max(self._advised_at, self.crawl.counts.pages)
-        if self._advisor is None:
+        if (advisor := self._adviser()) is None:
             return
-        before, self._advice = self._advice, self._advisor.advice(self.folder.judged(), over=over)
+        before, self._advice = self._advice, advisor.advice(self.folder.judged(), over=over)
         self.folder.note(WORDS, json.dumps(list(self._advice.known)))
         lines, judge = self._advice.lines(str(self.folder.path)), self.crawl.judge
         if isinstance(judge, KeepsAnswers):
@@ -470,12 +475,13 @@ class LiveCrawl:
             self.on_advice(self._advice)
 
     def _checkpoint(self) -> None:
-        began = time.monotonic()
+        began, cpu = time.monotonic(), time.thread_time()
         self._frontiers.move(self.crawl, self._settings)
         self.journal.checkpoint(time.time(), self.now())
         self._frontiers.saved(self.crawl.frontier)
         release_memory()
-        self._checkpoints.made(began, time.monotonic(), time.process_time())
+        cost = time.thread_time() - cpu
+        self._checkpoints.made(began, time.monotonic(), cost, time.process_time())
 
     def _last_failure(self) -> str:
         if self._failed is None:

@@ -401,9 +401,9 @@ class RunWriter:
 
     def checkpoint(self, state: State, requests: int, now: float, events: bytes = b"") -> None:
         """Make everything so far durable, and the crawl's state with it."""
-        from spoor.learn.state import pack
+        from spoor.learn.state import FAST, pack
 
-        blob = pack(state)
+        blob = pack(state, FAST)
         self.failpoint("state packed")
         self._write(events, (now, requests, json.dumps(self.settings.to_dict()), blob))
         self.failpoint("state committed")
