@@ -344,7 +344,7 @@ def test_who_links_to_documents_before_they_exist_does_not_make_them_old(
         versions.append(version(at, "", [f"Front {name}."], *names[: number + 1]))
     world = EvolvingWorld(versions, roots=[SITE, other], start=begin, end=begin + DAY)
     fleet = fleet_of(world, Watching(), per_day=20_000, seeds=[SITE, other])
-    lines = run(fleet, world, begin + 20_000, ChangeTracker(fleet))
+    lines = run(fleet, world, begin + 5_000, ChangeTracker(fleet))
     told = {line["url"].removeprefix(SITE) for line in lines if line["kind"] == "new"}
     assert told == {*names}
     dates = [fleet.known.date[fleet.known.find(f"{SITE}{name}") or 0] for name in names]
