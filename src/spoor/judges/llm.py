@@ -9,19 +9,18 @@ one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from spoor.errors import InputError
-from spoor.judges.answers import Answer, Answers, Ask, asked_text
-from spoor.protocols import GivesUpAnswers, Judge, KeepsAnswers, Rejudges, Stateful
+from spoor.judges.answers import Answer, Ask, asked_text
+from spoor.judges.asking import AskingJudge
+from spoor.protocols import Judge, Rejudges, Stateful
 from spoor.types import Judgement, Page, State
-from spoor.wrapping import Wrapper
 
 __all__ = ["Answer", "Ask", "Llm"]
 
 
-class Llm(Wrapper):
+class Llm(AskingJudge):
     """Asks `ask(text, prompt)` about each page, with its title and the beginning of its text.
 
     Pages with the same title and text are asked about once. `fallback` judges pages without a word,
@@ -31,8 +30,6 @@ class Llm(Wrapper):
 
     The crawl waits while `ask` runs. Time limits and retries are up to `ask`.
     """
-
-    kind = Judge
 
     def __init__(
         self,
@@ -50,28 +47,24 @@ class Llm(Wrapper):
             raise InputError(f"the budget of a judge that is asked is 0 or more, not {budget}")
         if characters < 1:
             raise InputError(f"a judge is asked about at least 1 character, not {characters}")
-        self._name = name or getattr(ask, "__name__", "the function")
-        self._answers = Answers(ask, self._name, prompt)
-        self._fallback = fallback
+        super().__init__(ask, fallback, prompt, name)
         self._instead = instead
         self._budget = budget
         self._characters = characters
         self.threshold = threshold
-        self._report: Callable[[str], None] = lambda line: None
         self._reported: set[str] = set()
         self._fell_back = 0
         self._left: dict[str, None] = {}
         """URLs of the pages that the fallback judged; only where it judges anew."""
-        self.hold(fallback)
 
     # -- judging
 
     def judge(self, page: Page) -> Judgement:
         # The fallback sees every page, so that it can learn from all.
-        fallback = self._fallback.judge(page)
+        fallback = self._beside.judge(page)
         text = asked_text(page.title, page.text, self._characters)
         if not text:
-            if isinstance(self._fallback, Rejudges):
+            if isinstance(self._beside, Rejudges):
                 self._left[page.url] = None
             return fallback
         if not self._answers.was_used(text) and self._answers.spent >= self._budget:
@@ -80,13 +73,11 @@ class Llm(Wrapper):
         answer = self._answers.of(text)
         if answer.failed:
             return self._fall_back(page.url, fallback, "failed", answer.failed)
-        relevant = answer.score >= self.threshold
-        why = f"{self._name} says: {answer.why}" if answer.why else f"{self._name} says so"
-        return Judgement(answer.score, relevant, float(relevant), ((why, answer.score),))
+        return self._verdict(answer, self.threshold)
 
     def _fall_back(self, url: str, judgement: Judgement, kind: str, reason: str) -> Judgement:
         self._fell_back += 1
-        if isinstance(self._fallback, Rejudges):
+        if isinstance(self._beside, Rejudges):
             self._left[url] = None
         if kind not in self._reported:
             self._reported.add(kind)
@@ -96,37 +87,17 @@ class Llm(Wrapper):
 
     # -- saving
 
-    def keep_answers(self, file: Path, report: Callable[[str], None]) -> None:
-        """Use the answers in this file, and append new ones. `report` is called when the budget is
-        spent, and when an answer first fails. Raises InputError for a damaged file."""
-        self._answers.keep(file)
-        self._report = report
-        if isinstance(self._fallback, KeepsAnswers):
-            self._fallback.keep_answers(file, report)
-
-    def give_up_answers(self) -> None:
-        self._answers.give_up()
-        if isinstance(self._fallback, GivesUpAnswers):
-            self._fallback.give_up_answers()
-
-    def costs(self) -> Mapping[str, float]:
-        """Answers used, their cost, and pages that the fallback judged; plus its own costs."""
-        own = {
-            "asked": self._answers.used,
-            "cost": self._answers.spent,
-            "fell_back": self._fell_back,
-        }
-        if not isinstance(self._fallback, KeepsAnswers):
-            return own
-        more = self._fallback.costs()
-        return {name: own.get(name, 0) + more.get(name, 0) for name in {**own, **more}}
+    def _own_costs(self) -> Mapping[str, float]:
+        """Answers used, their cost, and pages that the fallback judged."""
+        used, spent = self._answers.used, self._answers.spent
+        return {"asked": used, "cost": spent, "fell_back": self._fell_back}
 
     def pass_revise(self) -> Sequence[tuple[str, Judgement]]:
-        assert isinstance(self._fallback, Rejudges)
-        return [(url, judgement) for url, judgement in self._fallback.revise() if url in self._left]
+        assert isinstance(self._beside, Rejudges)
+        return [(url, judgement) for url, judgement in self._beside.revise() if url in self._left]
 
     def save(self) -> State:
-        fallback = self._fallback
+        fallback = self._beside
         return {
             **self._answers.save(),
             "fell_back": self._fell_back,
@@ -140,5 +111,5 @@ class Llm(Wrapper):
         self._fell_back = int(state["fell_back"])
         self._left = dict.fromkeys(state.get("left", ()))
         self._reported = set(state["told"])
-        if isinstance(self._fallback, Stateful):
-            self._fallback.load(state["fallback"])
+        if isinstance(self._beside, Stateful):
+            self._beside.load(state["fallback"])

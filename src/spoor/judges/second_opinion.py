@@ -6,15 +6,14 @@ from __future__ import annotations
 import math
 from bisect import insort
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from spoor.errors import InputError
-from spoor.judges.answers import Answers, Ask, asked_text
-from spoor.protocols import GivesUpAnswers, Judge, KeepsAnswers, Rejudges, Stateful, TakesLabels
+from spoor.judges.answers import Ask, asked_text
+from spoor.judges.asking import AskingJudge
+from spoor.protocols import Judge, Rejudges, Stateful, TakesLabels
 from spoor.types import Judgement, Page, State
-from spoor.wrapping import Wrapper
 
 _RECENT = 200
 """Pages by which it is known how near the threshold others are."""
@@ -47,7 +46,7 @@ class Limits:
             raise InputError("second opinions: a page has at least 1 character")
 
 
-class SecondOpinion(Wrapper):
+class SecondOpinion(AskingJudge):
     """The verdict of `judge`; near its threshold that of `ask(text, prompt)`, from `threshold` on.
 
     Near is what is nearer than most of the last 200 pages. An answer counts as a label for the
@@ -55,8 +54,6 @@ class SecondOpinion(Wrapper):
     person says otherwise. Answers are kept and counted as those of `Llm`; where `limits` are
     reached, or no answer comes, the verdict of `judge` stays.
     """
-
-    kind = Judge
 
     def __init__(
         self,
@@ -68,27 +65,23 @@ class SecondOpinion(Wrapper):
         threshold: float = 0.5,
         limits: Limits | None = None,
     ) -> None:
-        self._judge = judge
+        super().__init__(ask, judge, prompt, name)
         self._limits = limits or Limits()
-        self._name = name or getattr(ask, "__name__", "the function")
-        self._answers = Answers(ask, self._name, prompt)
         self._yes_from = threshold
         self._recent: deque[float] = deque(maxlen=_RECENT)
         """Distances of the last pages from the threshold."""
         self._answered: dict[str, bool] = {}
         """URL → what was answered of the page."""
         self._asked = self._agreed = self._failed = self._left = 0
-        self._report: Callable[[str], None] = lambda line: None
         self._told = False
-        self.hold(judge)
 
     @property
     def threshold(self) -> float | None:
         """That of the cheap judge."""
-        return getattr(self._judge, "threshold", None)
+        return getattr(self._beside, "threshold", None)
 
     def judge(self, page: Page) -> Judgement:
-        judgement = self._judge.judge(page)
+        judgement = self._beside.judge(page)
         if not self._is_near(judgement):
             return judgement
         text = asked_text(page.title, page.text, self._limits.characters)
@@ -100,13 +93,12 @@ class SecondOpinion(Wrapper):
         if answer.failed:
             self._failed += 1
             return self._without(judgement, answer.failed)
-        relevant = answer.score >= self._yes_from
-        self._agreed += relevant == judgement.relevant
-        self._answered[page.url] = relevant
-        if isinstance(self._judge, TakesLabels):
-            self._judge.label(page.url, relevant)
-        why = f"{self._name} says: {answer.why}" if answer.why else f"{self._name} says so"
-        return Judgement(answer.score, relevant, float(relevant), ((why, answer.score),))
+        verdict = self._verdict(answer, self._yes_from)
+        self._agreed += verdict.relevant == judgement.relevant
+        self._answered[page.url] = verdict.relevant
+        if isinstance(self._beside, TakesLabels):
+            self._beside.label(page.url, verdict.relevant)
+        return verdict
 
     def _is_near(self, judgement: Judgement) -> bool:
         """Whether it is among the nearest, by the pages before it."""
@@ -139,43 +131,27 @@ class SecondOpinion(Wrapper):
     # -- what else the cheap judge can do
 
     def pass_revise(self) -> Sequence[tuple[str, Judgement]]:
-        assert isinstance(self._judge, Rejudges)
-        return [(url, one) for url, one in self._judge.revise() if url not in self._answered]
+        assert isinstance(self._beside, Rejudges)
+        return [(url, one) for url, one in self._beside.revise() if url not in self._answered]
 
     def pass_label(self, url: str, relevant: bool) -> None:
-        assert isinstance(self._judge, TakesLabels)
+        assert isinstance(self._beside, TakesLabels)
         self._answered.pop(url, None)
-        self._judge.label(url, relevant)
+        self._beside.label(url, relevant)
 
-    def keep_answers(self, file: Path, report: Callable[[str], None]) -> None:
-        """As `Llm.keep_answers`."""
-        self._answers.keep(file)
-        self._report = report
-        if isinstance(self._judge, KeepsAnswers):
-            self._judge.keep_answers(file, report)
-
-    def give_up_answers(self) -> None:
-        self._answers.give_up()
-        if isinstance(self._judge, GivesUpAnswers):
-            self._judge.give_up_answers()
-
-    def costs(self) -> Mapping[str, float]:
+    def _own_costs(self) -> Mapping[str, float]:
         """`asked`: pages with an answer; `cost` and `seconds` of all; `agreed`: answers that were
         the cheap judge's own verdict; `fell_back`: pages near the threshold without an answer."""
-        own = {
+        return {
             "asked": self._asked,
             "cost": self._answers.spent,
             "fell_back": self._left + self._failed,
             "agreed": self._agreed,
             "seconds": round(self._answers.seconds, 3),
         }
-        if not isinstance(self._judge, KeepsAnswers):
-            return own
-        more = self._judge.costs()
-        return {name: own.get(name, 0) + more.get(name, 0) for name in {**own, **more}}
 
     def save(self) -> State:
-        judge = self._judge
+        judge = self._beside
         return {
             **self._answers.save(),
             "recent": list(self._recent),
@@ -191,5 +167,5 @@ class SecondOpinion(Wrapper):
         self._answered = dict(state["answered"])
         self._asked, self._agreed, self._failed, self._left = state["counts"]
         self._told = state["told"]
-        if isinstance(self._judge, Stateful):
-            self._judge.load(state["judge"])
+        if isinstance(self._beside, Stateful):
+            self._beside.load(state["judge"])
