@@ -112,6 +112,21 @@ def test_a_page_of_results_has_no_html_of_its_words(tmp_path: Path) -> None:
         'kind = "shards"\n[settings]\nshards = true\n[short]\nsettings = { shards = [1] }\n',
         'kind = "tasks"\nwebs = [{ generated = { pages = 20 } }]\npolicies = [{ policy = "random" }]\n'
         'settings = { tasks = inf, topics = [{ name = "a", words = "b" }] }\n',
+        *(
+            'kind = "tasks"\nwebs = [{ generated = { pages = 20 } }]\n'
+            f'policies = [{{ policy = "random" }}]\nsettings = {{ topics = [{{ {topic} }}] }}\n'
+            for topic in (
+                'name = "a", words = 3',
+                'name = "a", words = "b", params = 3',
+                'name = "a", words = "b", params = { random = [1] }',
+                'name = "a", words = "b", titles = [{}]',
+            )
+        ),
+        *(
+            'kind = "judges"\nwebs = [{ name = "w", generated = { pages = 20 } }]\n'
+            f'targets = [{{ want = ["url:1"] }}]\nsettings = {{ within = {{ w = {within} }} }}\n'
+            for within in ("nan", "[]")
+        ),
     ],
 )
 @pytest.mark.parametrize("short", [[], ["--short"]])

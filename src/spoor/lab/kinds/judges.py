@@ -41,7 +41,7 @@ from spoor.judges.wish import parse
 from spoor.lab.cells import Kind, Row
 from spoor.lab.digests import data_digest
 from spoor.lab.experiment import Experiment
-from spoor.lab.tables import check_keys
+from spoor.lab.tables import check_keys, table_of, text_of
 from spoor.lab.webs import web_folder
 from spoor.protocols import Judge, Rejudges
 from spoor.simulation.metrics import breadth_first_order
@@ -112,7 +112,7 @@ def plan(experiment: Experiment, out: Path) -> list[Task]:
         folder = web_folder(web, out)
         for target in experiment.targets_of(web):
             judge_of(target.want)
-            by_web = [settings.get(key, {}).get(web.name, "") for key in SETTINGS]
+            by_web = [text_of(table_of(settings, key, name), web.name, name) for key in SETTINGS]
             cells.append(
                 Task(
                     web.name,

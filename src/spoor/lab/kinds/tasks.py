@@ -31,7 +31,7 @@ from spoor.judges.similarity import VectorCosine
 from spoor.lab.cells import Kind, Row
 from spoor.lab.digests import data_digest, policy_digest
 from spoor.lab.experiment import Contender, Experiment, data_folder, packaged, read
-from spoor.lab.tables import check_keys, whole_number
+from spoor.lab.tables import check_keys, strings_of, table_of, text_of, whole_number
 from spoor.lab.webs import web_folder
 from spoor.learn.relevance import Recurring
 from spoor.process_memory import few_collections
@@ -167,10 +167,20 @@ def completed(experiment: Experiment) -> Experiment:
 
 
 def _subject(row: Mapping[str, Any], where: str) -> Subject:
-    check_keys(row, Subject.__dataclass_fields__, f"{where}: topics", "key")
-    if not row.get("name") or not row.get("words"):
-        raise InputError(f"{where}: each topic has a name and words")
-    return Subject(**{**row, "titles": tuple(row.get("titles", ()))})
+    where = f"{where}: topics"
+    check_keys(row, Subject.__dataclass_fields__, where, "key")
+    name, words = text_of(row, "name", where), text_of(row, "words", where)
+    if not name or not words:
+        raise InputError(f"{where}: each has a name and words")
+    categories, params = table_of(row, "categories", where), table_of(row, "params", where)
+    return Subject(
+        name,
+        words,
+        text_of(row, "web", where),
+        strings_of(row, "titles", where),
+        {key: text_of(categories, key, where) for key in categories},
+        {key: table_of(params, key, where) for key in params},
+    )
 
 
 # ---------------------------------------------------------------- webs, pages and verdicts
