@@ -93,10 +93,10 @@ def read_plain(path: Path, most: int) -> bytes:
     return data
 
 
-def read_toml(path: Path, most: int = 16 << 20) -> dict[str, Any]:
-    """The table in a plain TOML file of at most `most` bytes. Raises OSError, and ValueError for a
+def read_toml(path: Path) -> dict[str, Any]:
+    """The table in a plain TOML file of at most 16 MiB. Raises OSError, and ValueError for a
     text that is not TOML."""
-    return toml_of(read_plain(path, most).decode())
+    return toml_of(read_plain(path, 16 << 20).decode())
 
 
 def toml_of(text: str) -> dict[str, Any]:

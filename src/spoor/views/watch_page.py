@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -50,19 +50,16 @@ class WatchPage:
     """The page of one watch; it only reads the run's folder. As `spoor.views.live_page.LivePage` to
     whoever serves it; a watch has no pages to label or to open.
 
-    `home`: address of the list of runs. `clock` gives Unix seconds and never
-    goes back. Raises InputError where there
-    is no watch, or it cannot be read.
+    `home`: address of the list of runs. Raises InputError where there is no watch, or it cannot be
+    read.
     """
 
-    def __init__(
-        self, path: Path, token: str, clock: Callable[[], float] | None = None, *, home: str = ""
-    ) -> None:
+    def __init__(self, path: Path, token: str, *, home: str = "") -> None:
         self._token = token
         self._home = home
         self._run = Run(path)
         self._run.revision()  # raises
-        self._clock = CrawlClock() if clock is None else clock
+        self._clock = CrawlClock()
         self._lines: list[dict[str, Any]] = []
         self._count = 0
         self._sources: list[Source] = []

@@ -168,12 +168,12 @@ class Remembered:
         self._states = {}
 
 
-def background(world: EvolvingWorld, *, clusters: int = CLUSTERS) -> PrTFIDF:
+def background(world: EvolvingWorld) -> PrTFIDF:
     """A classifier over clusters of the pages that a world has now, at most 3,000 of them, evenly
     spread; every fifth represents general text."""
     pages = [page for page in map(world.page, world.urls) if page is not None]
     step = max(1, -(-len(pages) // BACKGROUND))
-    return PrTFIDF.fit([words(page) for page in pages[::step]], clusters=clusters)
+    return PrTFIDF.fit([words(page) for page in pages[::step]], clusters=CLUSTERS)
 
 
 @lru_cache(maxsize=2)
