@@ -33,7 +33,7 @@ from spoor.live.changes import MOST_PENDING, MOST_TOLD, ChangeTracker, Line
 from spoor.live.news import by_turns
 from spoor.runs.assemble_fleet import make_fleet
 from spoor.settings import Settings
-from spoor.types import Fetch, Fetched, Link, Page, Redirected, Reply
+from spoor.types import Fetch, Fetched, Judgement, Link, Page, Redirected, Reply
 from spoor.web.sentences import plain, sentences
 from spoor.worlds.evolving import EvolvingWorld, Version
 from stepping import run, take
@@ -647,6 +647,39 @@ def test_dates_are_checked() -> None:
     assert date(now - hour, born=now - 2 * hour) == now - 2 * hour  # a link was there before
     assert date(None, born=now - 60) == now - 60
     assert [date(now - 5 * hour + 7) for _ in range(5)] == [*[now - 5 * hour + 7] * 3, NEVER, NEVER]
+
+
+class Changing:
+    """A judge that says what it is told to."""
+
+    threshold = 0.5
+
+    def __init__(self) -> None:
+        self.relevant = False
+
+    def judge(self, page: Page) -> Judgement:
+        return Judgement(float(self.relevant), self.relevant, float(self.relevant))
+
+
+def test_a_page_that_the_judge_wants_only_now_is_no_news_unless_it_was_edited() -> None:
+    rng, judge = Random(7), Changing()
+    watching = Watching(judge)
+    text = [sentence(rng) for _ in range(12)]
+
+    def look(visit: int, text: list[str], *, relevant: bool, first: bool = False) -> bool:
+        judge.relevant = relevant
+        return watching.take(1, "h", read("Clay", text, visit, ()), first)
+
+    assert look(0, text, relevant=False, first=True)
+    assert not look(1, text, relevant=True), "the judge learned, and nobody wrote"
+    assert not look(2, text, relevant=False)
+    assert not look(3, text, relevant=True)
+    assert not look(4, text, relevant=False)
+    edited = [*text[1:], sentence(rng)]
+    assert not look(5, edited, relevant=False), "not wanted as yet"
+    assert not look(6, edited, relevant=True), "the edit was before it was wanted"
+    assert not look(7, edited, relevant=False)
+    assert look(8, [*edited[1:], sentence(rng)], relevant=True), "it is wanted for what it says now"
 
 
 def test_an_edit_of_a_page_whose_link_stood_there_before_does_not_make_it_new() -> None:

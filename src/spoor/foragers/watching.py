@@ -84,22 +84,28 @@ class Watching:
         self.judgement = self._judged(url, page)
         if self.judgement is not None:
             self._pages += 1
+        before = self._newest.get(url)
         if url not in self.wanted:
             self.contents.forget(url)
-            if first:
-                self._find_copy(url, host, content(page), first=True)
+            key = _key(content(page), host)
+            if first or before is None:
+                self._find_copy(url, host, key, first=first)
+            elif key not in {0, before, *self._same}:
+                # The judge may want it later, and it is no news then unless it was edited.
+                del self._same[before]
+                self._same[key], self._newest[url] = url, key
             return first
         known = url in self.contents
         self.change = self.contents.see(url, host, page)
-        counts = not known or self.change is not None
+        key = _key(self.contents.keys(url), host)
+        counts = self.change is not None or (not known and (first or key != before))
         if counts:
-            self._find_copy(url, host, self.contents.keys(url), first=first)
+            self._find_copy(url, host, key, first=first)
         return counts
 
-    def _find_copy(self, url: int, host: str, keys: Iterable[int], *, first: bool) -> None:
+    def _find_copy(self, url: int, host: str, key: int, *, first: bool) -> None:
         """Note which page of a host had a content first, and that a new page is a copy of it."""
-        if same := identity_of(keys):
-            key = same ^ signature(host)
+        if key:
             other = self._same.get(key, url)
             if other == url:
                 if key in self._earlier or self._left.find(key) is not None:
@@ -252,6 +258,12 @@ class Watching:
         self._pages, self._next = state["pages"], state["next"]
         if self.judge is not None and isinstance(self.judge, Stateful):
             self.judge.load(state["judge"])
+
+
+def _key(keys: Iterable[int], host: str) -> int:
+    """64 bits of a content at its host; 0 where there is none."""
+    same = identity_of(keys)
+    return same ^ signature(host) if same else 0
 
 
 class Hints:
