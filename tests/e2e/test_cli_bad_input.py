@@ -290,7 +290,7 @@ LABS: dict[str, tuple[str, str]] = {
     "no TOML": ("[[webs", "e.toml is no TOML"),
     "an unknown key": (f"sedes = 1\n{EXPERIMENT}", "'sedes' (did you mean 'seeds'?)"),
     "an unknown key within": (f"{EXPERIMENT}polcy = 1", "policy 1: unknown key 'polcy'"),
-    "no seeds": (f"seeds = 0\n{EXPERIMENT}", "seeds is a whole number from 1 on, not 0"),
+    "no seeds": (f"seeds = 0\n{EXPERIMENT}", "seeds is a whole number from 1 on to 10,000, not 0"),
     "pages in words": (f"pages = 'all'\n{EXPERIMENT}", "pages is a whole number"),
     "a share of two": (f"share = 2\n{EXPERIMENT}", "share is a share of the pages in (0, 1]"),
     "an unknown kind": (f"kind = 'race'\n{EXPERIMENT}", "unknown kind 'race'"),

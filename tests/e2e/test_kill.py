@@ -173,14 +173,14 @@ def test_short_of_room(
     assert finish(web, tmp_path / "run") == whole
 
 
-def test_256_descriptors_are_too_few_for_many_hosts(tmp_path: Path) -> None:
+def test_128_descriptors_are_too_few_for_many_hosts(tmp_path: Path) -> None:
     """Hosts that take their time: it pauses with a line, and goes on with nothing lost."""
     path, pages, hosts, policy = tmp_path / "run", 500, 100, "breadth-first"
     with served(pages, hosts=hosts) as web:
         whole = finish(web, tmp_path / "whole", policy)
     with served(pages, hosts=hosts, latency=2.0) as slow:
         many = ("--per-host", "8", "--in-flight", "400", "--policy", policy)
-        shell = ["bash", "-c", 'ulimit -n 256 && exec "$@"', "bash", *slow.command(path, *many)]
+        shell = ["bash", "-c", 'ulimit -n 128 && exec "$@"', "bash", *slow.command(path, *many)]
         done = subprocess.run(
             shell, check=False, capture_output=True, text=True, timeout=2 * STANDS_STILL
         )

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page
 from spoor.cli.main import run
+from spoor.live import checkpoint_times, frontier_store
 from spoor.live.slow_start import ANSWERS, LATE, SlowStart
 from spoor.types import LinkId
 
@@ -99,3 +100,28 @@ def test_links_to_many_hosts_are_not_requested_all_at_once(tmp_path: Path) -> No
         assert run([*command, "--out", str(tmp_path / "run"), "--json"]) == 0
     asked = [one.host for one in server.asked if one.path != "/robots.txt"][1:11]
     assert asked.count("h0.example") >= 8, asked
+
+
+@pytest.mark.server
+def test_it_goes_on_where_the_frontier_moves_to_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The links of the first pages are more than the frontier keeps in memory."""
+    monkeypatch.setattr(frontier_store, "IN_MEMORY", 20)
+    monkeypatch.setattr(checkpoint_times, "REPLAY_SECONDS", 0.0)
+    monkeypatch.setattr(checkpoint_times, "REPLAY_SHARE", 1e9)
+    monkeypatch.setattr(checkpoint_times, "WAIT_SHARE", 1e9)
+
+    def answer(asked: Asked) -> bytes:
+        host = asked.host.partition(".")[0]
+        if asked.path == "/robots.txt":
+            return MISSING
+        return page(
+            *(f"http://{host}{n % 9}.example/{host}/{n}" for n in range(900)), text="Kilns."
+        )
+
+    server = Loopback(answer)
+    with beside(server.serving):
+        command = ["crawl", "http://portal.example/", "--topic", "kilns", "--scope", "anywhere"]
+        command += ["--connect-to", f"{ADDRESS}:{server.port}", "--delay", "0", "--pages", "30"]
+        assert run([*command, "--out", str(tmp_path / "run"), "--json"]) == 0

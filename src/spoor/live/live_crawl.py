@@ -264,7 +264,10 @@ class LiveCrawl:
         settings, crawl = self.folder.settings, self.crawl
         if settings.refresh:
             return None
-        return SlowStart(settings.in_flight, crawl.frontier.depth, crawl.counts.requests)
+        # The frontier is another one once it has moved to disk.
+        return SlowStart(
+            settings.in_flight, lambda link: crawl.frontier.depth(link), crawl.counts.requests
+        )
 
     def _of_earlier(self) -> dict[str, Any]:
         """Arguments of the driver about pages of an earlier run."""
