@@ -19,7 +19,7 @@ from spoor.lab.duel.rivals import Rival
 from spoor.lab.duel.score import Request, read_log
 from spoor.lab.duel.sites import site_folder
 
-NEEDED = ("unshare", "ip", "mount", "nginx")
+NEEDED = ("setpriv", "unshare", "ip", "mount", "nginx")
 ADDRESSES = "93.184.{}.{}"
 """Public addresses, so that no rival refuses them; nothing outside of the namespace can be
 reached."""
@@ -99,6 +99,8 @@ def run(
     with (folder / "inside").open("wb") as told:
         subprocess.run(
             [
+                # A worker that ends, however it ends, ends the crawl.
+                *("setpriv", "--pdeathsig", "KILL"),
                 *("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"),
                 *(sys.executable, "-P", "-m", "spoor.lab.duel.inside", str(folder)),
             ],
