@@ -30,7 +30,8 @@ import render_sites
 from spoor.live.live_crawl import LiveCrawl
 from spoor.runs.assemble import make_crawl
 from spoor.runs.reader import Run
-from spoor.runs.renders import RenderRow, all_renders
+from spoor.runs.renders import all_renders
+from spoor.runs.rows import RenderRow
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 

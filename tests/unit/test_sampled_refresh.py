@@ -76,7 +76,7 @@ MANY = 75
 
 
 def one_by_one(rng: np.random.Generator, at: int) -> Collection[int]:
-    return rng.choice(FEWER, MANY, replace=False).tolist()
+    return [int(page) for page in rng.choice(FEWER, MANY, replace=False)]
 
 
 def folders(rng: np.random.Generator, at: int) -> Collection[int]:
