@@ -87,23 +87,23 @@ class Watching:
         before = self._newest.get(url)
         if url not in self.wanted:
             self.contents.forget(url)
-            key = _key(content(page), host)
-            if first or before is None:
-                self._find_copy(url, host, key, first=first)
-            elif key not in {0, before, *self._same}:
-                # The judge may want it later, and it is no news then unless it was edited.
-                del self._same[before]
-                self._same[key], self._newest[url] = url, key
+            if first or self.judgement is not None:
+                key = _key(content(page), host)
+                if first or before is None:
+                    self._find_copy(url, key, first=first)
+                elif key and key not in self._same:
+                    # The judge may want it later, and it is no news then unless it was edited.
+                    self._has(url, key, kept=False)
             return first
         known = url in self.contents
         self.change = self.contents.see(url, host, page)
         key = _key(self.contents.keys(url), host)
         counts = self.change is not None or (not known and (first or key != before))
         if counts:
-            self._find_copy(url, host, key, first=first)
+            self._find_copy(url, key, first=first)
         return counts
 
-    def _find_copy(self, url: int, host: str, key: int, *, first: bool) -> None:
+    def _find_copy(self, url: int, key: int, *, first: bool) -> None:
         """Note which page of a host had a content first, and that a new page is a copy of it."""
         if key:
             other = self._same.get(key, url)
@@ -124,12 +124,14 @@ class Watching:
         if (key := self._newest.pop(other, None)) is not None:
             self._same[key], self._newest[url] = url, key
 
-    def _has(self, url: int, key: int) -> None:
+    def _has(self, url: int, key: int, *, kept: bool = True) -> None:
+        """A page has this content now; the one before is `kept` as such, or forgotten."""
         before = self._newest.get(url, key)
         self._same[key], self._newest[url] = url, key
         if before != key:
             del self._same[before]
-            self._earlier[before] = None
+            if kept:
+                self._earlier[before] = None
 
     def _judged(self, url: int, page: Page) -> Judgement | None:
         if page.flags & {"feed", "sitemap"}:
