@@ -375,12 +375,9 @@ def test_from_python_and_what_is_refused(
         assert line in capsys.readouterr().err
 
 
-def test_a_sample_speaks_for_pages_of_which_nobody_says_anything(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """160 pages in eight folders, without validators, dates or a sitemap."""
-    names = [f"/s{at // 20}/{at}" for at in range(160)]
-    changed = set[str]()
+def says_nothing(names: list[str], changed: set[str]) -> Loopback:
+    """A site without validators, dates or a sitemap: its first page links to the others. Those that
+    `changed` have another text."""
 
     def answer(asked: Asked) -> bytes:
         if asked.path not in ["/", *names]:
@@ -389,7 +386,16 @@ def test_a_sample_speaks_for_pages_of_which_nobody_says_anything(
         body = "".join(f'<a href="{name}">clay</a>' for name in links)
         return reply(f"<title>Clay</title><p>{asked.path in changed} clay{asked.path}</p>{body}")
 
-    site = Loopback(answer)
+    return Loopback(answer)
+
+
+def test_a_sample_speaks_for_pages_of_which_nobody_says_anything(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """160 pages in eight folders, without validators, dates or a sitemap."""
+    names = [f"/s{at // 20}/{at}" for at in range(160)]
+    changed = set[str]()
+    site = says_nothing(names, changed)
 
     def again(name: str, *more: str) -> dict[str, Any]:
         site.asked.clear()
@@ -477,15 +483,7 @@ def test_all_pages_take_turns_from_refresh_to_refresh(
     monkeypatch.setattr(sampled_refresh, "TURNS", 4)
     names = [f"/s{at // 20}/{at}" for at in range(400)]
     changed = set[str]()
-
-    def answer(asked: Asked) -> bytes:
-        if asked.path not in ["/", *names]:
-            return MISSING
-        links = names if asked.path == "/" else ()
-        body = "".join(f'<a href="{name}">clay</a>' for name in links)
-        return reply(f"<title>Clay</title><p>{asked.path in changed} clay{asked.path}</p>{body}")
-
-    site = Loopback(answer)
+    site = says_nothing(names, changed)
 
     def to_it() -> tuple[str, ...]:
         return ("--connect-to", f"127.0.0.1:{site.port}", "--delay", "0", "--per-host", "8")

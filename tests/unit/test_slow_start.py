@@ -22,6 +22,12 @@ def start(limit: int = 16, ended: int = 0) -> SlowStart:
     return SlowStart(limit, lambda link: int(link == CHOICE), ended)
 
 
+def crawl(server: Loopback, out: Path, *, pages: int) -> None:
+    command = ["crawl", "http://portal.example/", "--topic", "kilns", "--scope", "anywhere"]
+    command += ["--connect-to", f"{ADDRESS}:{server.port}", "--delay", "0", "--pages", str(pages)]
+    assert run([*command, "--out", str(out), "--json"]) == 0
+
+
 def test_one_request_and_one_more_for_each_few_that_ended() -> None:
     slow = start()
     assert slow.free(0.0) == 1
@@ -95,9 +101,7 @@ def test_links_to_many_hosts_are_not_requested_all_at_once(tmp_path: Path) -> No
 
     server = Loopback(answer)
     with beside(server.serving):
-        command = ["crawl", "http://portal.example/", "--topic", "kilns", "--scope", "anywhere"]
-        command += ["--connect-to", f"{ADDRESS}:{server.port}", "--delay", "0", "--pages", "12"]
-        assert run([*command, "--out", str(tmp_path / "run"), "--json"]) == 0
+        crawl(server, tmp_path / "run", pages=12)
     asked = [one.host for one in server.asked if one.path != "/robots.txt"][1:11]
     assert asked.count("h0.example") >= 8, asked
 
@@ -122,6 +126,4 @@ def test_it_goes_on_where_the_frontier_moves_to_disk(
 
     server = Loopback(answer)
     with beside(server.serving):
-        command = ["crawl", "http://portal.example/", "--topic", "kilns", "--scope", "anywhere"]
-        command += ["--connect-to", f"{ADDRESS}:{server.port}", "--delay", "0", "--pages", "30"]
-        assert run([*command, "--out", str(tmp_path / "run"), "--json"]) == 0
+        crawl(server, tmp_path / "run", pages=30)

@@ -91,7 +91,8 @@ class HttpDriver:
     - `renders` renders pages in a browser, whose requests are as polite as the crawl's.
     - `owns` says which URLs this process may request; another shard requests the others.
     - `admits` says whether a reply may be received now; while one waits, nothing new is fetched.
-    - `slow_start` says how many links may be requested at once while little is known.
+    - `slow_start` says how many links may be requested at once while little is known; None: as many
+      as ever.
     """
 
     def __init__(
@@ -139,7 +140,7 @@ class HttpDriver:
         self._broken = BrokenBodies(revisits=revisits, whole=whole)
         self._tasks: dict[asyncio.Task[None], Fetch] = {}
         self._slots = RequestSlots(settings.in_flight)
-        self._slow_start = slow_start
+        self._slow_start = slow_start or SlowStart(1, lambda link: 0)  # which is over
         self._hosts = QueuedPoliteness(crawl)
         self._refusing = RefusingHosts(crawl.frontier, known=revisits)
         self._in_turn: threading.Thread | None = None
@@ -275,7 +276,7 @@ class HttpDriver:
             self._turn_at = loop_time() + self._gather
             for fetch, late, most, held_back in chosen:
                 self._slots.begin(fetch.ticket, late, loop_time(), most=most)
-                if held_back and self._slow_start is not None:
+                if held_back:
                     self._slow_start.begin(fetch.ticket, loop_time())
                 task = asyncio.create_task(self._exchange(fetch))
                 self._tasks[task] = fetch
@@ -286,8 +287,7 @@ class HttpDriver:
 
     def _free(self, now: float) -> int:
         """How many requests may begin."""
-        free = self._slots.free(now)
-        return free if self._slow_start is None else int(min(free, self._slow_start.free(now)))
+        return int(min(self._slots.free(now), self._slow_start.free(now)))
 
     def _turn(self, free: int) -> tuple[list[Chosen], NextStep | None]:
         """Receive the replies that arrived, choose at most `free` fetches, and commit.
@@ -319,7 +319,7 @@ class HttpDriver:
             link = answer.choice.link
             share = share_of_time(hosts, link)
             most = share * self.settings.timeout if share < 1.0 else math.inf
-            held_back = self._slow_start is not None and self._slow_start.concerns(link)
+            held_back = self._slow_start.concerns(link)
             chosen.append(Chosen(answer, times_late(hosts, answer.host), most, held_back))
             self._broken.chosen(answer.url)
             if (known := self._validators(answer.url)) is not None:
@@ -352,8 +352,7 @@ class HttpDriver:
         now = self._clock()
         waits = [math.inf if until is None else until - now, self._replies.long_at(now) - now]
         waits.append(math.inf if change is None else change - loop_time())
-        if self._slow_start is not None:
-            waits.append(self._slow_start.next_change() - loop_time())
+        waits.append(self._slow_start.next_change() - loop_time())
         if min(waits) == math.inf:
             await self._wake.wait()
             return
@@ -375,8 +374,7 @@ class HttpDriver:
             loop.call_at(self._turn_at, self._wake.set)
 
     def _request_ended(self, task: asyncio.Task[None]) -> None:
-        fetch = self._tasks.pop(task, None)
-        if fetch is not None and self._slow_start is not None:
+        if (fetch := self._tasks.pop(task, None)) is not None:
             self._slow_start.end(fetch.ticket)
         if not task.cancelled() and (fault := task.exception()) is not None:
             self._fault = fault
