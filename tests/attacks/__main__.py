@@ -104,6 +104,20 @@ ATTACKS = (
     ),
     Attack("", "disks that fail, are slow, keep no locks", "nothing lost", [f"{A}/test_disk.py"]),
     Attack("", "shards that die at every point", "nothing lost", ["drivers/test_shard_deaths.py"]),
+    Attack(
+        "6 22",
+        "pages and servers that lead Scrapy astray",
+        "the scope; no file",
+        [
+            "drivers/test_scrapy.py::test_no_page_and_no_redirect_leads_out_of_the_scope_past_the_crawl"
+        ],
+    ),
+    Attack(
+        "12",
+        "a robots.txt without end in Scrapy",
+        "500 KiB",
+        ["drivers/test_scrapy.py::test_of_a_robots_txt_without_end_the_first_500_kib_are_read"],
+    ),
     Attack("21", "an import that is ended", "nothing is left", [f"{A}/test_imports.py"]),
 )
 

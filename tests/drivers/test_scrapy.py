@@ -769,3 +769,79 @@ def test_a_redirect_does_not_leave_the_scope() -> None:
         asked = site.paths
     assert sorted(asked) == ["/", "/in", "/out", "/refreshed", "/target"]
     assert told["stats"]["spoor/failed"] == 2
+
+
+def test_no_page_and_no_redirect_leads_out_of_the_scope_past_the_crawl() -> None:
+    """By URLs that are no page's (a file, one without end), and behind forms and repeats."""
+    endless = "a" * 9_000
+    pages: dict[str, str | Reply | Iterator[Reply]] = {
+        "/": page("Root", "/again again", "file:///etc/hostname a file"),
+        "/long": (302, {"Location": f"/in?{endless}"}, ""),
+        "/elsewhere": page("Elsewhere", "/more more"),
+        "/more": page("More"),
+    }
+    spider = """
+        class Mine(Walk):
+            def parse(self, response):
+                told["seen"].append([response.url, None, None])
+                for link in self.links.extract_links(response):
+                    yield response.follow(link)
+                if response.url == ROOT + "/":
+                    yield Request(ROOT + "/form", method="POST", body=b"q=1")
+                    yield Request(ROOT.replace("127.0.0.1", "localhost"), method="POST")
+                    yield Request(ROOT + "/out")
+                    yield Request(ROOT + "/long")
+                    yield Request(ROOT + "/", dont_filter=True, callback=self.repeated)
+            def repeated(self, response):
+                told["seen"].append([response.url, None, None])
+    """
+    with served(pages) as site:
+        stranger = site.root.replace("127.0.0.1", "localhost")
+        pages["/out"] = (302, {"Location": f"{stranger}/elsewhere?{endless}"}, "")
+        pages["/form"] = pages["/again"] = (302, {"Location": f"{stranger}/elsewhere"}, "")
+        root = pages["/"]
+        pages["/"] = iter([(200, {}, str(root)), (302, {"Location": f"{stranger}/elsewhere"}, "")])
+        told = run_scrapy(site, spider, SPOOR_SCOPE="host")
+        asked = site.paths
+    assert sorted(asked) == ["/", "/", "/again", "/form", "/long", "/out"]
+    assert [url for url, *_ in told["seen"]] == [f"{site.root}/"]
+    stats = told["stats"]
+    assert stats["scheduler/left_out/no URL of a page"] == 3
+    assert stats["scheduler/left_out/--scope host"] == 3  # two redirects and a form
+
+
+def test_a_form_of_the_spider_goes_where_it_says() -> None:
+    spider = """
+        class Mine(Walk):
+            def parse(self, response):
+                told["seen"].append([response.url, None, None])
+                if response.url == ROOT + "/":
+                    to = ROOT.replace("127.0.0.1", "localhost") + "/log-in"
+                    yield Request(to, method="POST", dont_filter=True)
+    """
+    pages: dict[str, str | Reply | Iterator[Reply]] = {"/": page("Root"), "/mine": page("Mine")}
+    with served(pages) as site:
+        pages["/log-in"] = iter(
+            [(503, {}, "later"), (302, {"Location": f"{site.root}/mine"}, ""), (404, {}, "")]
+        )
+        told = run_scrapy(site, spider, SPOOR_SCOPE="host")
+        asked = site.paths
+    assert asked == ["/", "/log-in", "/log-in", "/mine"]
+    assert told["seen"][1][0] == f"{site.root}/mine"
+
+
+def test_of_a_robots_txt_without_end_the_first_500_kib_are_read() -> None:
+    rules = "User-agent: *\nDisallow: /secret\n" + "#" * 600_000 + "\nUser-agent: *\nDisallow: /\n"
+    pages: dict[str, str | Reply | Iterator[Reply]] = {
+        "/robots.txt": rules,
+        "/": page("Root", "/secret secret", "/kiwi kiwi"),
+        "/kiwi": page("Kiwi"),
+        "/secret": page("Secret"),
+    }
+    with served(pages) as site:
+        run_scrapy(site)
+        asked = site.paths
+        pages["/robots.txt"] = "#" * 9_000_000
+        run_scrapy(site)
+    assert asked == ["/", "/kiwi"]
+    assert site.paths == asked  # it could not be had, so nothing is allowed

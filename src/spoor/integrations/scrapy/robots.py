@@ -10,8 +10,10 @@ import asyncio
 import logging
 import time
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
-from scrapy.exceptions import IgnoreRequest, NotConfigured
+from scrapy import signals
+from scrapy.exceptions import IgnoreRequest, NotConfigured, StopDownload
 from scrapy.http import Request
 from scrapy.http.request import NO_CALLBACK
 
@@ -19,7 +21,7 @@ from spoor.integrations.scrapy.components import read_settings
 from spoor.integrations.scrapy.scheduler import scheduler_of
 from spoor.integrations.scrapy.visits import RobotsForbiddenError
 from spoor.politeness.robots import RobotsCache, origin_of
-from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules, from_reply
+from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, LIMIT, Rules, from_reply
 from spoor.web.urls import canonical
 
 if TYPE_CHECKING:
@@ -31,6 +33,12 @@ UNREACHABLE_AGE = 1800.0
 """Seconds after which a robots.txt that could not be fetched is requested again."""
 
 PRIORITY = 1000
+
+_FILE = "spoor_robots"
+"""Key in the meta of a request for a robots.txt."""
+
+MOST_UNPACKED = 16 * LIMIT
+"""Bytes of a robots.txt without its content encoding; of what comes in `LIMIT` are read."""
 
 
 class RobotsMiddleware:
@@ -55,6 +63,9 @@ class RobotsMiddleware:
             max_retry=UNREACHABLE_AGE,
         )
         self._fetches: dict[str, asyncio.Task[Rules]] = {}
+        self._came = WeakKeyDictionary[Request, int]()
+        """Bytes of each file so far."""
+        crawler.signals.connect(self._receive, signal=signals.bytes_received)
 
     @classmethod
     def from_crawler(cls, crawler: Crawler) -> RobotsMiddleware:
@@ -100,7 +111,7 @@ class RobotsMiddleware:
         request = Request(
             f"{origin}/robots.txt",
             priority=PRIORITY,
-            meta={"dont_obey_robotstxt": True},
+            meta={"dont_obey_robotstxt": True, "download_maxsize": MOST_UNPACKED, _FILE: True},
             callback=NO_CALLBACK,
         )
         try:
@@ -120,6 +131,13 @@ class RobotsMiddleware:
         if delay:
             self._pace(origin, delay)
         return self._cache.store(key, rules, time.monotonic())
+
+    def _receive(self, data: bytes, request: Request) -> None:
+        """Stop the download of a file after its first `LIMIT` bytes, which count."""
+        if _FILE in request.meta:
+            self._came[request] = came = self._came.get(request, 0) + len(data)
+            if came > LIMIT:
+                raise StopDownload(fail=False)
 
     def _pace(self, origin: str, delay: float) -> None:
         """Set a Crawl-delay for the next choices of the crawl, and for the downloader."""

@@ -14,7 +14,8 @@ chooses the next of them. The life of a ticket:
    drops it) is a failure of its ticket.
 
 Requests that their URL does not identify bypass the crawl, at once and in Scrapy's order: those
-with a body or another method than GET, and those with `dont_filter` for a known URL.
+with a body or another method than GET, and those with `dont_filter` for a known URL. What a page or
+a server chose, links and redirects, keeps to the scope on this way, too, and is a page's URL.
 """
 
 from __future__ import annotations
@@ -92,6 +93,8 @@ _NOWHERE = "http://invalid/"
 SAVE_SECONDS = 10.0
 SAVE_SHARE = 0.05
 """A job is written every `SAVE_SECONDS`, with at most `SAVE_SHARE` of the time for writing."""
+
+_NO_PAGE = "no URL of a page"
 
 ENDLESS = 1 << 30
 """No limit here: Scrapy's own settings limit retries and redirects."""
@@ -190,11 +193,12 @@ class Scheduler(BaseScheduler):
         flight = self._flight_of(request)
         if flight is not None and FOUND_ON not in request.meta and not self._is_scraped(flight):
             return self._requeue(flight, request)
-        request.meta.pop(VISIT, None)
+        before = request.meta.pop(VISIT, None)
         from_page = FOUND_ON in request.meta
         parent = self._flights.get(request.meta.pop(FOUND_ON, None))
         url = self._url_of(request)
-        if from_page and url is not None and (why := self._filter.left_out_by(url)):
+        past = "" if from_page or not isinstance(before, Visit) else before.past
+        if why := self._why_not(request, url, from_page=from_page, past=past):
             self._inc(f"left_out/{why}")
             return self._drop(request)
         if parent is not None and url is not None:
@@ -224,7 +228,7 @@ class Scheduler(BaseScheduler):
                 self._save(Path(self._folder), spider)
         if self._direct:
             request = heapq.heappop(self._direct)[2]
-            request.meta[VISIT] = Visit(None)
+            request.meta[VISIT] = Visit(None, past=request.url)
             return request
         while True:
             answer = self._guard(self.crawl.next, self._now())
@@ -338,6 +342,9 @@ class Scheduler(BaseScheduler):
         if url is None:
             reason = "to what its URL does not name"
             self._receive(Failed(flight.ticket, "redirect", reason))
+            if why := self._why_not(request, None, from_page=False, past=flight.url):
+                self._inc(f"left_out/{why}")
+                return self._drop(request)
             return self._enqueue_direct(request)
         reply: Reply
         hops = request.meta.get("redirect_times", 0)
@@ -403,9 +410,22 @@ class Scheduler(BaseScheduler):
 
     def _url_of(self, request: Request) -> str | None:
         """The canonical URL of a request that its URL identifies; None for any other."""
-        if request.method != "GET" or request.body:
-            return None
-        return self._joiner.join(request.url, _NOWHERE)
+        return None if _does_more(request) else self._joiner.join(request.url, _NOWHERE)
+
+    def _why_not(self, request: Request, url: str | None, *, from_page: bool, past: str) -> str:
+        """The rule that leaves out what a page or a server chose; empty for none, and for what the
+        spider begins with. `url`: of a request that its URL identifies; `past`: URL of a request
+        that bypassed the crawl, of which this is a redirect or a retry."""
+        if from_page and url is not None:
+            return self._filter.left_out_by(url)
+        if not from_page and past in ("", request.url):
+            return ""
+        place = self._joiner.join(request.url, _NOWHERE)
+        if place is None:  # a file of this machine, a URL without end
+            return _NO_PAGE
+        if from_page and request.dont_filter:
+            return ""  # a form that the spider sends wherever it leads
+        return self._filter.scope.why_not(place)
 
     def _is_scraped(self, flight: Flight) -> bool:
         """Whether the spider has the response: a later request is then a new one, not a retry."""
@@ -501,6 +521,11 @@ def scheduler_of(crawler: Crawler) -> Scheduler | None:
     # `isinstance` accepts any class with the three methods of a scheduler.
     ours = Scheduler in type(scheduler).__mro__
     return cast("Scheduler", scheduler) if ours else None
+
+
+def _does_more(request: Request) -> bool:
+    """Whether a request is more than to look at a URL."""
+    return request.method != "GET" or bool(request.body)
 
 
 def _in_progress(engine: ExecutionEngine) -> set[Request]:

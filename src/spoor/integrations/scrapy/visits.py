@@ -43,6 +43,8 @@ class Visit:
     """The judgement; None without a document (a status that is not 2xx, or `refused`)."""
     refused: Refusal | None = None
     """Why a page with status 200 is none: a challenge, a log-in, a wall of consent, a soft 404."""
+    past: str = ""
+    """URL of the request if it bypassed the crawl."""
 
 
 @dataclass(slots=True)
