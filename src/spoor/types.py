@@ -449,6 +449,9 @@ class Judgement:
     """What the policies maximise: by default 1 for a relevant page, else 0."""
     why: tuple[tuple[str, float], ...] = ()
     """(reason in words, its share of the score)."""
+    topic: str = ""
+    """Of several topics the one that the page is most about, as the user named it; empty where
+    there is one, or none that the judge can tell."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import pytest
 
 from spoor.errors import InputError
 from spoor.formats import digest
-from spoor.formats.feeds import json_feed
+from spoor.formats.feeds import json_feed, rss
 from spoor.live.deliveries import Deliveries, receivers
 from spoor.live.sources import Sources
 from spoor.settings import Settings
@@ -208,9 +208,9 @@ def test_a_digest_groups_and_escapes() -> None:
     ]
     days = digest.stories(lines)
     assert list(days) == ["2026-11-21", "2026-11-20"]
-    (first, *_) = days["2026-11-20"]["site0.example"]
+    (first, *_) = days["2026-11-20"][""]["site0.example"]
     assert first.line["title"] == "Better [x](y)"
-    copied = [story for story in days["2026-11-20"]["site0.example"] if story.copies]
+    copied = [story for story in days["2026-11-20"][""]["site0.example"] if story.copies]
     assert [copy["url"] for story in copied for copy in story.copies] == ["http://agency.example/4"]
     sources = Sources()
     for day in range(6):
@@ -233,6 +233,34 @@ def test_a_digest_groups_and_escapes() -> None:
     revived = Sources()
     revived.load(sources.save())
     assert revived.rows() == sources.rows()
+
+
+def test_a_digest_of_several_topics_groups_by_them_first() -> None:
+    """The topic with most stories first, what names none last; a copy stands with its story."""
+    lines = [
+        line(0, title="A kiln", topic="kiln"),
+        line(2, title="A <b>bridge</b>", topic="harbour & bridge"),
+        line(4, title="Another bridge", topic="harbour & bridge", url="http://b.example/4"),
+        line(6, title="Something like these"),
+        line(8, title="The kiln again", topic="harbour & bridge", story="id0"),
+    ]
+    days = digest.stories([one | {"found_at": lines[0]["found_at"]} for one in lines])
+    (topics,) = days.values()
+    assert list(topics) == ["harbour & bridge", "kiln", ""]
+    assert list(topics["harbour & bridge"]) == ["b.example", "site0.example"]
+    (kiln,) = topics["kiln"]["site0.example"]
+    assert [copy["title"] for copy in kiln.copies] == ["The kiln again"]
+    text = digest.markdown(lines, "News")
+    places = [text.index(f"### {name}") for name in ("harbour & bridge", "kiln", digest.OTHER)]
+    assert places == sorted(places)
+    assert "\n#### b.example\n" in text
+    page = digest.html(lines, "News")
+    assert "<h3>harbour &amp; bridge</h3>\n<h4>b.example</h4>" in page
+    assert f"<h3>{digest.OTHER}</h3>" in page
+    assert digest.OTHER not in digest.markdown(lines[3:4], "News")  # nothing to tell it from
+    (item, *_) = json.loads(json_feed(lines[:1], "t"))["items"]
+    assert item["tags"] == ["new", "kiln"]
+    assert b"<category>kiln</category>" in rss(lines[:1], "t")
 
 
 def test_another_file_of_lines_is_told_whole(tmp_path: Path, hook: str) -> None:

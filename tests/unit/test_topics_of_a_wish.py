@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 from spoor.judges.feedback import Model, Topic
 from spoor.judges.relevance import Relevance
+from spoor.judges.spec import judge_of
 from spoor.judges.surest import topics_of
 from spoor.judges.wish import parse
 from spoor.learn.state import pack, unpack
+from spoor.protocols import Rejudges, Stateful
 from spoor.types import Anchor, Link, Page
 
 SITE = "http://manual.example/"
@@ -56,6 +60,43 @@ def test_two_chapters_between_which_a_comma_stands_are_both_found() -> None:
     assert told("virtual hosts, rewrite rules") == hosts | rules
 
 
+def test_a_page_is_of_the_topic_that_it_says_most_of_or_is_most_like() -> None:
+    judge = Relevance(parse("virtual hosts, rewrite rules"))
+    said = {page.url: judge.judge(page) for page in manual()}
+    back = Relevance(parse("virtual hosts, rewrite rules"))
+    back.load(unpack(pack(judge.save())))
+    revised = dict(judge.revise())
+    assert dict(back.revise()) == revised
+    said.update(revised)
+    chapters = {"hosts": "virtual hosts", "rules": "rewrite rules"}
+    for url, its in said.items():
+        assert its.topic == (chapters[url.split("/")[3]] if its.relevant else ""), url
+    silent = [
+        url for url, its in said.items() if its.relevant and "stands on it" not in str(its.why)
+    ]
+    assert silent  # pages without a word of either
+    one = Relevance(parse("virtual hosts"))
+    assert {one.judge(page).topic for page in manual()} == {""}
+
+
+def test_several_wants_are_topics_and_a_resume_knows_them() -> None:
+    specs = ["match:kiln", "query:harbour, bridge"]
+    judge, pages = judge_of(specs), manual()
+    kiln, bridge = (
+        Page(f"{SITE}{words}", title=words, text=f"{words} " * 9) for words in ("kiln", "bridge")
+    )
+    assert judge.judge(kiln).topic == "match:kiln"
+    assert judge.judge(bridge).topic == "bridge"
+    assert judge.judge(pages[0]).topic == ""
+    assert isinstance(judge, Stateful)
+    back: Any = judge_of(specs)
+    back.load(unpack(pack(judge.save())))
+    for page in pages[1:]:
+        assert judge.judge(page) == back.judge(page)
+    assert isinstance(judge, Rejudges)
+    assert judge.revise() == back.revise()
+
+
 def test_a_judge_of_two_topics_goes_on_where_it_was() -> None:
     pages = manual()
     judge, other = (Relevance(parse("virtual hosts, rewrite rules")) for _ in range(2))
@@ -87,7 +128,8 @@ def test_a_chain_of_parts_is_one_topic() -> None:
 
 @pytest.mark.parametrize("topics", [1, 2, 3])
 def test_the_model_of_several_topics_comes_back(topics: int) -> None:
-    its = [Topic({at: 0.5, 7 + at: 0.25 * at}, 1.0 + at) for at in range(topics)]
+    names = [f"topic {at}" if topics > 1 else "" for at in range(topics)]
+    its = [Topic({at: 0.5, 7 + at: 0.25 * at}, 1.0 + at, name) for at, name in enumerate(names)]
     model = Model(its, cut=0.5, cut_of_new=0.6, top=2.0, sure=4.0, pages=30)
     back = Model.load(model.save())
     assert back == model

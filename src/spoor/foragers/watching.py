@@ -53,8 +53,8 @@ class Watching:
         self.contents = Contents()
         self.wanted: set[int] = set()
         """Pages on topic by the newest verdict; feeds and sitemaps are none."""
-        self.verdicts: OrderedDict[int, tuple[float, list[Any]]] = OrderedDict()
-        """Score and reasons of the newest verdicts on pages that were wanted."""
+        self.verdicts: OrderedDict[int, tuple[float, list[Any], str]] = OrderedDict()
+        """Score, reasons and topic of the newest verdicts on pages that were wanted."""
         self.copy_of: dict[int, int] = {}
         """Pages whose first content another page of the host had; −1 for one that was left."""
         self.change: Change | None = None
@@ -151,7 +151,8 @@ class Watching:
             return
         self.wanted.add(url)
         why = [[reason, round(share, 4)] for reason, share in judgement.why]
-        remember(self.verdicts, url, (round(float(judgement.score), 4), why), MOST_VERDICTS)
+        verdict = round(float(judgement.score), 4), why, judgement.topic
+        remember(self.verdicts, url, verdict, MOST_VERDICTS)
 
     def revise(self, find: Callable[[str], int | None]) -> list[int]:
         """Ask the judge for newer verdicts where it is time; pages that are wanted only now."""
@@ -245,7 +246,9 @@ class Watching:
         """Go on from `save`."""
         self.contents.load(state["contents"])
         self.wanted = set(state["wanted"].tolist())
-        self.verdicts = OrderedDict((url, (score, why)) for url, score, why in state["verdicts"])
+        self.verdicts = OrderedDict(  # a version before this had no topics
+            (url, (score, why, "".join(topic))) for url, score, why, *topic in state["verdicts"]
+        )
         self.copy_of = dict(map(tuple, state["copy_of"].tolist()))
         self._same, self._newest, self._earlier = {}, {}, {}
         for key, url in state["same"].tolist():  # of versions before this several of a page

@@ -1,4 +1,4 @@
-"""The digest of a watch: what it reported, by day, site and story, as Markdown and as HTML."""
+"""The digest of a watch: what it reported, by day, topic, site and story, as Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -37,6 +37,9 @@ KEPT = 2_000
 HOURS = 48
 """Of the timeline."""
 
+OTHER = "Other documents"
+"""Heading of what names no topic, below those that do."""
+
 WORDS = {"changed": "changed", "moved": "moved", "gone": "gone", "flood": "too much"}
 
 
@@ -48,41 +51,69 @@ class Story:
     copies: tuple[Line, ...]
 
 
-def stories(lines: Iterable[Line]) -> dict[str, dict[str, list[Story]]]:
-    """Day → site → stories: the newest day first, in a day the site with most, of a site the best
-    and newest first. A near-copy stands with the first of its story that day."""
+Sites = dict[str, list[Story]]
+
+
+def stories(lines: Iterable[Line]) -> dict[str, dict[str, Sites]]:
+    """Day → topic → site → stories: the newest day first, in a day the topic with most, then the
+    site with most, of a site the best and newest first. A near-copy stands with the first of its
+    story that day. A line that names no topic is of the topic "", which comes last."""
     days: dict[str, dict[str, list[Line]]] = {}
     for line in lines:
         key = line["id"] if line["kind"] in WORDS else line.get("story") or line["id"]
         days.setdefault(line["found_at"][:10], {}).setdefault(key, []).append(line)
-    found: dict[str, dict[str, list[Story]]] = {}
+    found: dict[str, dict[str, Sites]] = {}
     for day in sorted(days, reverse=True):
-        sites: dict[str, list[Story]] = {}
+        topics: dict[str, Sites] = {}
         for first, *copies in days[day].values():
+            sites = topics.setdefault(first.get("topic", ""), {})
             sites.setdefault(host(first["url"]), []).append(Story(first, tuple(copies)))
-        for told in sites.values():
-            told.sort(key=lambda story: story.line["found_at"], reverse=True)
-            told.sort(key=lambda story: -story.line.get("score", 0.0))
-        found[day] = dict(sorted(sites.items(), key=lambda site: (-len(site[1]), site[0])))
+        found[day] = {}
+        for topic, sites in sorted(topics.items(), key=_most_stories):
+            for told in sites.values():
+                told.sort(key=lambda story: story.line["found_at"], reverse=True)
+                told.sort(key=lambda story: -story.line.get("score", 0.0))
+            most_first = sorted(sites.items(), key=lambda site: (-len(site[1]), site[0]))
+            found[day][topic] = dict(most_first)
     return found
+
+
+def _most_stories(one: tuple[str, Sites]) -> tuple[bool, int, str]:
+    topic, sites = one
+    return not topic, -sum(map(len, sites.values())), topic
+
+
+def headings(topics: Iterable[str]) -> dict[str, str]:
+    """Topic → what stands above it: nothing where none of a day's lines names one."""
+    topics = list(topics)
+    return {topic: topic or (OTHER if len(topics) > 1 else "") for topic in topics}
 
 
 def markdown(lines: Sequence[Line], title: str, notes: Sequence[str] = ()) -> str:
     """The digest as Markdown; `notes` stand above it, each one line."""
     out = [f"# {_plain(title)}", "", _newest(lines)]
     out += [f"\n> {_plain(note)}" for note in notes]
-    for day, sites in stories(lines).items():
+    for day, topics in stories(lines).items():
         out += ["", f"## {day}"]
-        for site, told in sites.items():
-            out += ["", f"### {_plain(site)}", ""]
-            for story in told:
-                out.append(f"- {_link(story.line)}{_facts(story.line)}")
-                out += [f"    - also {_link(copy)}" for copy in story.copies]
-                line = story.line
-                for sign, name in (("+", "added"), ("−", "removed")):
-                    for sentence in line.get(name, ())[:MOST_SENTENCES]:
-                        out.append(f"    - {sign} {_plain(' '.join(_begin(sentence)))}")
+        for topic, heading in headings(topics).items():
+            out += ["", f"### {_plain(heading)}"] if heading else []
+            level = "####" if heading else "###"
+            for site, told in topics[topic].items():
+                out += ["", f"{level} {_plain(site)}", ""]
+                for story in told:
+                    out += _items(story)
     return "\n".join(out) + "\n"
+
+
+def _items(story: Story) -> list[str]:
+    """A story as Markdown, with its copies and what changed in it."""
+    line = story.line
+    out = [f"- {_link(line)}{_facts(line)}"]
+    out += [f"    - also {_link(copy)}" for copy in story.copies]
+    for sign, name in (("+", "added"), ("−", "removed")):
+        for sentence in line.get(name, ())[:MOST_SENTENCES]:
+            out.append(f"    - {sign} {_plain(' '.join(_begin(sentence)))}")
+    return out
 
 
 def _newest(lines: Sequence[Line]) -> str:
@@ -131,12 +162,15 @@ def html(
     body = [Markup("<h1>{}</h1><p class=note>{}</p>").format(shown(title), _newest(lines))]
     body += [Markup("<p class=note>{}</p>").format(shown(note)) for note in notes]
     body.append(_timeline(lines))
-    for day, sites in stories(lines).items():
+    for day, topics in stories(lines).items():
         body.append(Markup("<h2>{}</h2>").format(day))
-        for site, told in sites.items():
-            body.append(Markup("<h3>{}</h3><ul>").format(shown(site)))
-            body += [story_item(story) for story in told]
-            body.append(Markup("</ul>"))
+        for topic, heading in headings(topics).items():
+            body += [Markup("<h3>{}</h3>").format(shown(heading))] if heading else []
+            level = 4 if heading else 3
+            for site, told in topics[topic].items():
+                body.append(Markup("<h{0}>{1}</h{0}><ul>").format(level, shown(site)))
+                body += [story_item(story) for story in told]
+                body.append(Markup("</ul>"))
     if sources:
         body.append(_table(sources))
     head = Markup('<!doctype html><html lang="en"><meta charset="utf-8"><title>{}</title>{}')

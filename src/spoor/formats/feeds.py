@@ -26,7 +26,8 @@ def rss(lines: Sequence[Mapping[str, Any]], title: str) -> bytes:
         _add(item, "title", _NOT_XML.sub("", line["title"]).replace("<", "&lt;") or line["url"])
         _add(item, "link", line["url"])
         _add(item, "guid", line["id"], isPermaLink="false")
-        _add(item, "category", line["kind"])
+        for tag in _tags(line):
+            _add(item, "category", tag)
         _add(item, "description", "<br>\n".join(escape(summary(line), quote=False).split("\n")))
         published = datetime.fromisoformat(line["date"] or line["found_at"]).astimezone(UTC)
         _add(item, "pubDate", format_datetime(published))
@@ -44,13 +45,17 @@ def json_feed(lines: Sequence[Mapping[str, Any]], title: str) -> bytes:
             "title": line["title"] or line["url"],
             "content_text": summary(line),
             "date_published": line["date"] or line["found_at"],
-            "tags": [line["kind"]],
+            "tags": _tags(line),
             "_spoor": dict(line),
         }
         for line in reversed(lines)
     ]
     feed = {"version": "https://jsonfeed.org/version/1.1", "title": title, "items": items}
     return json.dumps(feed, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+
+
+def _tags(line: Mapping[str, Any]) -> list[str]:
+    return [line["kind"], *([line["topic"]] if line.get("topic") else [])]
 
 
 def summary(line: Mapping[str, Any]) -> str:

@@ -74,7 +74,7 @@ class _Several(Wrapper):
         }
         if self.passes(Rejudges):
             saved["said"] = {
-                url: [[one.score, one.relevant, one.reward] for one in said]
+                url: [[one.score, one.relevant, one.reward, one.topic] for one in said]
                 for url, said in self._said.items()
             }
         return saved
@@ -84,7 +84,11 @@ class _Several(Wrapper):
             if isinstance(judge, Stateful):
                 judge.load(state[str(index)])
         self._said = {
-            url: [Judgement(*one) for one in said] for url, said in state.get("said", {}).items()
+            url: [
+                Judgement(score, relevant, reward, topic="".join(topic))
+                for score, relevant, reward, *topic in said
+            ]
+            for url, said in state.get("said", {}).items()
         }
 
     def pass_keep_answers(self, file: Path, report: Callable[[str], None]) -> None:
@@ -123,11 +127,17 @@ class AllOf(_Several):
             all(judgement.relevant for judgement in judgements),
             min(judgement.reward for judgement in judgements),
             tuple(reason for judgement in judgements for reason in judgement.why),
+            next((judgement.topic for judgement in judgements if judgement.topic), ""),
         )
 
 
 class AnyOf(_Several):
-    """Relevant if one of the judges says so; score and reward are the largest."""
+    """Relevant if one of the judges says so; score and reward are the largest. `names` are those of
+    the judges, the topic of what each wants where it names none itself."""
+
+    def __init__(self, judges: Sequence[Judge], names: Sequence[str] = ()) -> None:
+        super().__init__(judges)
+        self._names = list(names) or [""] * len(self._judges)
 
     @property
     def threshold(self) -> float | None:
@@ -139,10 +149,12 @@ class AnyOf(_Several):
         return self._judge_all(page)
 
     def _combined(self, judgements: Sequence[Judgement]) -> Judgement:
-        best = max(judgements, key=lambda judgement: (judgement.relevant, judgement.score))
+        named = zip(judgements, self._names, strict=True)
+        best, name = max(named, key=lambda one: (one[0].relevant, one[0].score))
         score = max(judgement.score for judgement in judgements)
         reward = max(judgement.reward for judgement in judgements)
-        return Judgement(score, best.relevant, reward, best.why)
+        topic = best.topic or name if best.relevant else ""
+        return Judgement(score, best.relevant, reward, best.why, topic)
 
 
 class Not(_Several):
@@ -186,4 +198,5 @@ class WeightedSum(_Several):
             for weight, judgement in weighed
             for reason, share in judgement.why
         )
-        return Judgement(score, relevant, float(relevant), why)
+        _, most = max(weighed, key=lambda one: one[0] * one[1].score)
+        return Judgement(score, relevant, float(relevant), why, most.topic)

@@ -219,6 +219,8 @@ class Topic:
     """Term or link → weight."""
     scale: float
     """What the surest pages reach, each left out of the centroid in its turn."""
+    name: str = ""
+    """As typed, of one of several."""
 
     def likeness(self, ids: Sequence[int], values: Sequence[float]) -> float:
         """Of a page that comes, by its vector; 1 for the surest pages."""
@@ -271,6 +273,7 @@ class Model:
         if len(self.topics) > 1:
             state["sizes"] = np.array([len(topic.weights) for topic in self.topics], np.uint32)
             state["scales"] = np.array([topic.scale for topic in self.topics])
+            state["names"] = [topic.name for topic in self.topics]
         return state
 
     @classmethod
@@ -280,8 +283,10 @@ class Model:
         sizes, scales = [len(state["ids"])], [scale]
         if "sizes" in state:
             sizes, scales = state["sizes"].tolist(), state["scales"].tolist()
+        names = state.get("names", [""] * len(sizes))  # a version before this had none
         topics = [
-            Topic(dict(islice(pairs, size)), its) for size, its in zip(sizes, scales, strict=True)
+            Topic(dict(islice(pairs, size)), its, str(name))
+            for size, its, name in zip(sizes, scales, names, strict=True)
         ]
         pages = int(state["pages"])
         return cls(topics, cut, new, top, best, again, evidence, seed, sure, pages)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from spoor.errors import InputError
 from spoor.judges.answers import Answer, Ask, asked_text
@@ -83,7 +84,7 @@ class Llm(AskingJudge):
             self._reported.add(kind)
             self._report(f"{self._name}: {reason}; {self._instead} judges in its place")
         why = (*judgement.why, (f"judged by {self._instead}, since of {self._name} {reason}", 0.0))
-        return Judgement(judgement.score, judgement.relevant, judgement.reward, why)
+        return replace(judgement, why=why)
 
     # -- saving
 

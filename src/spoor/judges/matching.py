@@ -83,6 +83,8 @@ class Matcher:
     def __init__(self, wish: Wish | None) -> None:
         self.leaves: list[Leaf] = []
         self.wanted = None if wish is None or wish.wanted is None else self._tree(wish.wanted, "")
+        self.topics = () if wish is None else _topics(wish)
+        """The parts of "any of" as typed, in the order of the tree; none where one is wanted."""
         self.words_of_phrases: dict[int, Tree] = {
             at: self._tree(Words(tuple(leaf.shown.split())), "")
             for at, leaf in enumerate(self.leaves.copy())
@@ -127,9 +129,7 @@ class Matcher:
             case Field(name, inner):
                 return self._tree(inner, name)
             case AnyOf(parts):
-                # A function word between commas is no topic of its own, unless there is no other.
-                topics = [one for one in parts if not _is_function_word(one)] or list(parts)
-                return ("any", *(self._tree(one, field) for one in topics))
+                return ("any", *(self._tree(one, field) for one in _alternatives(parts)))
             case AllOf(parts):
                 return ("all", *(self._tree(one, field) for one in parts))
 
@@ -255,6 +255,19 @@ def without_particle(word: str) -> str:
         return word[:-2] if len(word) > 3 else word
     after_vowel = (ord(word[-2]) - ord("가")) % 28 == 0
     return word[:-1] if word[-1] in _PARTICLES[after_vowel] else word
+
+
+def _alternatives(parts: Sequence[Part]) -> list[Part]:
+    """Parts of "any of"; a function word between commas is none, unless there is no other."""
+    return [one for one in parts if not _is_function_word(one)] or list(parts)
+
+
+def _topics(wish: Wish) -> tuple[str, ...]:
+    if not isinstance(wish.wanted, AnyOf):
+        return ()
+    named = dict(zip(wish.wanted.parts, wish.topic.keywords, strict=True))
+    topics = tuple(named[part] for part in _alternatives(wish.wanted.parts))
+    return topics if len(topics) > 1 else ()
 
 
 def _is_function_word(part: Part) -> bool:

@@ -17,6 +17,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from operator import itemgetter
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,8 +140,7 @@ class Relevance:
         self._key = b""
         """Of the hash by which pages are kept."""
         self._examples: list[KeptPage] = []
-        self._model = Model()
-        self._linked = Linked()
+        self._model, self._linked = Model(), Linked()
         self._labelled = False
         self._surer = 0
         """Pages since the last feedback that would be among the surest."""
@@ -171,11 +172,12 @@ class Relevance:
         if self._reader.frequencies.pages >= self._due():
             self._learn()
             words, evidence, led = self._told_of(kept, counts)
-        likeness = 0.0
+        likeness, likest = 0.0, ""
         if self._model.pages:
             values = vector(kept, self._reader.frequencies, counts).tolist()
             ids = kept.ids.tolist()
-            likeness = max(topic.likeness(ids, values) for topic in self._model.topics)
+            like = [(topic.likeness(ids, values), topic.name) for topic in self._model.topics]
+            likeness, likest = max(like, key=itemgetter(0))
         best = self._model.best_evidence
         value = EVIDENCE * evidence / best if best else 0.0
         value += min(max(likeness, 0.0), 1.0)
@@ -197,7 +199,7 @@ class Relevance:
             why = _SAID
         if score and not why:
             why = (("its words, with those of other pages", score),)
-        return Judgement(score, relevant, float(relevant), why)
+        return self._judgement(kept, why, likest)
 
     def _told_of(self, page: KeptPage, counts: Floats) -> tuple[float, float, float]:
         """Of a page that comes: what its words say; that, with the pages that it is linked with;
@@ -241,6 +243,14 @@ class Relevance:
             for tree in self._matcher.unwanted:
                 found |= value_of(tree, leaves, np.ones(leaves.shape[1])) >= UNWANTED
         return found
+
+    def _judgement(
+        self, page: KeptPage, why: tuple[tuple[str, float], ...], likest: str
+    ) -> Judgement:
+        """Its topic is the one that its words say most of, else the one that it is most like."""
+        score, relevant = page.told
+        topic = (self._topic_of(page) or likest) if relevant else ""
+        return Judgement(score, relevant, float(relevant), why, topic)
 
     # ---------------------------------------------------------------- values
 
@@ -294,21 +304,37 @@ class Relevance:
         mean = (self._reader.said + AS_A_RULE * DOUBT_OF_WORDS) / (known + DOUBT_OF_WORDS)
         return np.asarray(mean / mean.max())
 
-    def _topics(self, pages: Sequence[KeptPage], first: NDArray[np.bool_]) -> list[Floats]:
-        """What the words of each topic say of pages, where the wish names several; words that
+    def _topics(
+        self, pages: Sequence[KeptPage], first: NDArray[np.bool_]
+    ) -> list[tuple[str, Floats]]:
+        """Each topic and what its words say of pages, where the wish names several; words that
         stand together as a name are one."""
         wanted = self._matcher.wanted
         if not wanted or wanted[0] != "any" or len(wanted) - 1 > MOST_TOPICS:
             return []
-        names = dict(zip(self._matcher.conjunctions, self._reader.together, strict=True))
-        if self._reader.frequencies.pages < FIRST or names.get(wanted):
+        if self._reader.frequencies.pages < FIRST or self._is_one_name(wanted):
             return []
         said = self._evidence_of([("any", part) for part in wanted[1:]], pages)
         topics = topics_of([its * first for its in said])
         if len(topics) < 2:
             return []
         trees = [("any", *(wanted[1 + part] for part in parts)) for parts in topics]
-        return self._evidence_of(trees, pages)
+        names = [self._matcher.topics[parts[0]] for parts in topics]
+        return list(zip(names, self._evidence_of(trees, pages), strict=True))
+
+    def _is_one_name(self, wanted: Tree) -> bool:
+        """Whether some page has all that is wanted together: commas stand within a name."""
+        together = zip(self._matcher.conjunctions, self._reader.together, strict=True)
+        return bool(dict(together).get(wanted))
+
+    def _topic_of(self, page: KeptPage) -> str:
+        """The topic of several that its words say most of; empty where they say nothing of any."""
+        wanted, topics = self._matcher.wanted, self._matcher.topics
+        if not wanted or not 1 < len(topics) <= MOST_TOPICS or self._is_one_name(wanted):
+            return ""
+        said = self._evidence_of([("any", part) for part in wanted[1:]], [page])
+        most, first = max((float(its[0]), -at) for at, its in enumerate(said))
+        return topics[-first] if most else ""
 
     # ---------------------------------------------------------------- feedback
 
@@ -353,12 +379,18 @@ class Relevance:
         sure = among.sure(evidence) & first
         model.sure = float((sure | (labels > 0)).sum())
         apart = [
-            np.minimum(1.0, its + LINKED * (links.outward(its) + links.inward(its)))
-            for its in self._topics(pages, first)
-        ]
-        learned = [likeness_to_surest(among, its) for its in apart or [evidence]]
-        likeness = np.max([its for its, _ in learned], axis=0)
-        if topics := [topic for _, topic in learned if topic is not None]:
+            (name, np.minimum(1.0, its + LINKED * (links.outward(its) + links.inward(its))))
+            for name, its in self._topics(pages, first)
+        ] or [("", evidence)]
+        learned = [likeness_to_surest(among, its) for _, its in apart]
+        names = [name for name, _ in apart]
+        like = np.array([its for its, _ in learned])
+        likeness = like.max(axis=0)
+        if topics := [
+            replace(topic, name=name)
+            for name, (_, topic) in zip(names, learned, strict=True)
+            if topic is not None
+        ]:
             model.topics = topics
             value = among.values(evidence, likeness)
         self._linked = links.tables(words, value)
@@ -391,6 +423,7 @@ class Relevance:
         self._rank(kept)
         self._learned_of = self._reader.frequencies.pages, len(kept)
         self._likeness = likeness[len(self._examples) :]
+        self._likest = [names[at] for at in like.argmax(axis=0)[len(self._examples) :]]
         self._around = (evidence - words)[len(self._examples) :]
 
     def _rank(self, kept: Iterable[KeptPage]) -> None:
@@ -434,8 +467,8 @@ class Relevance:
         revised = []
         linked, likenesses = self._around.tolist(), self._likeness.tolist()
         among = Among(self._counted, evidence.tolist())
-        for page, words, around, likeness in zip(
-            kept, evidence.tolist(), linked, likenesses, strict=True
+        for page, words, around, likeness, likest in zip(
+            kept, evidence.tolist(), linked, likenesses, self._likest, strict=True
         ):
             score, relevant = self._told(page, page.rank, words, self._model.cut)
             if score >= 1.0 and not page.label:
@@ -455,7 +488,7 @@ class Relevance:
             if page.label:
                 why = [*_SAID] if page.label > 0 else [(_SAID[0][0], -1.0)]
             why = why or [("with those of other pages", score)]
-            revised.append((page.url, Judgement(score, relevant, float(relevant), tuple(why))))
+            revised.append((page.url, self._judgement(page, tuple(why), likest)))
         return revised
 
     def label(self, url: str, relevant: bool) -> None:

@@ -7,7 +7,7 @@ import math
 from bisect import insort
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from spoor.errors import InputError
 from spoor.judges.answers import Ask, asked_text
@@ -126,7 +126,7 @@ class SecondOpinion(AskingJudge):
 
     def _without(self, judgement: Judgement, reason: str) -> Judgement:
         why = (*judgement.why, (f"without a second opinion: of {self._name} {reason}", 0.0))
-        return Judgement(judgement.score, judgement.relevant, judgement.reward, why)
+        return replace(judgement, why=why)
 
     # -- what else the cheap judge can do
 

@@ -47,7 +47,7 @@ def judge_of(specs: Sequence[str], beta: float | None = None) -> Judge:
     judges = [_judge_of_spec(spec, beta) for spec in specs]
     if beta is not None and not any(spec.partition(":")[0] in _TOPICS for spec in specs):
         raise InputError(NO_PREFERENCE.format(", ".join(specs)))
-    return judges[0] if len(judges) == 1 else AnyOf(judges)
+    return judges[0] if len(judges) == 1 else AnyOf(judges, list(specs))
 
 
 def _judge_of_spec(spec: str, beta: float | None) -> Judge:

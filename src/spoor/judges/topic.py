@@ -382,7 +382,8 @@ def _keyword_judge(source: TopicFile) -> Judge:
         settings["fields"] = source.fields
     if topic.keywords:
         # Any of the keywords is enough: each is a judge of its own.
-        return AnyOf([Keywords([keyword], **settings) for keyword in topic.keywords])
+        judges = [Keywords([keyword], **settings) for keyword in topic.keywords]
+        return AnyOf(judges, topic.keywords if len(judges) > 1 else ())
     words = [word for word in tokens(topic.name) if word not in STOP_WORDS] or tokens(topic.text)
     return Keywords(list(dict.fromkeys(words)), **settings)
 

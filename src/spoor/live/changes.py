@@ -31,7 +31,7 @@ The kind is `new`; `changed` (with added and removed sentences, the share of the
 went, and title_before where the title is another); `moved` (the content of `from`, which was told);
 `gone`; or `flood` (the first line of a registrable domain beyond `MOST_TOLD` in an hour, which
 stands for the rest of the hour). With a topic each has the score and the reasons (why) of the
-judge."""
+judge, and `topic` where there are several: the one that the document is most about."""
 
 MOST_TOLD = 200
 """Lines of one registrable domain in an hour, which has as many hosts as it likes."""
@@ -50,7 +50,7 @@ _MOST_TITLE = 1_500
 """Characters. Two titles, two URLs and the rest fit into `MOST_TEXT`."""
 
 _TEXTS = ("id", "kind", "url", "title", "found_at")
-_OPTIONAL_TEXTS = ("story", "from", "title_before")
+_OPTIONAL_TEXTS = ("story", "from", "title_before", "topic")
 _SENTENCES = ("added", "removed")
 
 MOST_SENTENCES = 50_000
@@ -311,7 +311,9 @@ class ChangeTracker:
         }
         watching = known.watching
         if watching is not None and (verdict := watching.verdicts.get(number)) is not None:
-            line["score"], line["why"] = verdict
+            line["score"], line["why"], topic = verdict
+            if topic:
+                line["topic"] = topic
         line["id"] = _id(line)
         return bounded(line)
 
@@ -386,7 +388,7 @@ class TrackedFleet:
 def bounded(line: Line) -> Line:
     """A line whose texts are cut to what `told_line` takes."""
     kept: Line = {**line}
-    for name in ("title", "title_before"):
+    for name in ("title", "title_before", "topic"):
         if name in kept:
             kept[name] = kept[name][:_MOST_TITLE]
     if "why" in kept:

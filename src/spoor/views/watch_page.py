@@ -15,7 +15,7 @@ from typing import Any
 from markupsafe import Markup
 
 from spoor.clock import CrawlClock
-from spoor.formats.digest import stories, story_item
+from spoor.formats.digest import headings, stories, story_item
 from spoor.live.changes import told_line
 from spoor.live.sources import Source, Sources
 from spoor.runs import files
@@ -176,8 +176,17 @@ class WatchPage:
             yield "nothing", _part("sources", rows=often, caption=caption, **table)
         days = stories(self._lines[-NEWEST:])
         told = [
-            (day, [(site, [*map(story_item, found)]) for site, found in sites.items()])
-            for day, sites in days.items()
+            (
+                day,
+                [
+                    (
+                        heading,
+                        [(site, [*map(story_item, its)]) for site, its in topics[one].items()],
+                    )
+                    for one, heading in headings(topics).items()
+                ],
+            )
+            for day, topics in days.items()
         ]
         yield "stories", _part("stories", days=told)
 
