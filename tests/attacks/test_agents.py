@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -123,3 +128,35 @@ def test_scripts_come_from_where_they_may() -> None:
     )
     with pytest.raises(HeldBackError, match="out of scope"):
         asyncio.run(parts.load("http://cdn.example/x.js", "script", "http://a.example/"))
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, None])
+def test_a_server_at_a_pipe_ends_though_its_client_says_nothing(how: int | None) -> None:
+    """By a signal while the pipe stays open, and where its client has gone."""
+    command = [sys.executable, "-m", "spoor", "mcp"]
+    about = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {}}
+    about["clientInfo"] = {"name": "x", "version": "1"}
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": about}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        assert server.stderr is not None
+        try:
+            # What is longer than a message may be is none, and the next one is answered.
+            server.stdin.write(b"x" * 9_000_000 + b"\n" + json.dumps(begin).encode() + b"\n")
+            server.stdin.flush()
+            answers = [json.loads(server.stdout.readline())]
+            if "result" not in answers[0]:  # a word on what was none
+                answers.append(json.loads(server.stdout.readline()))
+            assert "result" in answers[-1]
+            if how is None:
+                server.stdout.close()
+                server.stdin.write((json.dumps({**begin, "method": "ping"}) + "\n").encode())
+                server.stdin.close()
+            else:
+                os.kill(server.pid, how)
+            assert server.wait(30) == int(how is not None)
+            assert server.stderr.read() == (b"spoor: stopped\n" if how else b"")
+        finally:
+            server.kill()

@@ -69,7 +69,9 @@ def mcp(
     server = make_server(crawls)
     try:
         if place is None:
-            server.run("stdio")
+            from spoor.integrations.mcp.stdio import serve as serve_pipe
+
+            serve_pipe(server)
         else:
             from spoor.http.listening import HEAD_SECONDS, MOST_CONNECTIONS
             from spoor.integrations.mcp.http_server import serve

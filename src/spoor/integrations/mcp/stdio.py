@@ -1,0 +1,65 @@
+"""The MCP server at this process's standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncIterator
+from typing import Any
+
+from mcp.server.mcpserver import MCPServer
+from mcp.server.stdio import stdio_server
+
+MOST_OF_A_LINE = 4 << 20
+"""Bytes of a message; the rest of a longer one is left out, and it is answered as none."""
+
+_PIECE = 1 << 16
+
+
+def serve(server: MCPServer[Any]) -> None:
+    """Serve it until its client closes the pipe or goes away, or a signal ends it."""
+    try:
+        asyncio.run(_serve(server))
+    except* BrokenPipeError:
+        pass  # the client has gone
+
+
+async def _serve(server: MCPServer[Any]) -> None:
+    # What the package itself reads with holds up whoever ends the process, until a line comes.
+    lines: Any = _lines(_taken_input())
+    lowlevel = server._lowlevel_server
+    async with stdio_server(stdin=lines) as (requests, answers):
+        await lowlevel.run(requests, answers, lowlevel.create_initialization_options())
+
+
+def _taken_input() -> int:
+    """A descriptor of the standard input, which is empty for all others from now on."""
+    own, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return own
+
+
+async def _lines(descriptor: int) -> AsyncIterator[str]:
+    """The lines that come by a descriptor. Read in a thread that ends with the process."""
+    loop = asyncio.get_running_loop()
+    pieces = asyncio.Queue[bytes](maxsize=1)
+
+    def read() -> None:
+        piece = b"x"
+        while piece:
+            try:
+                piece = os.read(descriptor, _PIECE)
+                asyncio.run_coroutine_threadsafe(pieces.put(piece), loop).result()
+            except (OSError, RuntimeError):  # the loop is closed
+                return
+
+    threading.Thread(target=read, name="spoor-stdin", daemon=True).start()
+    line = bytearray()
+    while piece := await pieces.get():
+        *ends, rest = piece.split(b"\n")
+        for end in ends:
+            yield (line + end)[:MOST_OF_A_LINE].decode("utf-8", "replace")
+            line.clear()
+        line += rest[: MOST_OF_A_LINE - len(line)]
