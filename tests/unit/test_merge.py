@@ -21,10 +21,12 @@ from spoor.learn.posterior_updates import (
     combine,
     own_update,
 )
+from spoor.learn.slot_rows import SlotRows
 from spoor.learn.state import pack, unpack
 from spoor.policies.intelligent_crawling import Candidate, IntelligentCrawling, log_ratio
 from spoor.policies.sarsa import Sarsa
 from spoor.policies.trail import Trail
+from spoor.policies.trail.columns import BITS
 from spoor.policies.trail.learners import Learner
 from spoor.simulation.replay import Replay
 from spoor.testing.policies import generated_web
@@ -35,7 +37,7 @@ ALL = np.ones(4, dtype=bool)
 
 def model() -> MixedEffectsRegression:
     return MixedEffectsRegression(
-        12,
+        SlotRows(12),
         np.array([0.4, 0.4, 0.4, 1.0], dtype=np.float32),
         np.array([-1.0, 0.5], dtype=np.float32),
         np.array([1.0, 0.5], dtype=np.float32),
@@ -78,7 +80,8 @@ def test_two_halves_are_near_the_whole() -> None:
     assert both < one
     assert together_ < one
     assert together_ - both < 0.35 * (one - both), (one, both, together_)
-    assert np.allclose(half.h[1:].sum(), whole.h[1:].sum(), rtol=0.1)
+    learned, at_once = (made.precisions(made.held()).sum() for made in (half, whole))
+    assert np.allclose(learned, at_once, rtol=0.1)
 
 
 def test_what_was_received_is_not_shared_again() -> None:
@@ -89,11 +92,12 @@ def test_what_was_received_is_not_shared_again() -> None:
     again = own_update(a, start, of_b, ALL)
     assert again.same(of_a)
     apply_updates(b, start, of_b, again)
-    assert np.allclose(a.w, b.w, atol=1e-4)
-    assert np.allclose(a.h[1:], b.h[1:], atol=1e-3)
-    before = a.w.copy()
+    every = np.arange(1, 1 << 12)
+    assert np.allclose(a.weights(every), b.weights(every), atol=1e-4)
+    assert np.allclose(a.precisions(every), b.precisions(every), atol=1e-3)
+    before = a.weights(every)
     apply_updates(a, start, again, of_b, of_b)
-    assert np.allclose(a.w, before, atol=1e-5)
+    assert np.allclose(a.weights(every), before, atol=1e-5)
     # A shard that is gone is forgotten.
     apply_updates(a, start, of_a, combine([], 2), of_b)
     assert own_update(a, start, None, ALL).same(of_a)
@@ -114,8 +118,10 @@ def test_updates_are_beyond_the_initial_posterior_of_a_trained_model() -> None:
     apply_updates(
         one, start, own_update(one, start, None, ALL), own_update(other, start, None, ALL)
     )
-    spread = float(np.abs(whole.w - trained.w).mean())
-    assert float(np.abs(one.w - whole.w).mean()) < 0.5 * spread
+    every = np.arange(1 << 12)
+    one_w, whole_w, trained_w = (its.weights(every) for its in (one, whole, trained))
+    spread = float(np.abs(whole_w - trained_w).mean())
+    assert float(np.abs(one_w - whole_w).mean()) < 0.5 * spread
     assert PosteriorUpdate.load(own_update(one, start, None, ALL).save()).same(
         own_update(one, start, None, ALL)
     )
@@ -153,10 +159,12 @@ def test_trails_tell_one_another() -> None:
     assert words >= {word for _, word, _ in other.explain() if word}
     # The same again, or its own: nothing more.
     assert isinstance(one._model, Learner)
-    before = one._model.w.copy()
+    every = np.arange(1 << BITS)
+    before = one._model.weights(every)
     one.merge([shared, one.share()])
-    assert np.allclose(one._model.w, before, atol=1e-4)
-    assert np.isfinite(one._model.w).all()
+    after = one._model.weights(every)
+    assert np.allclose(after, before, atol=1e-4)
+    assert np.isfinite(after).all()
     # A state that was saved after a merge goes on alike.
     back = crawled(1)
     back.load(unpack(pack(one.save())))

@@ -10,6 +10,7 @@ import pytest
 
 from spoor.frontier.memory import MemoryFrontier
 from spoor.learn.mixed_effects_regression import MixedEffectsRegression
+from spoor.learn.slot_rows import SlotRows
 from spoor.policies.host_bandit import HostBandit
 from spoor.policies.online_svm import OnlineSvm
 from spoor.policies.q_learning import QLearning
@@ -171,11 +172,14 @@ def test_trail_takes_many_corrections_at_once_without_overshooting() -> None:
 
 
 def test_a_corrected_row_moves_to_where_its_answer_is_most_probable() -> None:
-    model = MixedEffectsRegression(4, np.ones(1, "f4"), np.zeros(1, "f4"), np.full(1, 3.0, "f4"))
+    one = np.ones(1, "f4")
+    model = MixedEffectsRegression(SlotRows(4), one, np.zeros(1, "f4"), 3.0 * one)
     slots, dense = np.array([5], dtype=np.int32), np.ones(1, dtype=np.float32)
     model.correct(slots, dense, 0.0)
     # The root of t = 4 (0 − 1 / (1 + e^−t)): a variance of 1 + 3, no surprise before.
     t = float(model.odds(slots[None], dense[None])[0])
     assert t == pytest.approx(-1.0 * 4 / (1 + np.exp(-t)), abs=1e-5)
-    assert (float(model.w[5]), float(model.a[0])) == pytest.approx((t / 4, 3 * t / 4), abs=1e-6)
-    assert model.h[5] == 0.0, "no more is known than before"
+    assert (float(model.weights(slots)[0]), float(model.a[0])) == pytest.approx(
+        (t / 4, 3 * t / 4), abs=1e-6
+    )
+    assert model.precisions(slots)[0] == 0.0, "no more is known than before"

@@ -19,7 +19,7 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
 from spoor.policies.trail import Trail, train
-from spoor.policies.trail.columns import BY_HAND, DENSE, LINKING_PAGES
+from spoor.policies.trail.columns import BITS, BY_HAND, DENSE, LINKING_PAGES
 from spoor.policies.trail.guard import Guard
 from spoor.policies.trail.learners import Learner
 from spoor.policies.trail.prior import FILE, read, shipped
@@ -38,6 +38,8 @@ from spoor.types import (
 )
 
 SITE = "http://a.example/"
+EVERY = np.arange(1 << BITS, dtype=np.int32)
+"""All slots."""
 GOOD, BAD = Judgement(1.0, True, 1.0), Judgement(0.0, False, 0.0)
 
 
@@ -124,7 +126,8 @@ def test_values_are_the_priors_where_the_learner_is_not_trusted() -> None:
     policy._guard.losses = [60.0, 20.0]
     rows = policy._rows.all()[2]
     assert isinstance(policy._model, Learner)
-    policy._model.w[1:] = 3.0
+    slots = np.unique(policy._rows.slots[rows])[1:]
+    policy._model.set(slots, np.full(len(slots), 3.0), np.zeros(len(slots)))
     odds, _ = policy._log_odds(policy._rows.slots[rows], policy._rows.dense[rows])
     assert odds == pytest.approx(policy._rows.dense[rows] @ policy._guard.prior, abs=1e-3)
 
@@ -195,26 +198,26 @@ def test_a_correction_taken_back_leaves_nearly_what_was() -> None:
     crawl, policy = begun([link(place, n) for n in range(12) for place in ("b", "c")])
     url = step(crawl, good=True)
     assert isinstance(policy._model, Learner)
-    weights = policy._model.w.copy()
+    weights = policy._model.weights(EVERY)
     crawl.relabel(url, GOOD, BAD)
     policy._settle()
-    moved = np.abs(policy._model.w - weights).max()
+    moved = np.abs(policy._model.weights(EVERY) - weights).max()
     crawl.relabel(url, BAD, GOOD)
     policy._settle()
     assert moved > 0.05
     # All pages are learned anew, each with what it is worth now: its own credit has no turn apart.
-    assert np.abs(policy._model.w - weights).max() < 0.35 * moved
-    again = policy._model.w.copy()
+    assert np.abs(policy._model.weights(EVERY) - weights).max() < 0.35 * moved
+    again = policy._model.weights(EVERY)
     crawl.relabel(url, GOOD, BAD)
     policy._settle()
     crawl.relabel(url, BAD, GOOD)
     policy._settle()
-    assert np.abs(policy._model.w - again).max() < 1e-6
-    counts = policy._groups.tried.copy()
+    assert np.abs(policy._model.weights(EVERY) - again).max() < 1e-6
+    counts = policy._groups.record(EVERY)
     assert counts.any()
     assert all(tried >= reward >= 0 for tried, reward in counts.tolist())
     crawl.relabel(url, GOOD, GOOD)
-    assert (policy._groups.tried == counts).all()
+    assert (policy._groups.record(EVERY) == counts).all()
 
 
 @pytest.mark.parametrize("capacity", [500_000, 700])

@@ -67,6 +67,7 @@ def two(weight: float) -> TwoLearners:
     return TwoLearners(Learner(weights=trained), Learner())
 
 
+EIGHT = np.array([8])
 ONE = np.array([[1.0] + [0.0] * (len(DENSE) - 1)], dtype=np.float32)
 
 
@@ -99,7 +100,7 @@ def test_both_are_shared_and_merged() -> None:
     merged = np.abs(one.odds(row(8, 20), ONE) - whole.odds(row(8, 20), ONE))
     assert merged < 0.5 * alone
     for mine, its in ((one.trained, whole.trained), (one.untrained, whole.untrained)):
-        assert mine.w[8] == pytest.approx(its.w[8], abs=0.2)
+        assert mine.weights(EIGHT) == pytest.approx(its.weights(EIGHT), abs=0.2)
     fresh = two(2.0)
     fresh.restore(one.state())
     assert fresh.odds(row(8, 20), ONE) == one.odds(row(8, 20), ONE)

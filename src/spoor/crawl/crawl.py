@@ -373,6 +373,9 @@ class Crawl:
                     "the judge of the saved crawl never judged a page anew, as this one does; "
                     "go on with the version and topic that began it"
                 )
+            links = state["verdicts"]["links"]
+            if len(links):
+                self.frontier.url(int(links.max()))  # a link that is not known has no verdict
             self._verdicts.load(state["verdicts"])
         if self.link_filter is not None:
             self.link_filter.load(state["link_filter"])

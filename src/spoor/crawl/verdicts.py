@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -25,8 +25,7 @@ class Verdicts:
     def __init__(self, judge: Rejudges, find: Callable[[str], LinkId | None]) -> None:
         self._judge = judge
         self._find = find
-        self._newest: dict[LinkId, tuple[int, float, bool, float]] = {}
-        """Link → ticket, score, relevant, reward."""
+        self._newest = _Columns()
         self._by_person: set[LinkId] = set()
         self._early: dict[str, Judgement] = {}
         """URL → revision of a page that the crawl has not received yet: Scrapy judges a page before
@@ -47,13 +46,13 @@ class Verdicts:
 
     def note(self, link: LinkId, ticket: int, judgement: Judgement) -> None:
         """Keep the verdict at arrival."""
-        self._newest[link] = (ticket, *_values(judgement))
+        self._newest.put(link, ticket, _values(judgement))
 
     def label(self, link: LinkId, judgement: Judgement) -> None:
         """Keep the verdict of a person."""
         self._by_person.add(link)
         if (known := self._newest.get(link)) is not None:
-            self._newest[link] = (known[0], *_values(judgement))
+            self._newest.put(link, known[0], _values(judgement))
         self.labelled = True
 
     def revise(self, pages: int) -> Sequence[Revision]:
@@ -77,21 +76,15 @@ class Verdicts:
                     self._early[url] = after
             elif link is not None and link not in self._by_person and known[1:] != _values(after):
                 ticket, score, relevant, reward = known
-                self._newest[link] = (ticket, *_values(after))
+                self._newest.put(link, ticket, _values(after))
                 self.revisions += 1
                 before = Judgement(score, relevant, reward)
                 yield Revision(self.revisions, ticket, link, url, before, after)
 
     def save(self) -> State:
         """All verdicts, as columns."""
-        columns: Any = zip(*self._newest.values(), strict=True) if self._newest else ([],) * 4
-        tickets, scores, relevant, rewards = columns
         return {
-            "links": np.array(list(self._newest), dtype=np.int64),
-            "tickets": np.array(tickets, dtype=np.int64),
-            "scores": np.array(scores, dtype=np.float64),
-            "relevant": np.array(relevant, dtype=np.bool_),
-            "rewards": np.array(rewards, dtype=np.float64),
+            **self._newest.save(),
             "by_person": sorted(self._by_person),
             "early": {url: list(_values(verdict)) for url, verdict in self._early.items()},
             "revisions": self.revisions,
@@ -102,13 +95,78 @@ class Verdicts:
 
     def load(self, state: State) -> None:
         """Continue from a state of `save`."""
-        columns = [state[name].tolist() for name in ("tickets", "scores", "relevant", "rewards")]
-        self._newest = dict(zip(state["links"].tolist(), zip(*columns, strict=True), strict=True))
+        self._newest = _Columns.load(state)
         self._by_person = set(state["by_person"])
         self._early = {url: Judgement(*values) for url, values in state["early"].items()}
         self.revisions = int(state["revisions"])
         self._next, self._pages = int(state["next"]), int(state["pages"])
         self.labelled = bool(state["labelled"])
+
+
+class _Columns:
+    """Ticket, score, relevant and reward of each page, in columns by the order of their coming: 37
+    bytes a page, which a checkpoint copies at once, where a dictionary of tuples takes 250."""
+
+    __slots__ = ("_links", "_place", "_relevant", "_rewards", "_scores", "_tickets")
+
+    def __init__(self) -> None:
+        self._place = array("i")
+        """Link → its place in the columns, −1 where it has none."""
+        self._links, self._tickets = array("q"), array("q")
+        self._scores, self._rewards = array("d"), array("d")
+        self._relevant = bytearray()
+
+    def get(self, link: LinkId) -> tuple[int, float, bool, float] | None:
+        """Ticket, score, relevant and reward of a link's page, if one came."""
+        place = self._place[link] if link < len(self._place) else -1
+        if place < 0:
+            return None
+        relevant = bool(self._relevant[place])
+        return self._tickets[place], self._scores[place], relevant, self._rewards[place]
+
+    def put(self, link: LinkId, ticket: int, values: tuple[float, bool, float]) -> None:
+        """Keep them; a link that has them keeps its place."""
+        if link >= len(self._place):
+            self._place.extend([-1] * (link + 1 - len(self._place)))
+        place = self._place[link]
+        if place < 0:
+            place = self._place[link] = len(self._links)
+            self._links.append(link)
+            self._tickets.append(0)
+            self._scores.append(0.0)
+            self._relevant.append(False)
+            self._rewards.append(0.0)
+        self._tickets[place] = ticket
+        self._scores[place], self._relevant[place], self._rewards[place] = values
+
+    def save(self) -> State:
+        return {
+            "links": np.array(self._links, np.int64),
+            "tickets": np.array(self._tickets, np.int64),
+            "scores": np.array(self._scores, np.float64),
+            "relevant": np.array(self._relevant, np.bool_),
+            "rewards": np.array(self._rewards, np.float64),
+        }
+
+    @classmethod
+    def load(cls, state: State) -> _Columns:
+        """What `save` gave."""
+        made, links = cls(), np.asarray(state["links"], np.int64)
+        if len(links):
+            if links.min() < 0 or len(np.unique(links)) < len(links):
+                raise ValueError("two pages have one link")
+            place = np.full(int(links.max()) + 1, -1, np.int32)
+            place[links] = np.arange(len(links), dtype=np.int32)
+            made._place = array("i", place.tobytes())
+        made._links = array("q", links.tobytes())
+        made._tickets = array("q", state["tickets"].astype(np.int64).tobytes())
+        made._scores = array("d", state["scores"].astype(np.float64).tobytes())
+        made._relevant = bytearray(state["relevant"].astype(np.bool_).tobytes())
+        made._rewards = array("d", state["rewards"].astype(np.float64).tobytes())
+        lengths = {len(getattr(made, name)) for name in cls.__slots__ if name != "_place"}
+        if len(lengths) > 1:
+            raise ValueError("columns of verdicts are of several lengths")
+        return made
 
 
 def _values(judgement: Judgement) -> tuple[float, bool, float]:

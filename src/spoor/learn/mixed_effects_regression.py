@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoor.learn.hashed_linear import logistic
+from spoor.learn.slot_rows import EMPTY, SlotRows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -29,36 +30,45 @@ if TYPE_CHECKING:
 class MixedEffectsRegression:
     """E(y | row) = logistic(dense · a + Σ_k w[slots_k]), y in [0, 1].
 
-    `bits`: 2^bits slots for hashed features. `variance`: K prior variances. `mean`, `spread`: D
-    prior means and variances of the dense weights. Memory 9 · 2^bits bytes.
+    `rows`: those of the slots. `variance`: K prior variances. `mean`, `spread`: D prior means and
+    variances of the dense weights. Memory 9 bytes a row.
     """
 
     def __init__(
         self,
-        bits: int,
+        rows: SlotRows,
         variance: Floats,
         mean: Floats,
         spread: Floats,
     ) -> None:
-        self._clear(1 << bits)
+        self._rows = rows
+        self._clear()
         self._columns = np.arange(len(variance), dtype=np.uint8)
         self.prior = (1.0 / variance).astype(np.float32)
         self.a = mean.astype(np.float32)
         self.b = spread.astype(np.float32)
         """Posterior variances of the dense weights."""
 
-    def _clear(self, slots: int) -> None:
-        """Forget all of so many slots. The arrays are new, since the pages of a new one take memory
-        only once they are written."""
-        # Adjacent, since both are needed of a slot and one look-up reads both.
-        beliefs = np.zeros((slots, 2), dtype=np.float32)
+    def _clear(self) -> None:
+        """Forget all slots."""
+        self._take(np.zeros((self._rows.room, 2), np.float32), np.zeros(self._rows.room, np.uint8))
+        self._h[EMPTY] = np.inf
+
+    def _take(self, beliefs: Floats, column: NDArray[np.uint8]) -> None:
+        """Of each row w and h, adjacent, since both are needed and one look-up reads both; and the
+        column that it was last learned in."""
         self._beliefs = beliefs.view(np.int64)[:, 0]
-        self.w: Floats = beliefs[:, 0]
-        self.h: Floats = beliefs[:, 1]
+        self._w: Floats = beliefs[:, 0]
+        self._h: Floats = beliefs[:, 1]
         """Precision that examples have added to a slot's prior precision."""
-        self.h[0] = np.inf
-        self.column: NDArray[np.uint8] = np.zeros(slots, dtype=np.uint8)
-        """The column that a slot was last learned in."""
+        self._column = column
+
+    def _grow(self) -> None:
+        """A row for each that there is by now."""
+        more = self._rows.room - len(self._column)
+        beliefs = np.concatenate([self._beliefs, np.zeros(more, np.int64)])
+        column = np.concatenate([self._column, np.zeros(more, np.uint8)])
+        self._take(beliefs.view(np.float32).reshape(-1, 2), column)
 
     def score(self, slots: Slots, dense: Floats) -> tuple[Floats, Floats]:
         """Mean and variance of the log-odds of R rows: slots (R, K), dense (R, D)."""
@@ -76,11 +86,48 @@ class MixedEffectsRegression:
 
     def _of(self, slots: Slots) -> Floats:
         """w and h of slots, (R, K, 2)."""
-        return self._beliefs.take(slots).view(np.float32).reshape(*slots.shape, 2)
+        return self._of_rows(self._rows.of(slots))
+
+    def _of_rows(self, rows: Slots) -> Floats:
+        if self._rows.room > len(self._column):
+            self._grow()
+        return self._beliefs.take(rows).view(np.float32).reshape(*rows.shape, 2)
+
+    def weights(self, slots: NDArray[np.integer]) -> Floats:
+        """w of each slot."""
+        return self._of_rows(self._rows.of(slots))[..., 0]
+
+    def precisions(self, slots: NDArray[np.integer]) -> Floats:
+        """Precision that examples have added to the prior's of each slot."""
+        return self._of_rows(self._rows.of(slots))[..., 1]
+
+    def columns(self, slots: NDArray[np.integer]) -> NDArray[np.uint8]:
+        """The column that each of these slots, which were learned, was last learned in."""
+        return self._column[self._rows.of(slots)]
+
+    def held(self) -> NDArray[np.int64]:
+        """The slots of which something was learned, ascending."""
+        learned = np.flatnonzero(self._h != 0.0)
+        return self._rows.slots(learned[learned != EMPTY]).astype(np.int64)
+
+    def set(
+        self,
+        slots: NDArray[np.integer],
+        w: NDArray[np.floating],
+        h: NDArray[np.floating],
+        columns: NDArray[np.uint8] | None = None,
+    ) -> None:
+        """Say what is known of some slots, none of which is 0."""
+        rows = self._rows.enter(slots)
+        self._of_rows(rows)
+        self._w[rows], self._h[rows] = w, h
+        if columns is not None:
+            self._column[rows] = columns
 
     def update(self, slots: Slots, dense: Floats, y: float, weight: float = 1.0) -> float:
         """Learn one row: slots (K,), dense (D,), y in [0, 1]; returns the surprise y − p."""
-        beliefs = self._of(slots)
+        rows = self._rows.enter(slots)
+        beliefs = self._of_rows(rows)
         w, h = beliefs[:, 0], beliefs[:, 1]
         v = 1.0 / (self.prior + h)
         vb = self.b * dense
@@ -91,12 +138,11 @@ class MixedEffectsRegression:
         gain = np.float32(weight * (y - p) / (1.0 + q * float(np.add.reduce(v) + of_dense)))
         w += v * gain
         h += np.float32(q)
-        self._beliefs[slots] = beliefs.view(np.int64)[:, 0]
+        self._beliefs[rows] = beliefs.view(np.int64)[:, 0]
         self.a += vb * gain
-        self.column[slots] = self._columns
+        self._column[rows] = self._columns
         self.b -= vb * vb * np.float32(q / (1.0 + q * float(of_dense)))
-        self.w[0] = 0.0
-        self.h[0] = np.inf
+        self._w[EMPTY], self._h[EMPTY] = 0.0, np.inf
         return y - p
 
     def correct(self, slots: Slots, dense: Floats, y: float, weight: float = 1.0) -> None:
@@ -106,33 +152,36 @@ class MixedEffectsRegression:
         with this y, is most probable beside all that is known. Many rows may be corrected at once,
         and a linear step for each would go too far together.
         """
-        v = 1.0 / (self.prior + self.h[slots])
+        rows = self._rows.enter(slots)
+        beliefs = self._of_rows(rows)
+        w, h = beliefs[:, 0], beliefs[:, 1]
+        v = 1.0 / (self.prior + h)
         vb = self.b * dense
-        before = float(self.w[slots].sum() + dense @ self.a)
+        before = float(w.sum() + dense @ self.a)
         step = np.float32(_surprise(before, weight * float(v.sum() + vb @ dense), y) * weight)
-        self.w[slots] += v * step
+        w += v * step
+        self._beliefs[rows] = beliefs.view(np.int64)[:, 0]
         self.a += vb * step
-        self.w[0] = 0.0
+        self._w[EMPTY] = 0.0
 
     def save(self) -> State:
-        """Only slots that hold something."""
-        held = np.flatnonzero(self.h[1:] != 0.0) + 1
+        """Only slots of which something was learned."""
+        held = self.held()
         return {
-            "slots": held.astype(np.int64),
-            "w": self.w[held],
-            "h": self.h[held],
-            "columns": self.column[held],
+            "slots": held,
+            "w": self.weights(held),
+            "h": self.precisions(held),
+            "columns": self.columns(held),
             "a": self.a,
             "b": self.b,
         }
 
     def load(self, state: State) -> None:
         """Go on from `save`."""
-        self._clear(len(self.h))
+        self._clear()
         held: NDArray[Any] = state["slots"]
-        self.w[held] = state["w"]
-        self.h[held] = state["h"]
-        self.column[held] = state.get("columns", 0)
+        columns = state.get("columns", np.zeros(len(held), np.uint8))
+        self.set(held, state["w"], state["h"], columns)
         self.a = np.array(state["a"], dtype=np.float32)
         self.b = np.array(state["b"], dtype=np.float32)
 

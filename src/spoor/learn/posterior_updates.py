@@ -63,10 +63,10 @@ class InitialPosterior:
     """A model before it learned anything: what all learners have in common."""
 
     def __init__(self, model: MixedEffectsRegression) -> None:
-        held = np.flatnonzero(model.h[1:]) + 1
+        held = model.held()
         self.slots = held
-        self.precision = model.h[held].astype(np.float64)
-        self.mean = model.w[held].astype(np.float64)
+        self.precision = model.precisions(held).astype(np.float64)
+        self.mean = model.weights(held).astype(np.float64)
         self.dense_precision = 1.0 / model.b.astype(np.float64)
         self.dense_weighted_mean = self.dense_precision * model.a.astype(np.float64)
 
@@ -98,13 +98,14 @@ def own_update(
 ) -> PosteriorUpdate:
     """What a model learned itself: all that it knows, less its initial posterior and what it
     `received` from others; of the columns that are `shared`, (K,)."""
-    held = np.flatnonzero(model.h[1:]) + 1
-    held = held[shared[model.column[held]]]
-    columns = model.column[held]
+    held = model.held()
+    held = held[shared[model.columns(held)]]
+    columns = model.columns(held)
     prior = model.prior[columns].astype(np.float64)
     before, mean = initial.of(held)
-    precision = model.h[held] - before
-    weighted_mean = (prior + model.h[held]) * model.w[held] - (prior + before) * mean
+    h, w = model.precisions(held), model.weights(held)
+    precision = h - before
+    weighted_mean = (prior + h) * w - (prior + before) * mean
     dense_precision = 1.0 / model.b.astype(np.float64) - initial.dense_precision
     dense_weighted_mean = model.a / model.b.astype(np.float64) - initial.dense_weighted_mean
     if received is not None:
@@ -155,14 +156,14 @@ def apply_updates(
     """Set a model to its initial posterior, what it learned itself and what it `received`; what it
     received `before` is forgotten."""
     if before is not None:
-        model.h[before.slots], model.w[before.slots] = initial.of(before.slots)
+        precision, mean = initial.of(before.slots)
+        model.set(before.slots, mean, precision)
     total = combine([own, received], len(model.a))
     slots, prior = total.slots, model.prior[total.columns].astype(np.float64)
     first, mean = initial.of(slots)
     precision = first + total.precision
-    model.column[slots] = total.columns
-    model.h[slots] = precision
-    model.w[slots] = ((prior + first) * mean + total.weighted_mean) / (prior + precision)
+    w = ((prior + first) * mean + total.weighted_mean) / (prior + precision)
+    model.set(slots, w, precision, total.columns)
     dense_precision = initial.dense_precision + np.maximum(total.dense_precision, 0.0)
     model.b = (1.0 / dense_precision).astype(np.float32)
     model.a = ((initial.dense_weighted_mean + total.dense_weighted_mean) / dense_precision).astype(
@@ -174,9 +175,9 @@ def initial_model(
     model: MixedEffectsRegression, initial: InitialPosterior, received: PosteriorUpdate | None
 ) -> None:
     """Set a model to its initial posterior and what it `received`: it forgets its own examples."""
-    held = np.flatnonzero(model.h[1:]) + 1
-    model.h[held] = model.w[held] = 0.0
-    model.h[initial.slots], model.w[initial.slots] = initial.precision, initial.mean
+    held = model.held()
+    model.set(held, np.zeros(len(held)), np.zeros(len(held)))
+    model.set(initial.slots, initial.mean, initial.precision)
     model.b = (1.0 / initial.dense_precision).astype(np.float32)
     model.a = (initial.dense_weighted_mean / initial.dense_precision).astype(np.float32)
     if received is not None:

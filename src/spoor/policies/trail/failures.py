@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from spoor.learn.mixed_effects_regression import MixedEffectsRegression
-from spoor.policies.trail.columns import BITS, GROUPS, START
+from spoor.policies.trail.columns import GROUPS, START
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from spoor.learn.slot_rows import SlotRows
     from spoor.types import State
 
 PLACES = START[GROUPS[0]]
@@ -32,9 +33,11 @@ USUALLY = 3.0
 
 
 class Failures:
-    """What failures teach. Costs nothing until a link fails, then 9 MB and some 20 µs a page."""
+    """What failures teach, by the `rows` of slots. Costs nothing until a link fails, then some
+    20 µs a page."""
 
-    def __init__(self) -> None:
+    def __init__(self, rows: SlotRows) -> None:
+        self._rows = rows
         self._model: MixedEffectsRegression | None = None
 
     @property
@@ -48,7 +51,7 @@ class Failures:
         if self._model is None:
             if page:
                 return
-            self._model = _new_model()
+            self._model = self._new_model()
         model, places, one = self._model, slots[:, PLACES:].copy(), np.ones(1, dtype=np.float32)
         if host_alone:
             places[:, :HOST] = 0
@@ -74,10 +77,9 @@ class Failures:
     def load(self, state: State | None) -> None:
         self._model = None
         if state is not None:
-            self._model = _new_model()
+            self._model = self._new_model()
             self._model.load(state)
 
-
-def _new_model() -> MixedEffectsRegression:
-    mean, spread = np.full(1, USUALLY, np.float32), np.full(1, 0.5, np.float32)
-    return MixedEffectsRegression(BITS, VARIANCE, mean, spread)
+    def _new_model(self) -> MixedEffectsRegression:
+        mean, spread = np.full(1, USUALLY, np.float32), np.full(1, 0.5, np.float32)
+        return MixedEffectsRegression(self._rows, VARIANCE, mean, spread)

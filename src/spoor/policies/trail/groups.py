@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.policies.trail.columns import BITS, START, WORDS
+from spoor.learn.slot_rows import SlotRows
+from spoor.policies.trail.columns import START, WORDS
 from spoor.policies.trail.rows import joined, split_again
 from spoor.types import LinkId, State
 
@@ -25,9 +26,10 @@ NEAR = [START[field] for field in ("list", "directory", "pattern")]
 class Groups:
     """Links tried and their reward by group, and the links of each group that were seen last."""
 
-    def __init__(self) -> None:
-        self.tried = np.zeros((1 << BITS, 2), dtype=np.float32)
-        """By group: links tried, their reward."""
+    def __init__(self, rows: SlotRows) -> None:
+        self._rows = rows
+        self._tried = np.zeros((rows.room, 2), dtype=np.float32)
+        """By row of a group: links tried, their reward."""
         self.members: dict[int, array[LinkId]] = {}
         self.sweep = array("i")
         """Open links in turn, from index `swept` on."""
@@ -48,8 +50,20 @@ class Groups:
 
     def count(self, slots: NDArray[np.int32], reward: float, tried: float = 1.0) -> None:
         """Credit each group among the slots of a page's rows once."""
-        groups = list(set(slots[:, WORDS:].ravel().tolist()))
-        self.tried[groups] += np.array((tried, reward), dtype=np.float32)
+        groups = np.array(list(set(slots[:, WORDS:].ravel().tolist())), np.int32)
+        rows = self._rows.enter(groups)
+        self._make_room()
+        self._tried[rows] += np.array((tried, reward), dtype=np.float32)
+
+    def record(self, groups: Sequence[int] | NDArray[np.int32]) -> NDArray[np.float32]:
+        """Of each group how many links were tried, and their reward: (groups, 2)."""
+        self._make_room()
+        return self._tried[self._rows.of(np.array(groups, np.int32))]
+
+    def _make_room(self) -> None:
+        more = self._rows.room - len(self._tried)
+        if more > 0:
+            self._tried = np.concatenate([self._tried, np.zeros((more, 2), np.float32)])
 
     def stale(self, groups: Iterable[int], queue: PriorityQueue) -> NDArray[np.int32]:
         """Links that wait in the same groups, and a few others in turn; some more than once."""
@@ -78,14 +92,14 @@ class Groups:
         return seen[waits]
 
     def save(self) -> State:
-        tried = np.flatnonzero(self.tried[:, 0] != 0.0)
+        tried = self._rows.slots(np.flatnonzero(self._tried[:, 0] != 0.0)).astype(np.int64)
         return {
             "members": {
                 "groups": np.fromiter(self.members, np.int32, len(self.members)),
                 "links": joined(self.members.values(), np.int32),
                 "counts": np.array([len(links) for links in self.members.values()], np.int32),
             },
-            "tried": {"groups": tried, "counts": self.tried[tried]},
+            "tried": {"groups": tried, "counts": self._tried[self._rows.of(tried)]},
             "sweep": np.array(self.sweep[self.swept :], dtype=np.int64),
         }
 
@@ -96,6 +110,7 @@ class Groups:
             group: array("i", part.tobytes())
             for group, part in zip(members["groups"].tolist(), links, strict=True)
         }
-        self.tried = np.zeros(self.tried.shape, dtype=np.float32)
-        self.tried[state["tried"]["groups"]] = state["tried"]["counts"]
+        rows = self._rows.enter(state["tried"]["groups"])
+        self._tried = np.zeros((self._rows.room, 2), dtype=np.float32)
+        self._tried[rows] = state["tried"]["counts"]
         self.sweep, self.swept = array("i", state["sweep"].tolist()), 0

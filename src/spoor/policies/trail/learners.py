@@ -26,6 +26,7 @@ from spoor.learn.posterior_updates import (
     initial_model,
     own_update,
 )
+from spoor.learn.slot_rows import SlotRows
 from spoor.policies.trail.columns import BITS, BY_HAND, DENSE, SHARED, Prior, variances
 from spoor.types import State
 
@@ -41,8 +42,10 @@ class Learner(MixedEffectsRegression):
         without: Sequence[str] = (),
         prior: Prior = BY_HAND,
         weights: Mapping[str, Any] | None = None,
+        rows: SlotRows | None = None,
     ) -> None:
-        super().__init__(BITS, variances(without), prior.mean, prior.variance)
+        rows = SlotRows(BITS) if rows is None else rows
+        super().__init__(rows, variances(without), prior.mean, prior.variance)
         if weights is not None:
             self.load(weights)
         self._initial = InitialPosterior(self)
@@ -54,7 +57,7 @@ class Learner(MixedEffectsRegression):
 
     def weights_of(self, slots: Slots) -> Floats:
         """What each slot adds to the log-odds."""
-        return self.w[slots]
+        return self.weights(slots)
 
     def forget(self) -> None:
         """Forget all that it learned itself."""
@@ -80,7 +83,7 @@ class Learner(MixedEffectsRegression):
     def _own_of(self, state: State) -> PosteriorUpdate:
         if "learned" in state:
             return PosteriorUpdate.load(state["learned"])
-        model = MixedEffectsRegression(BITS, variances(), self.a, self.b)
+        model = MixedEffectsRegression(self._rows, variances(), self.a, self.b)
         model.prior = self.prior
         model.load(state["model"])
         return own_update(model, self._initial, _received(state), SHARED)
@@ -153,7 +156,8 @@ class TwoLearners:
     def weights_of(self, slots: Slots) -> Floats:
         """What each slot adds to the log-odds."""
         trained, untrained = map(np.float32, self._foretold.weights)
-        weights: Floats = trained * self.trained.w[slots] + untrained * self.untrained.w[slots]
+        weights: Floats = trained * self.trained.weights(slots)
+        weights += untrained * self.untrained.weights(slots)
         return weights
 
     def forget(self) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, InitVar, dataclass
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from spoor.bounded import BoundedDict
 from spoor.learn.parameters import at_least, between, check_parameters, in_range
 from spoor.learn.priority_queue import PriorityQueue
+from spoor.learn.slot_rows import SlotRows
 from spoor.learn.trained_model import weights_of
 from spoor.policies.trail.columns import (
     BITS,
@@ -74,7 +76,7 @@ class Trail:
 
     Cost: about 15 µs a new in-link and 0.3 ms a page, for any number of open links. Memory:
     280 bytes a row, of which most open links have one or two, and some 150 for the rest of what is
-    known of an open link; 35 a link that is done with; 27 MB in any case, and 13 MB
+    known of an open link; 35 a link that is done with; 10 MB in any case, and 13 MB
     for pages that may still bring credit.
     """
 
@@ -99,17 +101,19 @@ class Trail:
         in_range("trail", in_links=(self._in_links, 1, math.inf))
         vectors = task.vectors if isinstance(task.vectors, Vectors) else None
         self._features = LinkFeatures(task.topic, BITS, vectors)
-        untrained = Learner(self.without, shipped() if self.shipped else BY_HAND)
+        rows = SlotRows(BITS)
+        prior = shipped() if self.shipped else BY_HAND
+        untrained = Learner(self.without, prior, rows=rows)
         self._guard = Guard(untrained.a.copy(), on=self.guard)
         self._model: Learner | TwoLearners = untrained
         if weights is not None:
-            self._model = TwoLearners(Learner(self.without, BY_HAND, weights), untrained)
+            self._model = TwoLearners(Learner(self.without, BY_HAND, weights, rows), untrained)
             self._add_names(weights.get("names", ()))
         self._grain = np.float32(self.grain)
         self._queue = PriorityQueue()
         self._rows = LinkRows(self.capacity)
-        self._groups = Groups()
-        self._failures = Failures()
+        self._groups = Groups(rows)
+        self._failures = Failures(rows)
         self._fetched = BoundedDict[LinkId, FetchedPage](MEMORY)
         self._stale_groups: list[int] = []
         """Groups with pages that were judged anew since the last call but `relearn`."""
@@ -289,7 +293,8 @@ class Trail:
             row = rows[int(np.argmax(odds))]
         slots, dense = self._rows.slots[row], self._rows.dense[row]
         shares, numbers = self._model.weights_of(slots).tolist(), slots.tolist()
-        columns = [column for column in GROUP_COLUMNS if self._groups.tried[numbers[column], 0]]
+        tried = self._groups.record([numbers[column] for column in GROUP_COLUMNS])[:, 0].tolist()
+        columns = [*compress(GROUP_COLUMNS, tried)]
         columns += [column for column, share in enumerate(shares[:WORDS]) if share]
         shares += (self._model.a * dense).tolist()
         columns += [
@@ -311,7 +316,7 @@ class Trail:
         return self._features.names.get(numbers[column], "a word")
 
     def _group_record(self, field: str, group: int) -> str:
-        tried, reward = self._groups.tried[group].tolist()
+        ((tried, reward),) = self._groups.record([group]).tolist()
         where = "this page" if field == "page" else f"the same {field}"
         return f"links of {where}: {reward:.3g} of {tried:.0f} relevant"
 
