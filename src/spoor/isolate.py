@@ -25,7 +25,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from importlib import import_module
 from itertools import count
@@ -303,6 +303,10 @@ class Helper:
             return f"it breaks the parser, or parsing it takes over {room} MB"
         return "the parser did not answer" if ended == -signal.SIGKILL else "the parser crashed"
 
+    def kill(self) -> None:
+        """End it at once, whatever it reads: who asked is told so. From any thread."""
+        self._process.kill()
+
     def close(self) -> None:
         """End it, and wait until it is gone."""
         for pipe in (self._process.stdin, self._process.stdout):
@@ -335,7 +339,14 @@ class _Lane:
             self.close()
         if self.helper is None:
             self.helper = Helper()
+        if _ending.is_set():
+            raise PausedError("this program ends")
         return self.helper.ask(*question)
+
+    def kill(self) -> None:
+        """End its helper at once. From any thread."""
+        if (helper := self.helper) is not None:
+            helper.kill()
 
     def close(self) -> None:
         if self.helper is not None:
@@ -347,6 +358,22 @@ _pages, _documents, _slow = _Lane(), _Lane(), _Lane()
 
 _NO_PAGE = "what the parser says of it is no page"
 """As one may that was taken over."""
+
+
+_ending = threading.Event()
+
+
+@contextlib.contextmanager
+def ending() -> Iterator[None]:
+    """Within it no document is read, and what other threads are reading is given up at once, with a
+    PausedError there: for a program that ends, which else waits until they are done."""
+    _ending.set()
+    try:
+        for lane in (_pages, _documents, _slow):
+            lane.kill()
+        yield
+    finally:
+        _ending.clear()
 
 
 @atexit.register

@@ -65,6 +65,12 @@ ATTACKS = (
     Attack("3", "databases of a stranger", "nothing runs", [f"{A}/test_databases.py"]),
     Attack("3", "a stranger's working folder", "nothing runs", [f"{A}/test_working_folder.py"]),
     Attack("", "pages and folders of a watch", LAW, [f"{A}/test_watches.py"]),
+    Attack(
+        "16",
+        "documents that take long while a program ends",
+        "they are given up",
+        ["unit/test_isolate.py::test_a_program_that_ends_does_not_wait_for_what_is_being_read"],
+    ),
     Attack("", "what is no HTTP, sent to the live page", "no word", [f"{A}/test_live_page.py"]),
     Attack("3", "models and saved orderers of a stranger", "one line", [f"{A}/test_models.py"]),
     Attack("3", "webs of a stranger", "one line", [f"{A}/test_webs.py"]),

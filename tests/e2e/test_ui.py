@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from itertools import pairwise
@@ -23,6 +24,8 @@ import pytest
 from browsing import Tab, ask, chromium, shown
 from loopback import Asked, Loopback, beside, reply
 from spoor.cli.main import run
+from spoor.documents.document import Unreadable
+from spoor.runs import documents
 from spoor.runs import snapshot as snapshot_module
 from spoor.runs.database import reading
 from spoor.runs.lock import is_running
@@ -388,6 +391,35 @@ def test_only_who_knows_the_address_gets_in(stopped: Path) -> None:
         ):
             assert ask(page.url, Host=host)[0] == 421
         assert ask(page.url, Host=f"localhost:{page.port}")[0] == 200
+
+
+def test_a_document_that_takes_long_holds_nothing_else_up(
+    stopped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, done = threading.Event(), threading.Event()
+
+    def slow(*_: object, **__: object) -> Unreadable:
+        asked.set()
+        assert done.wait(100)
+        return Unreadable("it took long", "html")
+
+    monkeypatch.setattr(documents, "extract", slow)
+    with shown(stopped) as page:
+        reader = threading.Thread(target=ask, args=(f"{page.url}document?page=1",))
+        reader.start()
+        try:
+            assert asked.wait(100)
+            status, body, _ = ask(f"{page.url}pages?which=all")
+            assert (status, "pots" in body) == (200, True)
+        finally:
+            done.set()
+            reader.join()
+        done.clear()
+        # A file is told by its bytes, and not read for its name.
+        status, _, headers = ask(f"{page.url}file?page=2")
+        assert status == 200
+        assert headers["Content-Disposition"].endswith('-2.html"')
+        done.set()
 
 
 def test_a_label_comes_from_the_page_itself(mine: Path) -> None:

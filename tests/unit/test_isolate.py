@@ -7,6 +7,7 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 import pytest
 
 from spoor import isolate
+from spoor.documents.document import Document
 from spoor.errors import PausedError
 from spoor.http.failures import failure
 from spoor.isolate import (
@@ -266,3 +268,32 @@ def test_what_documents_leave_in_a_helper_is_bounded(size: int, documents: int) 
     processes = [lane.ask(leaves, body, {}, 1, isolate.DOCUMENT) for _ in range(documents + 1)]
     lane.close()
     assert processes[0] == processes[1] != processes[-1]
+
+
+def test_a_program_that_ends_does_not_wait_for_what_is_being_read() -> None:
+    """Threads that wait for a document, and one that has the next turn, are told at once."""
+    heavy = b"<div><span>kiln <table><tr><td>" * 200_000
+    told: list[BaseException] = []
+
+    def read() -> None:
+        try:
+            isolate.extract("text/html", "http://a.example/", heavy, seconds=100.0)
+        except BaseException as error:
+            told.append(error)
+
+    isolate.extract("text/html", "http://a.example/", b"<p>kiln")
+    helper = isolate._documents.helper
+    assert helper is not None
+    threads = [threading.Thread(target=read) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    while not isolate._documents._lock.locked():
+        time.sleep(0.01)
+    with isolate.ending():
+        for thread in threads:
+            thread.join(10)
+            assert not thread.is_alive()
+    assert [type(error) for error in told] == [PausedError, PausedError]
+    assert not helper.alive
+    again = isolate.extract("text/html", "http://a.example/", b"<p>kiln")
+    assert isinstance(again, Document)

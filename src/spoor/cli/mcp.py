@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
 
@@ -43,6 +44,7 @@ def mcp(
     import_extra("mcp", "`spoor mcp`", "mcp.server.mcpserver")
     from spoor.integrations.mcp import AgentCrawls, AgentLimits
     from spoor.integrations.mcp.server import make_server
+    from spoor.isolate import ending
 
     for one in host or ():
         if re.search(r"[/@?#\s]|^[^:]*:\d+$", one):
@@ -67,15 +69,18 @@ def mcp(
         )
     crawls = AgentCrawls(out, limits)
     server = make_server(crawls)
-    try:
+    with ExitStack() as stack:
+
+        def end() -> None:
+            crawls.close()
+            stack.enter_context(ending())  # until the threads that read for the client have ended
+
         if place is None:
             from spoor.integrations.mcp.stdio import serve as serve_pipe
 
-            serve_pipe(server)
+            serve_pipe(server, end)
         else:
             from spoor.http.listening import HEAD_SECONDS, MOST_CONNECTIONS
             from spoor.integrations.mcp.http_server import serve
 
-            serve(server, *place, most=MOST_CONNECTIONS, seconds=HEAD_SECONDS)
-    finally:
-        crawls.close()
+            serve(server, *place, end, most=MOST_CONNECTIONS, seconds=HEAD_SECONDS)

@@ -39,16 +39,22 @@ def ui(
     ] = True,
 ) -> None:
     """Show RUN, or a control room for a folder of runs, on this machine, until Ctrl-C."""
-    asyncio.run(_serve(run, port, for_seconds, browser))
+    with contextlib.ExitStack() as end:
+        asyncio.run(_serve(run, port, for_seconds, browser, end))
 
 
-async def _serve(run: Path, port: int, seconds: float | None, browser: bool) -> None:
+async def _serve(
+    run: Path, port: int, seconds: float | None, browser: bool, end: contextlib.ExitStack
+) -> None:
+    from spoor.isolate import ending
     from spoor.views.server import Ui
 
     page = Ui(run)
     try:
         await _show(page, port, seconds, browser)
     finally:
+        page.finish()
+        end.enter_context(ending())  # until the threads of this loop have ended, too
         page.close()
 
 

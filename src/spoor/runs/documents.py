@@ -144,7 +144,8 @@ class RunDocument:
     @property
     def kind(self) -> str:
         """`html`, `pdf`, …: see `spoor.documents.document.Document`."""
-        return self.content.kind
+        reply = self._reply
+        return "" if reply is None else tell(reply.body, reply.content_type, self.url).kind
 
     @property
     def media_type(self) -> str:

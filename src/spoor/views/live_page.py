@@ -207,8 +207,13 @@ class LivePage:
         document = self._document(number)
         if not document.archived:
             raise InputError(f"page {number} is not in the archive")
-        name = safe_name(document.title or document.url, 60).encode("ascii", "ignore").decode()
+        name = safe_name(document.row.title or document.url, 60).encode("ascii", "ignore").decode()
         return f"{name.strip('-') or 'page'}-{number}.{document.kind or 'bin'}", document.bytes
+
+    @property
+    def owes(self) -> bool:
+        """Whether the report is yet to be written anew, after a label."""
+        return self._unwritten
 
     def close(self) -> None:
         """End its thread."""

@@ -73,6 +73,8 @@ class Ui:
         self._lock = asyncio.Lock()
         self._comparing = asyncio.Lock()
         """Of comparisons, which take seconds for a million pages: nobody else waits."""
+        self._reading = asyncio.Lock()
+        """Of documents, which may take as long."""
         self._commands = Commands()
         is_folder = not files.is_run(path) and (path.is_dir() or path == Path(files.RUNS))
         self._room = ControlRoom(path, self.token, self._commands) if is_folder else None
@@ -85,6 +87,12 @@ class Ui:
     def url(self) -> str:
         """The URL of the page."""
         return f"http://127.0.0.1:{self.port}/{self.token}/"
+
+    def finish(self) -> None:
+        """Write what is owed."""
+        for page in self._pages.values():
+            if isinstance(page, LivePage) and page.owes:
+                page.close()
 
     def close(self) -> None:
         """End what reads runs; runs that were begun from here go on."""
@@ -230,8 +238,8 @@ class Ui:
             return web.Response(status=405, text=f"by {methods[0]} only", headers=allowed)
         if request.method == "POST":
             return await by_post[name](request, await self._form(request, _FORMS[name]))
-        lock = self._comparing if name == "compare" else None
-        made = await self._ask(by_get[name], lock)
+        locks = {"compare": self._comparing, "document": self._reading, "file": self._reading}
+        made = await self._ask(by_get[name], locks.get(name))
         return _html(made) if isinstance(made, str) else made
 
     async def _form(self, request: web.BaseRequest, most: int) -> Form:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -70,12 +71,30 @@ def http_server(
     return uvicorn.Server(config)
 
 
-def serve(server: MCPServer[Any], address: str, port: int, *, most: int, seconds: float) -> None:
-    """As `http_server`, until a signal ends it. Raises InputError where it cannot listen there."""
+def serve(
+    server: MCPServer[Any],
+    address: str,
+    port: int,
+    end: Callable[[], object],
+    *,
+    most: int,
+    seconds: float,
+) -> None:
+    """As `http_server`, until a signal ends it; then call `end`, before it is waited for the
+    threads of its calls. Raises InputError where it cannot listen there."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
         listener = socket.create_server((address, port), family=family)
     except OSError as error:
         raise InputError(f"cannot listen on {address}:{port}: {error.strerror}") from None
     with listener:
-        asyncio.run(http_server(server, address, most=most, seconds=seconds).serve([listener]))
+        asyncio.run(_serve(http_server(server, address, most=most, seconds=seconds), listener, end))
+
+
+async def _serve(
+    server: uvicorn.Server, listener: socket.socket, end: Callable[[], object]
+) -> None:
+    try:
+        await server.serve([listener])
+    finally:
+        end()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
@@ -17,20 +17,24 @@ MOST_OF_A_LINE = 4 << 20
 _PIECE = 1 << 16
 
 
-def serve(server: MCPServer[Any]) -> None:
-    """Serve it until its client closes the pipe or goes away, or a signal ends it."""
+def serve(server: MCPServer[Any], end: Callable[[], object]) -> None:
+    """Serve it until its client closes the pipe or goes away, or a signal ends it; then call `end`,
+    before it is waited for the threads of its calls."""
     try:
-        asyncio.run(_serve(server))
+        asyncio.run(_serve(server, end))
     except* BrokenPipeError:
         pass  # the client has gone
 
 
-async def _serve(server: MCPServer[Any]) -> None:
+async def _serve(server: MCPServer[Any], end: Callable[[], object]) -> None:
     # What the package itself reads with holds up whoever ends the process, until a line comes.
     lines: Any = _lines(_taken_input())
     lowlevel = server._lowlevel_server
-    async with stdio_server(stdin=lines) as (requests, answers):
-        await lowlevel.run(requests, answers, lowlevel.create_initialization_options())
+    try:
+        async with stdio_server(stdin=lines) as (requests, answers):
+            await lowlevel.run(requests, answers, lowlevel.create_initialization_options())
+    finally:
+        end()
 
 
 def _taken_input() -> int:
