@@ -9,7 +9,7 @@ is packed more tightly is padded with zero bytes, which no reader looks at.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -49,12 +49,17 @@ def packed(data: bytes | memoryview, compressor: zstd.ZstdCompressor) -> bytes:
 
 def packed_parts(
     parts: Iterable[bytes], size: int, compressor: zstd.ZstdCompressor
-) -> Sequence[bytes]:
+) -> Iterator[bytes]:
     """As `packed`, for data of this size that comes in parts; the frame comes in parts, too."""
     compressor.set_pledged_input_size(size)
-    found = [frame for part in parts if (frame := compressor.compress(part))]
-    found.append(compressor.flush())
-    return [*found, bytes(max(0, _least(size) - sum(map(len, found))))]
+    given = 0
+    for part in parts:
+        if frame := compressor.compress(part):
+            given += len(frame)
+            yield frame
+    last = compressor.flush()
+    yield last
+    yield bytes(max(0, _least(size) - given - len(last)))
 
 
 def _least(size: int) -> int:

@@ -55,7 +55,6 @@ class MemoryFrontier:
         self._withheld: list[tuple[float, LinkId]] = []
         """Links that are due, of hosts that may not be asked now."""
         self._strangers = Strangers()
-        self._offer = _MemoryOffer(self)
 
     def _numbers(self) -> MutableSequence[LinkId]:
         """An empty list of links."""
@@ -207,7 +206,7 @@ class MemoryFrontier:
 
     def offer(self, now: float) -> _MemoryOffer:
         self._wake(now)
-        return self._offer
+        return _MemoryOffer(self)  # kept, it would keep a frontier that has moved to disk
 
     def due(self, now: float) -> LinkId | None:
         while True:

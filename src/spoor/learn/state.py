@@ -47,11 +47,14 @@ def pack(state: State, level: int = 3) -> bytes:
     size += 8 + sum(map(len, heads)) + sum(array.nbytes for array in arrays)
     # Piece by piece, since a crawl should not need the memory of its state once more.
     values = (piece for pair in zip(heads, map(_values, arrays), strict=True) for piece in pair)
-    frame = packed_parts(chain(parts, values), size, compressor(level))
-    digest = hashlib.sha256()
-    for part in frame:
+    digest, whole = hashlib.sha256(), io.BytesIO()
+    whole.write(MAGIC + bytes(2 * digest.digest_size) + b"\n")
+    for part in packed_parts(chain(parts, values), size, compressor(level)):
         digest.update(part)
-    return b"".join((MAGIC, digest.hexdigest().encode(), b"\n", *frame))
+        whole.write(part)
+    whole.seek(len(MAGIC))
+    whole.write(digest.hexdigest().encode())
+    return whole.getvalue()
 
 
 def _head(array: np.ndarray[Any, Any]) -> bytes:
