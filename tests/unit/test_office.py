@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import document_makers
+from spoor.documents import office
 from spoor.documents.document import Document
 from spoor.documents.extract import extract
 
@@ -155,6 +156,47 @@ def test_all_of_a_chapter_is_text() -> None:
     lines = document.text.split("\n\n")
     assert lines[:4] == ["Of fire", "Ash", "A note", "The end"]
     assert "Contents" not in document.text
+
+
+def test_a_long_workbook_is_cut_and_not_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is beyond the limit is not looked at, though the sheet does not say how large it is."""
+    monkeypatch.setattr(office, "MOST_CELLS", 300)
+    space = b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    row = b'<row><c t="str"><v>kiln</v></c><c><v>12</v></c></row>'
+    sheet = b'<worksheet xmlns="%s"><sheetData>%s</nothing>' % (space, row * 5_000)
+    body = document_makers.with_part(
+        document_makers.xlsx("kiln"), "xl/worksheets/sheet1.xml", sheet
+    )
+    document = read(body)
+    assert document.text.count("kiln") == 100
+    assert document.notes == ("a sheet is cut after 100 rows",)
+
+
+def test_a_stray_cell_far_out_cuts_no_workbook_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(office, "MOST_CELLS", 300)
+    space = b"http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    row = b'<row r="%d"><c r="A%d" t="str"><v>kiln</v></c><c r="CW%d"/></row>'
+    rows = b"".join(row % (at, at, at) for at in range(1, 41))
+    sheet = b'<worksheet xmlns="%s"><sheetData>%s</sheetData></worksheet>' % (space, rows)
+    body = document_makers.with_part(
+        document_makers.xlsx("kiln"), "xl/worksheets/sheet1.xml", sheet
+    )
+    document = read(body)
+    assert (document.text.count("kiln"), document.notes) == (40, ())
+
+
+def test_an_odt_whose_xml_is_indented_is_read() -> None:
+    body = document_makers.odt("The zanzibar kiln")
+    with zipfile.ZipFile(io.BytesIO(body)) as archive:
+        content = archive.read("content.xml")
+    indented = content.replace(b"<office:text", b"\n  <office:text").replace(
+        b"</office:text>", b"</office:text>\n"
+    )
+    parts = document_makers.with_part(body, "content.xml", indented)
+    document = extract("application/vnd.oasis.opendocument.text", URL, parts)
+    assert isinstance(document, Document)
+    assert "The zanzibar kiln" in document.text
+    assert [link.url for link in document.links] == [document_makers.LINK]
 
 
 @pytest.mark.parametrize("kind", ["docx", "xlsx", "pptx"])

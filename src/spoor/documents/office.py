@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import islice, zip_longest
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -79,27 +80,52 @@ def _docx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Lim
 
 # ---------------------------------------------------------------- xlsx
 
+MOST_CELLS = 200_000
+"""Of a workbook, counting rows too: an honest one may have millions of cells, each some 10 µs."""
+_EMPTY = 20
+"""Empty cells at the end of a row that take as long as one."""
+
 
 def _xlsx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> None:
-    (openpyxl,) = import_reader("xlsx")
-    book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+    openpyxl, read_only = import_reader("xlsx", "openpyxl.worksheet._read_only")
+    with _unmeasured(read_only.ReadOnlyWorksheet):
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+    cells, room = MOST_CELLS, limits.characters
     try:
         for sheet in book.worksheets[: limits.pages]:
             blocks.heading(2, str(sheet.title))
-            # Writers say a size that is not true, and cells beyond it are left out then.
-            sheet.reset_dimensions()
-            lines = [_line(row) for row in islice(sheet.iter_rows(values_only=True), MOST_ROWS)]
-            if len(lines) >= MOST_ROWS:
-                notes.append(f"a sheet is cut after {MOST_ROWS} rows")
+            lines: list[list[str]] = []
+            for row in islice(sheet.iter_rows(values_only=True), MOST_ROWS):
+                lines.append(_line(row))
+                cells -= 1 + len(lines[-1]) + len(row) // _EMPTY
+                room -= sum(map(len, lines[-1]))
+                if min(cells, room) <= 0:
+                    break
+            if len(lines) >= MOST_ROWS or min(cells, room) <= 0:
+                notes.append(f"a sheet is cut after {len(lines)} rows")
             for line in lines:
                 for cell in line:
                     if "://" in cell:
                         links.add_bare(cell)
             blocks.long_table(iter(lines))
+            if min(cells, room) <= 0:
+                break
         if len(book.worksheets) > limits.pages:
             notes.append(f"cut after {limits.pages} sheets")
     finally:
         book.close()
+
+
+@contextmanager
+def _unmeasured(sheet: Any) -> Iterator[None]:
+    """Within it sheets are opened without the size that they say, and without a look at all their
+    cells where they say none (those of Google do not). Writers say one that is not true, and cells
+    beyond it would be left out."""
+    measure, sheet._get_size = sheet._get_size, lambda self: None
+    try:
+        yield
+    finally:
+        sheet._get_size = measure
 
 
 def _line(row: tuple[Any, ...]) -> list[str]:
@@ -212,7 +238,9 @@ def _odt(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limi
             ("table", table.Table),
         )
     }
-    waiting: list[tuple[Any, int]] = [(document.text, -1)]
+    # What `document.text` says is the first node in the body, which may be a blank.
+    body = next((one for one in document.body.childNodes if one.nodeType == 1), document.body)
+    waiting: list[tuple[Any, int]] = [(body, -1)]
     while waiting and not blocks.full:
         node, depth = waiting.pop()
         kind = kinds.get(getattr(node, "qname", None), "")
@@ -233,7 +261,7 @@ def _odt(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limi
         else:
             inner = [child for child in node.childNodes if child.nodeType == 1]
             waiting += [(child, depth + (kind == "item")) for child in reversed(inner)]
-    for link in document.text.getElementsByType(text.A):
+    for link in body.getElementsByType(text.A):
         links.add(link.getAttribute("href"), plain(link))
 
 
