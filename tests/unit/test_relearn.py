@@ -161,10 +161,9 @@ def test_trail_takes_many_corrections_at_once_without_overshooting() -> None:
             policy.relearn(link, before, now)
     policy._settle()
     told_at_once = taught(made(Trail), after)
-    pages = [policy._fetched[link] for link in range(len(first))]
+    pages = [policy._fetched.rows(link) for link in range(len(first))]
     odds, true = (
-        np.array([one._model.odds(page.slots, page.dense)[0] for page in pages])
-        for one in (policy, told_at_once)
+        np.array([one._model.odds(*rows)[0] for rows in pages]) for one in (policy, told_at_once)
     )
     wanted = np.array([verdict.relevant for verdict in after])
     assert odds[wanted].min() > odds[~wanted].max()

@@ -10,7 +10,8 @@ that a link belongs to, its posterior updated after every page
 
 - `columns`: what a row of features is made of, and the prior of each weight;
 - `features`: a link as such a row;
-- `rows`: the rows of all open links, and those of fetched pages;
+- `rows`: the rows of all open links;
+- `fetched_pages`: those of fetched pages;
 - `failures`: the chance that a link leads to a page at all;
 - `learners`: what a crawl learns with, one model or a trained one beside an untrained one;
 - `guard`: the learner against the blind prior;

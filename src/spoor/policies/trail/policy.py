@@ -10,7 +10,6 @@ from itertools import compress
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.bounded import BoundedDict
 from spoor.learn.parameters import at_least, between, check_parameters, in_range
 from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.slot_rows import SlotRows
@@ -30,11 +29,12 @@ from spoor.policies.trail.columns import (
 )
 from spoor.policies.trail.failures import Failures
 from spoor.policies.trail.features import LinkFeatures
+from spoor.policies.trail.fetched_pages import FetchedPages
 from spoor.policies.trail.groups import NEAR, Groups
 from spoor.policies.trail.guard import Guard
 from spoor.policies.trail.learners import Learner, TwoLearners
 from spoor.policies.trail.prior import shipped
-from spoor.policies.trail.rows import FetchedPage, LinkRows, load_pages, save_pages
+from spoor.policies.trail.rows import LinkRows
 from spoor.protocols import Offer
 from spoor.types import NO_PARENT, Choice, Failed, InLinks, Judgement, LinkId, Outcome, State, Task
 from spoor.web.text import Vectors
@@ -114,7 +114,7 @@ class Trail:
         self._rows = LinkRows(self.capacity)
         self._groups = Groups(rows)
         self._failures = Failures(rows)
-        self._fetched = BoundedDict[LinkId, FetchedPage](MEMORY)
+        self._fetched = FetchedPages(MEMORY)
         self._stale_groups: list[int] = []
         """Groups with pages that were judged anew since the last call but `relearn`."""
         self._stale_links: list[LinkId] = []
@@ -340,32 +340,33 @@ class Trail:
         self._guard.compare(self._model.compare(slots, dense, reward), dense, reward)
         worth = max(reward, self._leads_to(link))
         self._update(slots, dense, worth)
-        self._fetched[link] = FetchedPage(slots, dense, worth)
+        self._fetched.put(link, slots, dense, worth)
         touched = slots[:, NEAR].T.ravel().tolist()
         self._groups.count(slots, reward)
-        if self.credit and reward >= 1.0 and parent in self._fetched:
+        if self.credit and reward >= 1.0:
             # The page that showed a relevant one is worth γ at least, once.
-            source = self._fetched[parent]
-            if source.worth < self.gamma:
-                source.worth = self.gamma
-                self._update(source.slots, source.dense, self.gamma)
+            source = self._fetched.worth(parent)
+            if source is not None and source < self.gamma:
+                self._fetched.set_worth(parent, self.gamma)
+                self._update(*self._fetched.rows(parent), self.gamma)
         self._refresh(touched)
 
     def relearn(self, link: LinkId, before: Judgement, after: Judgement) -> None:
         """What was learned of a page is moved to what a person says of it, and so is what its own
         links inherit of its score."""
-        done = self._fetched.get(link)
-        if done is None:
+        worth = self._fetched.worth(link)
+        if worth is None:
             return
+        slots, _ = self._fetched.rows(link)
         was, now = (min(1.0, max(0.0, judgement.reward)) for judgement in (before, after))
-        change = max(now, 0.0 if done.worth == was else done.worth) - done.worth
-        done.worth += change
+        change = max(now, 0.0 if worth == was else worth) - worth
         if change:
+            self._fetched.set_worth(link, worth + change)
             self._corrected.append(link)
-        self._groups.count(done.slots, now - was, tried=0.0)
+        self._groups.count(slots, now - was, tried=0.0)
         children = [child for child in self._rows.children(link) if child in self._queue]
         self._rows.dense[self._rows.of[children, 0], PARENT_SCORE] = after.score
-        self._stale_groups += done.slots[:, NEAR].T.ravel().tolist()
+        self._stale_groups += slots[:, NEAR].T.ravel().tolist()
         self._stale_links += children
 
     def _settle(self) -> None:
@@ -375,12 +376,14 @@ class Trail:
             return
         if len(self._fetched) <= REFIT and self._corrected:
             self._model.forget()
-            for page in self._fetched.values():
-                self._update(page.slots, page.dense, page.worth)
+            for link in self._fetched:
+                self._update(*self._fetched.rows(link), self._fetched.worth(link) or 0.0)
         else:
-            for page in map(self._fetched.__getitem__, dict.fromkeys(self._corrected)):
-                for row, numbers in zip(page.slots, page.dense, strict=True):
-                    self._model.correct(row, numbers, page.worth, 1.0 / len(page.slots))
+            for link in dict.fromkeys(self._corrected):
+                slots, dense = self._fetched.rows(link)
+                worth = self._fetched.worth(link) or 0.0
+                for row, numbers in zip(slots, dense, strict=True):
+                    self._model.correct(row, numbers, worth, 1.0 / len(slots))
         self._corrected = []
         links = np.array(list(dict.fromkeys(self._stale_links)), dtype=np.int64)
         for begin in range(0, len(links), AT_ONCE):
@@ -461,7 +464,7 @@ class Trail:
             "parents": self._rows.parents(),
             "looks": self._rows.looks[links],
             **self._groups.save(),
-            "done": save_pages(self._fetched),
+            "done": self._fetched.save(),
             "failures": self._failures.save(),
             "surprise": list(self._guard.losses),
             "level": list(self._guard.level),
@@ -476,8 +479,7 @@ class Trail:
         self._rows.load(state)
         self._groups.load(state)
         self._failures.load(state.get("failures"))
-        self._fetched.clear()
-        self._fetched.update(load_pages(state["done"]))
+        self._fetched.load(state["done"])
         self._guard.losses = list(state["surprise"])
         self._guard.level = list(state.get("level", self._guard.level))
         stale = map(list, state.get("stale", ([], [], [])))

@@ -1,9 +1,9 @@
-"""The rows of features of open links and of fetched pages, in arrays."""
+"""The rows of features of open links, in arrays."""
 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -28,31 +28,11 @@ def split_again(stacked: NDArray[Any], counts: NDArray[np.int32]) -> list[NDArra
     return [stacked[begin:end] for begin, end in pairwise([0, *counts.cumsum().tolist()])]
 
 
-def _doubled(rows: NDArray[Any]) -> NDArray[Any]:
+def doubled(rows: NDArray[Any]) -> NDArray[Any]:
     """The rows with room for as many more, which uses no memory until they are filled."""
     more = np.zeros((2 * len(rows), rows.shape[1]), dtype=rows.dtype)
     more[: len(rows)] = rows
     return more
-
-
-class FetchedPage:
-    """The rows of a fetched page, for later credit; stored as bytes, since two arrays of a row need
-    twice the memory."""
-
-    __slots__ = ("dense_bytes", "slot_bytes", "worth")
-
-    def __init__(self, slots: NDArray[np.int32], dense: NDArray[np.float32], worth: float) -> None:
-        self.slot_bytes = slots.tobytes()
-        self.dense_bytes = dense.tobytes()
-        self.worth = worth
-
-    @property
-    def slots(self) -> NDArray[np.int32]:
-        return np.frombuffer(self.slot_bytes, dtype=np.int32).reshape(-1, COLUMNS)
-
-    @property
-    def dense(self) -> NDArray[np.float32]:
-        return np.frombuffer(self.dense_bytes, dtype=np.float32).reshape(-1, len(DENSE))
 
 
 class LinkRows:
@@ -93,7 +73,7 @@ class LinkRows:
         used, self._used = self._used, self._used + count - len(old)
         rows = np.array([*old, *range(used, self._used)], dtype=np.int32)
         while self._used > len(self.slots):
-            self.slots, self.dense = _doubled(self.slots), _doubled(self.dense)
+            self.slots, self.dense = doubled(self.slots), doubled(self.dense)
         self.slots[rows], self.dense[rows] = slots, dense
         self._widen(max(links), max(before) + 1)
         self.of[links[:count], before[:count]] = rows
@@ -180,7 +160,7 @@ class LinkRows:
         """Go on from a state of `Trail.save`, where nothing is known yet."""
         self._used = len(state["rows"]["slots"])
         while len(self.slots) < self._used:
-            self.slots, self.dense = _doubled(self.slots), _doubled(self.dense)
+            self.slots, self.dense = doubled(self.slots), doubled(self.dense)
         self.slots[: self._used] = state["rows"]["slots"]
         self.dense[: self._used] = state["rows"]["dense"]
         links, counts = state["links"], state["counts"]
@@ -191,23 +171,3 @@ class LinkRows:
         self.of[np.repeat(links, counts), before] = np.arange(self._used)
         self.looks[links] = state.get("looks", 0)
         self.parent[state["parents"][:, 0]] = state["parents"][:, 1]
-
-
-def save_pages(pages: Mapping[LinkId, FetchedPage]) -> State:
-    """Fetched pages as arrays."""
-    rows = list(pages.values())
-    return {
-        "links": np.fromiter(pages, np.int64, len(pages)),
-        "worth": np.array([page.worth for page in rows]),
-        "slots": joined([page.slot_bytes for page in rows], np.int32),
-        "dense": joined([page.dense_bytes for page in rows], np.float32),
-        "counts": np.array([len(page.slot_bytes) for page in rows], np.int32) // (4 * COLUMNS),
-    }
-
-
-def load_pages(state: State) -> Iterator[tuple[LinkId, FetchedPage]]:
-    """What `save_pages` was given."""
-    slots = split_again(state["slots"].reshape(-1, COLUMNS), state["counts"])
-    dense = split_again(state["dense"].reshape(-1, len(DENSE)), state["counts"])
-    columns = (state["links"].tolist(), slots, dense, state["worth"].tolist())
-    return ((link, FetchedPage(*row)) for link, *row in zip(*columns, strict=True))
