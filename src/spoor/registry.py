@@ -51,7 +51,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "naive-bayes": "spoor.policies.naive_bayes:train",
         "sarsa": "spoor.policies.sarsa:train",
         "td-lambda": "spoor.policies.td_lambda:train",
-        "trail": "spoor.policies.trail:train",
+        "trail": "spoor.policies.trail.training:train",
     },
     "judges": {
         "all-of": "spoor.judges.combined:AllOf",

@@ -18,11 +18,12 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
-from spoor.policies.trail import Trail, train
+from spoor.policies.trail import Trail
 from spoor.policies.trail.columns import BITS, BY_HAND, DENSE, LINKING_PAGES
 from spoor.policies.trail.guard import Guard
 from spoor.policies.trail.learners import Learner
 from spoor.policies.trail.prior import FILE, read, shipped
+from spoor.policies.trail.training import train
 from spoor.types import (
     Anchor,
     Failed,

@@ -156,7 +156,7 @@ def words_of(text: str) -> Words:
 @lru_cache(maxsize=8)
 def _stemmer(language: str) -> Stemmer.Stemmer:
     try:
-        return Stemmer.Stemmer(language)
+        return Stemmer.Stemmer(language, 0)  # whoever asks it has a cache
     except KeyError:
         have = ", ".join(Stemmer.algorithms())
         raise InputError(f"no stemmer for language {language!r}; there are: {have}") from None

@@ -21,6 +21,5 @@ that a link belongs to, its posterior updated after every page
 """
 
 from spoor.policies.trail.policy import Trail
-from spoor.policies.trail.training import train
 
-__all__ = ["Trail", "train"]
+__all__ = ["Trail"]
