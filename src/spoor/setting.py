@@ -17,6 +17,11 @@ from spoor.registry import nearest, outside
 
 MIB = 1 << 20
 
+MOST_OF_A_BODY = 256 * MIB
+"""The most that a limit of bodies may say: each is in memory, and a run of a stranger says its
+limits itself."""
+
+
 LIVE = ("crawl", "watch")
 SCRAPY = ("crawl", "scrapy")
 EVERYWHERE = ("crawl", "watch", "scrapy")
@@ -102,7 +107,8 @@ class Setting:
             return "a time, as in 90s, 30m, 12h or 7d"
         words = _KINDS[self.kind]
         if self.ge is not None:
-            words += f" from {self.ge:g} " + ("on" if self.le is None else f"to {self.le:g}")
+            words += f" from {self.ge:.12g} "
+            words += "on" if self.le is None else f"to {self.le:.12g}"
         return words
 
     def arguments(self, value: Any) -> list[str]:
@@ -276,7 +282,10 @@ def is_types(text: str) -> bool:
 def is_type_limit(text: str) -> bool:
     """Whether a text is `KIND=BYTES`."""
     kind, _, size = text.partition("=")
-    return kind in DOCUMENT_KINDS and size.isascii() and size.isdigit() and int(size[:12]) > 0
+    if kind not in DOCUMENT_KINDS or not (size.isascii() and size.isdigit()):
+        return False
+    digits = size.lstrip("0")
+    return 0 < len(digits) <= 12 and int(digits) <= MOST_OF_A_BODY
 
 
 def host_and_port(text: str) -> tuple[str, int | None]:
@@ -331,7 +340,7 @@ TYPES = (
     f"a kind of document ({', '.join(DOCUMENT_KINDS)}) or a media type, as in application/zip",
     is_types,
 )
-TYPE_LIMIT = ("KIND=BYTES, as in pdf=50000000", is_type_limit)
+TYPE_LIMIT = (f"KIND=BYTES, as in pdf=50000000, {MOST_OF_A_BODY} at most", is_type_limit)
 PREFERENCES = {"precision": 0.5, "balanced": 1.0, "recall": 2.0}
 """How much more recall counts than precision, as in F-beta, by name."""
 

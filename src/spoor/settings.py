@@ -30,6 +30,7 @@ from spoor.setting import (
     LINE,
     LIVE,
     MIB,
+    MOST_OF_A_BODY,
     POLITENESS,
     PREFERENCE,
     PROCESS,
@@ -391,11 +392,14 @@ class Settings:
         LIMITS,
         "Bytes of a body, decompressed; the rest is cut off, and the page says so.",
         ge=1,
+        le=MOST_OF_A_BODY,
     )
     ratio_limit: float = setting(
         200.0, LIMITS, "Decompressed bytes for each one received, beyond the first MiB.", ge=1
     )
-    header_limit: int = setting(256 * 1024, LIMITS, "Bytes of a reply's headers.", ge=1)
+    header_limit: int = setting(
+        256 * 1024, LIMITS, "Bytes of a reply's headers.", ge=1, le=16 * MIB
+    )
     types: tuple[str, ...] = setting(
         WITH_TEXT,
         LIMITS,

@@ -62,6 +62,12 @@ ATTACKS = (
         "one line, nothing outside",
         [f"{A}/test_run_folder.py"],
     ),
+    Attack(
+        "3",
+        "limits of a stranger's run that are none",
+        "256 MiB",
+        ["unit/test_settings.py::test_no_settings_have_a_body_of_any_size_read_into_memory"],
+    ),
     Attack("3", "databases of a stranger", "nothing runs", [f"{A}/test_databases.py"]),
     Attack("3", "a stranger's working folder", "nothing runs", [f"{A}/test_working_folder.py"]),
     Attack("", "pages and folders of a watch", LAW, [f"{A}/test_watches.py"]),

@@ -247,3 +247,28 @@ def test_a_run_keeps_what_decides_it_and_takes_what_may_change(tmp_path: Path) -
     other = with_inputs(Settings(topic="owls", backoff=9.0), ["http://a.example/"])
     with pytest.raises(InputError, match=r"begun with backoff = 5\.0, not 9\.0"):
         RunWriter(tmp_path, other)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"body_limit": 1 << 40},
+        {"header_limit": 1 << 40},
+        {"type_limits": ("pdf=1000000000000",)},
+        {"type_limits": ("pdf=00000000000001000000000000",)},
+    ],
+)
+def test_no_settings_have_a_body_of_any_size_read_into_memory(given: dict[str, Any]) -> None:
+    """Those of a stranger's run neither."""
+    with pytest.raises(InputError, match=r"268435456|16777216"):
+        Settings.of(given)
+    with pytest.raises(InputError, match=r"268435456|16777216"):
+        Settings.from_dict(
+            {
+                "limits": {
+                    name: list(value) if isinstance(value, tuple) else value
+                    for name, value in given.items()
+                }
+            },
+            "spoor.toml",
+        )

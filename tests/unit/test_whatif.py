@@ -16,6 +16,7 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
+from spoor.lab.whatif import run_log
 from spoor.lab.whatif.estimate import doubly_robust, estimate
 from spoor.lab.whatif.run_log import LoggedPage, RunLog, read_log
 from spoor.lab.whatif.weights import weights_of
@@ -217,6 +218,24 @@ def test_whatif_of_a_live_run(run: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "95 % interval" in shown
     assert "worst … best" in shown
     assert max(map(len, shown.partition("warning")[0].splitlines()[1:])) <= 80
+
+
+def test_texts_that_say_one_thing_for_megabytes_are_cut_and_keep_no_run_from_whatif(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = [item.page.text for item in read_log(run).taken]
+    most = sum(map(len, texts)) // 2
+    monkeypatch.setattr(run_log, "MAX_BYTES", most)
+    monkeypatch.setattr(run_log, "MAX_RATIO", 0)
+    monkeypatch.setattr(run_log, "MAX_TEXT", 64)
+    cut = [item.page.text for item in read_log(run).taken]
+    assert sum(map(len, cut)) <= most
+    longest = max(map(len, cut))
+    assert longest in (32, 16, 8, 4, 2)
+    assert cut == [text[:longest] for text in texts]
+    capsys.readouterr()
+    assert spoor(["lab", "whatif", str(run), "--policy", "best-first", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["pages"] == 30
 
 
 def test_whatif_refuses_in_one_line(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -92,7 +92,7 @@ def _range(one: Setting) -> str:
     """The kind of a number, as typer writes it: `<int range> [x>=1]`."""
     if one.ge is None:
         return f"<{one.kind.__name__}>"
-    bounds = f"x>={one.ge:g}" if one.le is None else f"{one.ge:g}<=x<={one.le:g}"
+    bounds = f"x>={one.ge:.12g}" if one.le is None else f"{one.ge:.12g}<=x<={one.le:.12g}"
     return f"<{one.kind.__name__} range> [{bounds}]"
 
 

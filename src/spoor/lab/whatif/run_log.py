@@ -15,6 +15,7 @@ from spoor.runs.assemble import topic_for_policy
 from spoor.runs.reader import Run
 from spoor.runs.snapshot import settings_of
 from spoor.types import Fetched, Judgement, Link, Page, Redirected, Topic, urls_of
+from spoor.web.page import MAX_TEXT
 
 LINKS = 8
 """Links to a page by which it is known."""
@@ -82,8 +83,19 @@ def links_to(log: RunLog) -> dict[str, list[tuple[LoggedPage, Link]]]:
     return seen
 
 
+def _cut(page: Page, longest: int) -> Page:
+    """A page with at most so many characters of its text, which its links keep no more of."""
+    if len(page.text) <= longest:
+        return page
+    return replace(page, text=page.text[:longest], links=list(page.links))
+
+
 def read_log(path: Path) -> RunLog:
-    """The log of a live run, from its folder. Raises InputError where it has no pages."""
+    """The log of a live run, from its folder. Raises InputError where it has no pages.
+
+    All texts are in memory: where they are over `MAX_RATIO` times as long as the archive, the
+    longest are cut to one length.
+    """
     settings, run = settings_of(path), Run(path)
     rows = sorted(run.pages(), key=lambda row: row.ticket)
     failed = {row.url for row in run.failures()}
@@ -91,6 +103,7 @@ def read_log(path: Path) -> RunLog:
         raise InputError(f"{path}: the run has fetched nothing yet")
     pages: dict[str, Page] = {}
     redirects: dict[str, str] = {}
+    longest, taken_up = MAX_TEXT, 0
     room = MAX_BYTES + MAX_RATIO * sum(file.stat().st_size for file in run.archives)
     for file in run.archives:
         for job in Warc(file).jobs():
@@ -98,13 +111,13 @@ def read_log(path: Path) -> RunLog:
             if recording is None:
                 continue
             if isinstance(recording.reply, Fetched):
-                pages[recording.url] = recording.reply.page
-                room -= len(recording.reply.page.text)
-                if room < 0:
-                    raise InputError(
-                        f"{path}: its texts are over {MAX_RATIO} times as long as its archive; all "
-                        "of them have to be in memory"
-                    )
+                before = pages.get(recording.url)
+                page = pages[recording.url] = _cut(recording.reply.page, longest)
+                taken_up += len(page.text) - (0 if before is None else len(before.text))
+                while taken_up > room:
+                    longest //= 2
+                    pages = {url: _cut(page, longest) for url, page in pages.items()}
+                    taken_up = sum(len(page.text) for page in pages.values())
             elif isinstance(recording.reply, Redirected):
                 redirects[recording.url] = recording.reply.location
     taken = [
