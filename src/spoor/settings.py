@@ -235,7 +235,7 @@ class Settings:
     frontier: str = setting(
         "auto",
         PROCESS,
-        "memory, disk, or auto: on disk from 2,500 open links on.",
+        "memory, disk, or auto: on disk from 1,000 open links on.",
         choices=("auto", "memory", "disk"),
         plugins="frontiers",
     )

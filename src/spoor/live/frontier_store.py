@@ -17,7 +17,7 @@ from spoor.types import State
 if TYPE_CHECKING:
     from spoor.frontier.sqlite import SqliteFrontier
 
-IN_MEMORY = 2_500
+IN_MEMORY = 1_000
 """Open links up to which a frontier stays in memory by default. With more, a checkpoint that writes
 all of them takes longer than one that writes what changed, and each link takes a kilobyte of
 memory."""

@@ -196,7 +196,7 @@ def run(
     `in_flight`: Requests in flight, few at first; 8 times as many may wait for hosts that do not
     answer.
 
-    `frontier`: memory, disk, or auto: on disk from 2,500 open links on.
+    `frontier`: memory, disk, or auto: on disk from 1,000 open links on.
 
     `scope`: page: the seeds alone; directory: what lies below the folders of the seeds; host: the
     hosts of the seeds, with and without www.; domain: the domains of the seeds, with all their
