@@ -20,6 +20,7 @@ from spoor.judges.relevance import Relevance
 from spoor.judges.similarity import TfIdf, VectorCosine, content_stems
 from spoor.judges.spec import judge_of, words_of
 from spoor.judges.topic import judge_of_topic, read_topic, topic_of
+from spoor.judges.wish import parse
 from spoor.protocols import Judge, Stateful
 from spoor.runs.assemble import judge_and_topic
 from spoor.settings import Settings
@@ -490,3 +491,29 @@ def test_a_judge_of_three_examples_learns_once_as_many_others_came() -> None:
         judge.judge(Page(f"http://a.example/o{number}", text=f"office hours tax{number}"))
     assert not judge.judge(Page("http://a.example/p", text="office hours parking")).score
     assert judge.judge(Page("http://a.example/q", text="office hours kiln")).relevant
+
+
+def test_what_a_page_says_counts_beside_likeness() -> None:
+    """The surest pages share their words; others say those of the wish in other company."""
+    judge = Relevance(parse("virtual tables"))
+    said = {}
+    shared = "A module registers methods and cursors of the backing store. "
+    for at in range(90):
+        own = f"word{at} answer{at} reply{at} " * 20
+        title, text, path = {
+            0: (f"Virtual tables {at}", shared * 5, "sql/"),
+            1: (f"Methods {at}", shared * 10 + own, "sql/like"),
+            2: (f"Tables {at}", "virtual tables " * 2 + own, "talk/"),
+        }.get(
+            at % 9,
+            (
+                f"Chapter {at}",
+                f"Memory lock page cache journal{at} topic{at % 7} " * 20,
+                "other/",
+            ),
+        )
+        one = Page(f"http://s.example/{path}{at}", title=title, text=text)
+        said[path, one.url] = judge.judge(one)
+    last = dict(judge.revise())
+    relevant = {path for (path, url), first in said.items() if last.get(url, first).relevant}
+    assert relevant == {"sql/", "sql/like", "talk/"}

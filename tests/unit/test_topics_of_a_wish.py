@@ -149,3 +149,4 @@ def test_the_model_of_a_version_before_is_one_topic() -> None:
         *(0.5, 0.6, 2.5, 6.0),
         30,
     )
+    assert model.evidence_weight == 0.3 / model.best_evidence

@@ -23,6 +23,8 @@ from spoor.types import State
 
 Floats = NDArray[np.float64]
 
+EVIDENCE = 0.3
+"""Weight of the evidence beside likeness to the surest pages, which has 1."""
 MOST_TERMS = 160
 """Terms of a page that are kept."""
 MOST_LINKS = 32
@@ -254,6 +256,8 @@ class Model:
     """What they reached on the least of the surest pages, with the linked ones."""
     sure: float = 0.0
     """Pages that were sure by their words, or by a person, before any likeness."""
+    evidence_weight: float = 0.0
+    """Weight of what a page says, and the pages that it is linked with, in its value."""
     pages: int = 0
     """Pages seen when it was made; 0: there is none."""
 
@@ -261,6 +265,7 @@ class Model:
         numbers = [
             *(self.topics[0].scale, self.cut, self.cut_of_new, self.top),
             *(self.best_words, self.again, self.best_evidence, self.seed_words, self.sure),
+            self.evidence_weight,
         ]
         ids = [number for topic in self.topics for number in topic.weights]
         weights = [weight for topic in self.topics for weight in topic.weights.values()]
@@ -279,7 +284,9 @@ class Model:
     @classmethod
     def load(cls, state: State) -> Model:
         pairs = iter(zip(state["ids"].tolist(), state["weights"].tolist(), strict=True))
-        scale, cut, new, top, best, again, evidence, seed, sure = state["numbers"].tolist()
+        scale, *numbers = state["numbers"].tolist()
+        if len(numbers) < 9:  # a version before this had one weight for all crawls
+            numbers.append(EVIDENCE / numbers[5] if numbers[5] else 0.0)
         sizes, scales = [len(state["ids"])], [scale]
         if "sizes" in state:
             sizes, scales = state["sizes"].tolist(), state["scales"].tolist()
@@ -289,7 +296,7 @@ class Model:
             for size, its, name in zip(sizes, scales, names, strict=True)
         ]
         pages = int(state["pages"])
-        return cls(topics, cut, new, top, best, again, evidence, seed, sure, pages)
+        return cls(topics, *numbers, pages)
 
 
 def vector(page: KeptPage, frequencies: Frequencies, counts: Floats) -> Floats:

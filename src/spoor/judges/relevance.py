@@ -8,8 +8,8 @@
 3. **Feedback.** From 16 pages on, and then at each half more, the surest pages tell what pages of
    this topic have in common on this site: terms, links and folders (`spoor.judges.feedback`).
    Examples, and what a person says of a page, are sure from the beginning.
-4. **Words again.** Where likeness does not part the pages clearly, what their words say counts
-   for more.
+4. **Words again.** What a page and those linked with it say counts once more beside likeness; and
+   where that does not part the pages clearly, what its own words say counts for more still.
 5. **Cut.** Found on the values of this crawl (Otsu), lower where more of its pages are wanted;
    below 16 pages, a fixed one on the evidence.
 """
@@ -27,6 +27,7 @@ from spoor.errors import InputError
 from spoor.hashing import hash64
 from spoor.judges.cut import lowered, parted, unclear
 from spoor.judges.feedback import (
+    EVIDENCE,
     KEPT,
     Among,
     Floats,
@@ -41,7 +42,7 @@ from spoor.judges.feedback import (
 from spoor.judges.linked import Linked, Links
 from spoor.judges.matching import INEXACT, INEXACT_RUN, Matcher, Tree, leaves_of
 from spoor.judges.reading import AS_A_RULE, Reader, has_words
-from spoor.judges.surest import EVIDENCE, MOST_TOPICS, SEEDS, Kept, likeness_to_surest, topics_of
+from spoor.judges.surest import MOST_TOPICS, SEEDS, Kept, likeness_to_surest, topics_of
 from spoor.judges.tree_value import APART, TOGETHER, value_of
 from spoor.judges.wish import Wish
 from spoor.types import Judgement, Page, State
@@ -70,6 +71,11 @@ AGAIN = 1.5
 """Weight of the words, as a share of the most on any page, where likeness parts nothing …"""
 MUCH = 0.7
 """… and of so much, where no page has more."""
+SAID = 0.3
+"""Weight of the evidence of a page once more, as a share of the best value, when all else is known:
+what is linked with sure pages, and like them, still has to say the words …"""
+SAID_CUT = 1.2
+"""… and the fixed cut is so many times as high then."""
 FIXED_CUT = 0.3
 """Least evidence of a relevant page before the first feedback …"""
 EARLY_CUT = 0.55
@@ -178,9 +184,7 @@ class Relevance:
             ids = kept.ids.tolist()
             like = [(topic.likeness(ids, values), topic.name) for topic in self._model.topics]
             likeness, likest = max(like, key=itemgetter(0))
-        best = self._model.best_evidence
-        value = EVIDENCE * evidence / best if best else 0.0
-        value += min(max(likeness, 0.0), 1.0)
+        value = self._model.evidence_weight * evidence + min(max(likeness, 0.0), 1.0)
         value += LED * led + self._model.again * words
         unsure = self.tells_once and bool(self._matcher.wanted) and self._model.sure < ENOUGH_SURE
         if unsure and not evidence:
@@ -364,6 +368,7 @@ class Relevance:
         model = Model(
             best_words=float(words.max()),
             best_evidence=best,
+            evidence_weight=EVIDENCE / best if best else 0.0,
             pages=max(self._reader.frequencies.pages, 1),
         )
         value = np.where(allowed, evidence / best if best else 0.0, 0.0)
@@ -407,6 +412,11 @@ class Relevance:
                 most_words = max(model.best_words, MUCH)
                 model.again = AGAIN * unclear(counted, stands_for) / most_words
                 value += np.where(allowed & (labels >= 0), model.again * words, 0.0)
+            if best:
+                more = SAID * max(float(counted.max()), 0.0) / best
+                value += np.where(allowed & (labels >= 0), more * evidence, 0.0)
+                model.evidence_weight += more
+                fixed *= SAID_CUT
             doubt = DOUBT / (DOUBT + stands_for.sum())
             doubts = min(1.0, ENOUGH / stands_for.sum()), min(1.0, 2.0 * doubt)
             found = parted(np.maximum(counted, 0.0), stands_for, doubts)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.feedback import Floats, TermMatrix, Topic
+from spoor.judges.feedback import EVIDENCE, Floats, TermMatrix, Topic
 
 SEEDS = 6
 """Surest pages in the first round; as many more in each further one, but no more than the root of
@@ -24,8 +24,6 @@ the number of pages: of few pages, few are wanted."""
 ROUNDS = 2
 SURE = 0.15
 """Least evidence of a sure page."""
-EVIDENCE = 0.3
-"""Weight of the evidence beside likeness to the surest pages, which has 1."""
 LEAST_LIKENESS = 0.1
 """Likeness that counts as full at least: surest pages that are less alike have little in common."""
 MOST_TOPICS = 8
