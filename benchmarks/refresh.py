@@ -2,12 +2,18 @@
 
     .venv/bin/python benchmarks/refresh.py [--pages 10000]
     .venv/bin/python benchmarks/refresh.py --samples [--pages 10000]
+    .venv/bin/python benchmarks/refresh.py --unchanged [--pages 3000] [--runs 5]
 
 A site of pages of some 6 kB that link to their neighbours, with validators; once with a sitemap
 whose `lastmod` is old, once without one but fresh by `Last-Modified`, once asked for page by page
 (`--no-hints`). `--samples`: a site that says nothing at all, in folders of a hundred pages, by
 `--may-miss`, where nothing changed, where a share of the pages did, one by one or by whole folders,
 and the home page. The server is a process of its own; the CPU is that of the crawl.
+
+`--unchanged`: what a page costs whose answer is 304 (goal: .5 ms of CPU): medians of several runs,
+in turn, of a refresh that asks for every page, all of it counted; of what is left where a refresh
+that asks for nothing is taken off (opening, and the copy of the run before); of a pass of
+a watch; and of the same requests by aiohttp alone, which says how fast the machine is.
 """
 
 from __future__ import annotations
@@ -19,15 +25,19 @@ import random
 import resource
 import shutil
 import tempfile
+import time
 from contextlib import closing
 from multiprocessing.connection import Connection
 from pathlib import Path
+from statistics import median
 from typing import Any
 
-from aiohttp import web
+from aiohttp import ClientSession, TCPConnector, web
 
 from spoor.live.live_crawl import LiveCrawl
+from spoor.live.watch import Watch
 from spoor.runs.assemble import make_crawl
+from spoor.runs.assemble_fleet import make_fleet
 from spoor.runs.inputs import with_inputs
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
@@ -136,6 +146,78 @@ def change(port: int, numbers: list[int]) -> None:
         pass
 
 
+def watched(out: Path, port: int) -> float:
+    """CPU seconds of a pass of a watch that asks for every page of the site with validators."""
+    settings = Settings(
+        command="watch",
+        seeds=("http://dated.example/",),
+        connect_to=f"127.0.0.1:{port}",
+        delay=0.0,
+        per_host=16,
+        requests_per_day=0,
+        fleet="round-robin",
+        once=True,
+    )
+    began = time.process_time()
+    with closing(RunWriter(out, settings)) as folder:
+        Watch(folder, make_fleet(settings, list(settings.seeds)), title="t").run(None)
+    return time.process_time() - began
+
+
+def alone(pages: int, port: int) -> float:
+    """CPU seconds of aiohttp for as many conditional requests."""
+
+    async def ask() -> None:
+        numbers = iter(range(pages))
+        headers = {"If-None-Match": '"1"', "Host": "dated.example"}
+        async with ClientSession(connector=TCPConnector(limit=16)) as session:
+
+            async def one() -> None:
+                for number in numbers:
+                    url = f"http://127.0.0.1:{port}/{number}"
+                    async with session.get(url, headers=headers) as reply:
+                        await reply.read()
+
+            await asyncio.gather(*(one() for _ in range(16)))
+
+    began = time.process_time()
+    asyncio.run(ask())
+    return time.process_time() - began
+
+
+def unchanged(pages: int, port: int, folder: Path, runs: int) -> None:
+    """What a page costs whose answer is 304."""
+    first, seen = folder / "dated.example" / "first", folder / "watch"
+    first.parent.mkdir()
+    crawl(first, port, topic="kiln", pages=pages, policy="breadth-first", traps=True)
+    watched(seen, port)
+    each: dict[str, list[float]] = {}
+    for number in range(runs):
+        counted(port)
+        everything, _ = crawl(
+            first.parent / f"all{number}", port, refresh=str(first), hints=False, may_miss=0.0
+        )
+        asked = counted(port)["not modified"]
+        nothing, _ = crawl(first.parent / f"none{number}", port, refresh=str(first))
+        asked_too = counted(port)["not modified"]
+        looks = watched(seen, port)
+        looked = counted(port)["not modified"]
+        told = {
+            "a refresh, everything": everything / asked,
+            "a refresh, beyond one that asks for nothing": (everything - nothing)
+            / (asked - asked_too),
+            "a watch": looks / looked,
+            "aiohttp alone": alone(pages, port) / pages,
+        }
+        for name, seconds in told.items():
+            each.setdefault(name, []).append(1000 * seconds)
+        print({name: round(1000 * seconds, 3) for name, seconds in told.items()}, flush=True)
+        for left in ("all", "none"):
+            shutil.rmtree(first.parent / f"{left}{number}")
+    for name, found in each.items():
+        print(f"{name}: {median(found):.2f} ms ({min(found):.2f} to {max(found):.2f})")
+
+
 def samples(pages: int, port: int, folder: Path) -> None:
     """A refresh by samples beside one that asks for all."""
     first = folder / "mute.example" / "first"
@@ -181,6 +263,8 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--pages", type=int, default=10_000)
     options.add_argument("--samples", action="store_true")
+    options.add_argument("--unchanged", action="store_true")
+    options.add_argument("--runs", type=int, default=5)
     given = options.parse_args()
     pages = given.pages
     here, there = multiprocessing.Pipe()
@@ -193,6 +277,9 @@ def main() -> None:
             ("dated.example", {}),
             ("dated.example", {"hints": False}),
         ]
+        if given.unchanged:
+            unchanged(pages, port, Path(folder), given.runs)
+            rounds = []
         if given.samples:
             samples(pages, port, Path(folder))
             rounds = []

@@ -237,10 +237,18 @@ def record_name(key: bytes) -> str:
 
 
 def _new_name() -> str:
-    """Of a random UUID (version 4); `uuid.uuid4` takes four times as long."""
-    key = bytearray(os.urandom(16))
+    """Of a random UUID (version 4)."""
+    if not _drawn:
+        drawn = os.urandom(16 * 64)
+        _drawn.extend(drawn[at : at + 16] for at in range(0, len(drawn), 16))
+    key = bytearray(_drawn.pop())
     key[6], key[8] = key[6] & 0x0F | 0x40, key[8] & 0x3F | 0x80
     return record_name(bytes(key))
+
+
+_drawn: list[bytes] = []
+"""For the next names: each call of the system gives up the lock of the interpreter."""
+os.register_at_fork(after_in_child=_drawn.clear)
 
 
 @lru_cache(maxsize=2)  # the records of one exchange have one; a revisit names another

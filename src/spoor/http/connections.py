@@ -57,6 +57,8 @@ class _BoundedHandler(ResponseHandler):
         self._received = 0
         self._has_head = False
         self._used = False
+        self._poll: select.poll | None = None
+        """Of its socket, which it has for as long as it lives."""
         self._cut_short = False
         """Whether a connection of TLS ended, and its server did not say so."""
         self._body: Any = None
@@ -75,9 +77,10 @@ class _BoundedHandler(ResponseHandler):
     def _readable(self) -> bool:
         if self.transport is None:
             return True
-        poll = select.poll()
-        poll.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
-        return bool(poll.poll(0))
+        if self._poll is None:
+            self._poll = select.poll()
+            self._poll.register(self.transport.get_extra_info("socket").fileno(), select.POLLIN)
+        return bool(self._poll.poll(0))
 
     def data_received(self, data: bytes) -> None:
         for start in range(0, len(data), _PIECE):

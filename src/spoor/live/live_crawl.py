@@ -383,7 +383,12 @@ class LiveCrawl:
         return same
 
     def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
-        path = self.crawl.path(step.choice.link) if isinstance(step, Outcome) else []
+        path: list[str] = []
+        if isinstance(step, Outcome):
+            reply = step.reply
+            # Nothing is written of a page that is as it was; a path costs two queries.
+            if not (isinstance(reply, Failed) and reply.kind == "unchanged"):
+                path = self.crawl.path(step.choice.link)
         self.folder.step(fetch, step, path, time.time())
         self._steps.append((fetch, step))
         if isinstance(step, Deferred):

@@ -376,15 +376,16 @@ class RunWriter:
         return earlier.told(self._db, self.revisits, unchanged)
 
     def describe(self, fetch: Fetch, step: Outcome | Deferred) -> None:
-        """Archive what came of the exchange recorded last, if no page was judged."""
-        if self._place is None:
-            self._body = b""
-            return
+        """Archive what came of the exchange recorded last, if no page was judged; of an answer 304
+        nothing more than the answer says."""
         metadata: dict[str, object] = {"ticket": fetch.ticket, "attempt": fetch.attempt}
         if isinstance(step, Deferred):
             metadata["again"] = step.reason
         elif isinstance(step.reply, Failed):
             metadata["failed"] = step.reply.kind
+        if self._place is None or metadata.get("failed") == "unchanged":
+            self._place, self._body = None, b""
+            return
         self._describe(json.dumps(metadata))
 
     def _describe(self, metadata: str) -> Place | None:
