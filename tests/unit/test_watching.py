@@ -477,15 +477,17 @@ def test_foragers_find_what_is_new_with_few_requests(name: str) -> None:
     assert fleet.counts.requests <= 200
 
 
+@pytest.mark.parametrize("every", [1, 11])
 @pytest.mark.parametrize("name", ["RL", "WLRL"])
-def test_foragers_take_no_looks_of_lists_that_bring_something(name: str) -> None:
+def test_foragers_take_no_looks_of_lists_that_bring_something(name: str, every: int) -> None:
+    """Nor of a front page that has brought too little yet to be a list, and will bring more."""
     begin, hour = 1e9, 3_600.0
     old = [f"old{number}" for number in range(20)]
     versions = [version(begin - DAY, one, article(number)) for number, one in enumerate(old)]
     versions.append(version(begin - 5, "", ["Front."], *old))
-    for number in range(22):
+    for number in range(0, 22, every):
         at = begin + hour * number + 60
-        news = [f"story{one}" for one in range(number, -1, -1)]
+        news = [f"story{one}" for one in range(number, -1, -every)]
         versions.append(version(at, "", [f"Front {number}."], *news, *old))
         versions.append(version(at, news[0], [*article(1_000 + number), "The kiln is lit."]))
 

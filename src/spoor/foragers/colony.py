@@ -18,8 +18,9 @@ from spoor.learn.saved import GENERATOR, PART, VALUE, Saved, attributes
 from spoor.types import State
 
 OLD_LINKS = 2
-"""Links that a step of a watch follows of those that its page had at the first look: what was there
-before is rarely new."""
+"""Links that a step of a watch follows of those that its page had at the first look, the likeliest
+lists first (few links from a start, a short path, many links to it): what was there before is
+rarely new."""
 
 
 class Colony(Saved):
@@ -120,10 +121,13 @@ class Colony(Saved):
     def _unasked(self, links: Sequence[int]) -> Sequence[int]:
         known = self._known
         unasked = [link for link in links if known.fetched[link] == -math.inf]
-        born = known.born(np.array(unasked, dtype=np.int64))
-        came = [link for link, at in zip(unasked, born, strict=True) if at > -math.inf]
-        stood = [link for link, at in zip(unasked, born, strict=True) if at == -math.inf]
-        return [*came, *stood[:OLD_LINKS]]
+        came = [link for link in unasked if known.came(link)]
+        stood = [link for link in unasked if not known.came(link)]
+
+        def likely(link: int) -> tuple[int, int, int]:
+            return known.clicks[link], known.depth[link], -known.cited[link]
+
+        return [*came, *sorted(stood, key=likely)[:OLD_LINKS]]
 
     def holds(self, step: int, now: float) -> bool:
         """Whether a step needs no request of its own page in a watch: it was downloaded less than

@@ -29,7 +29,7 @@ first look, from `LEAST_LISTED` on, up to `MOST_LISTED` in all."""
 LEAST_LISTED = 15
 MOST_LISTED = 0.5
 
-EXPLORED = 0.2
+EXPLORED = 0.35
 """Share of the visits to the known pages of a host that its hubs get at least."""
 
 LOOKED_AT = 0.05
@@ -218,6 +218,8 @@ class ChangeRate(_Submits):
         self._next_new = 0
         self._after_new: dict[str, int] = {}
         """Host → visits in a row to URLs never asked for before, in a watch."""
+        self._since_seldom: dict[str, int] = {}
+        """Host → such visits since the last one to a known page that hardly brings anything."""
         self._between: dict[str, int] = {}
         """Host → its visits since the last to a URL of strangers, where there are such."""
         self._batched = 0.0
@@ -271,8 +273,12 @@ class ChangeRate(_Submits):
                     del self._queue[index]
                     name = self._known.hosts[url]
                     new_ones = self._after_new.pop(name, 0)
+                    since = self._since_seldom.get(name, 0)
                     if self._known.fetched[url] == -np.inf:
                         self._after_new[name] = new_ones + 1
+                        self._since_seldom[name] = min(since + 1, SELDOM)
+                    elif since and not self.pays(url, now):
+                        del self._since_seldom[name]
                     if strangers := self._known.strangers:
                         visits = self._between.get(name, 0)
                         self._between[name] = 0 if url in strangers else visits + 1
@@ -309,10 +315,10 @@ class ChangeRate(_Submits):
         # time, hosts are free in a fixed order, and one would always meet the same turn.
         names = known.numbered_hosts()
         # A known page that brings hardly anything yet comes after several of them.
-        in_a_row = np.array([self._after_new.get(name, 0) for name in names], dtype=np.int64)
-        after_new = np.minimum(in_a_row, 1)
+        after_new = np.array([self._after_new.get(name, 0) > 0 for name in names], dtype=np.int64)
+        since = np.array([self._since_seldom.get(name, 0) for name in names], dtype=np.int64)
         places = 2 * _ranks(hosts[seen]) + 1 - after_new[hosts[seen]]
-        wait = 2 * np.maximum(SELDOM - in_a_row, 0)[hosts[seen]] - 1
+        wait = 2 * np.maximum(SELDOM - since, 0)[hosts[seen]] - 1
         seldom = 2 * SELDOM * _ranks(hosts[seen]) + wait
         between = np.array([self._between.get(name, 0) for name in names], dtype=np.int64)
         soonest = np.where(between < BEHIND, 2 * len(fresh) + 40 * self._batch, 0)
@@ -383,6 +389,11 @@ class ChangeRate(_Submits):
         both: NDArray[np.bool_] = tried & (changed | (seeds & (self._last <= self.began)))
         return both
 
+    def pays(self, url: int, now: float) -> bool:
+        """Whether a known page is worth a turn by now (`WORTH_A_TURN`) by what it brings."""
+        self._grow()
+        return bool(self._pay()[url] * (now - self._last[url]) >= WORTH_A_TURN)
+
     def _found(self, page: int) -> None:
         parent = self._known.parent[page]
         if self._known.watching is not None and parent >= 0:
@@ -402,6 +413,7 @@ class ChangeRate(_Submits):
         after_new = [[one, 1] if isinstance(one, str) else one for one in state["after_new"]]
         super().load({**before, **state, "after_new": after_new})  # of versions before this, too
         self._between = dict(state.get("between", {}))
+        self._since_seldom = dict(state.get("since_seldom", {}))
 
     def _explored(self, hosts: NDArray[np.int64]) -> NDArray[np.float64]:
         """As `_pay`, where the hubs of a host that could be had get `EXPLORED` of its visits to
@@ -485,7 +497,8 @@ class ChangeRate(_Submits):
 
     def save(self) -> State:
         self._grow()
-        return {**super().save(), **({"between": dict(self._between)} if self._between else {})}
+        own = {"between": self._between, "since_seldom": self._since_seldom}
+        return {**super().save(), **{name: dict(its) for name, its in own.items() if its}}
 
     def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         self._grow()

@@ -15,7 +15,7 @@ from spoor.learn.saved import VALUE, Saved, attributes
 from spoor.types import State
 
 LOOKS = 4
-"""Looks at known pages of a host between two of the foragers' own."""
+"""Looks at known pages of a host that hardly bring anything between two of the foragers' own."""
 
 MOST_HELD = 20
 """Steps without a request that foragers make for one page that was asked for."""
@@ -27,9 +27,10 @@ class Scouts(Saved):
     A watch has few requests, so a step of the paper, a page with all its links, is too much. The
     list finds what is new: hints, URLs that appeared, and known pages by what they bring. Where it
     would ask for a URL that stood there at the first look, the foragers say for which one; and so
-    for every fifth look at a known page of a host, but for lists that have brought something: in
-    place of these the foragers' own looks made what is new late. They walk over all that the fleet
-    knows: a page that was downloaded within `recheck` makes a step without a request.
+    for every fifth look at a known page of a host that hardly brings anything by now: in place of
+    lists that have brought something, and of pages that will, the foragers' own looks made what is
+    new late. They walk over all that the fleet knows: a page that was downloaded within `recheck`
+    makes a step without a request.
 
     A document that the list found is told at once, and pays the forager that comes to it first.
     """
@@ -99,7 +100,7 @@ class Scouts(Saved):
         if url in known.hints.open or url in known.again or known.appeared(url):
             return url
         name, asked = known.hosts[url], self._asked(url)
-        if asked and known.brought[url] >= LIST:
+        if asked and (known.brought[url] >= LIST or self.rates.pays(url, now)):
             return url
         looks = self._looks.get(name, 0)
         if not asked or looks >= LOOKS:
