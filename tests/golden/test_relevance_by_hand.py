@@ -110,8 +110,8 @@ def test_a_word_found_everywhere_is_no_alternative_of_its_own() -> None:
     judge.judge(Page(SITE + "rare", title="The kiln", text="ship sea boat"))
     common, rare = judge._pages[SITE + "3"], judge._pages[SITE + "rare"]
     system = common.evidence[0, 0] * (math.log(40 / 30) + 0.1) / 0.7
-    assert judge._evidence([common])[0] == pytest.approx(system / math.sqrt(2))
-    assert judge._evidence([rare])[0] == pytest.approx(0.36 / math.sqrt(2))
+    assert judge._said.wanted([common])[0] == pytest.approx(system / math.sqrt(2))
+    assert judge._said.wanted([rare])[0] == pytest.approx(0.36 / math.sqrt(2))
 
 
 def test_three_of_many_alternatives_are_as_good_as_all() -> None:
@@ -122,11 +122,11 @@ def test_three_of_many_alternatives_are_as_good_as_all() -> None:
     for at, title in enumerate(titles):
         judge.judge(Page(f"{SITE}{at}", title=title))
     pages = [*judge._pages.values()]
-    assert judge._evidence(pages)[:2] == pytest.approx([0.0, 0.36])
+    assert judge._said.wanted(pages)[:2] == pytest.approx([0.0, 0.36])
     for number in range(30):
         judge.judge(Page(f"{SITE}sea{number}", title="Harbour", text="ship sea boat"))
     values = [0.0, 0.36 / math.sqrt(3), 0.36, 0.36]
-    assert judge._evidence(pages) == pytest.approx(values)
+    assert judge._said.wanted(pages) == pytest.approx(values)
 
 
 @pytest.mark.parametrize(
@@ -201,14 +201,14 @@ def test_words_that_are_all_wanted_stand_together_in_a_title() -> None:
         judge.judge(Page(SITE, links=(anchor,)))
         for one in (apart, *others):
             judge.judge(one)
-        assert judge._evidence([judge._pages[apart.url]])[0] == pytest.approx(value(0.0))
+        assert judge._said.wanted([judge._pages[apart.url]])[0] == pytest.approx(value(0.0))
         judge.judge(page)
-        found = judge._evidence([judge._pages[one.url] for one in (apart, page)])
+        found = judge._said.wanted([judge._pages[one.url] for one in (apart, page)])
         assert found == pytest.approx([0.5 * value(exact), 1.1 * exact])
         # Saved and loaded, it says the same.
         again = Relevance(parse("kiln glaze"))
         again.load(judge.save())
-        assert again._evidence([again._pages[page.url]])[0] == pytest.approx(1.1 * exact)
+        assert again._said.wanted([again._pages[page.url]])[0] == pytest.approx(1.1 * exact)
 
 
 def test_words_that_stand_together_nowhere_tell_by_themselves() -> None:
@@ -219,7 +219,7 @@ def test_words_that_stand_together_nowhere_tell_by_themselves() -> None:
     harbours = [Page(f"{SITE}sea{at}", title="Harbour", text="ship sea boat") for at in range(78)]
 
     def values() -> list[float]:
-        return [float(judge._evidence([judge._pages[one.url]])[0]) for judge in judges]
+        return [float(judge._said.wanted([judge._pages[one.url]])[0]) for judge in judges]
 
     for judge in judges:
         for page in (one, other, *harbours[:77]):
@@ -242,13 +242,13 @@ def test_a_word_that_pages_are_about_weighs_more_than_one_that_they_mention() ->
     midi, playing = Page(SITE + "m", title="MIDI"), Page(SITE + "p", text="playing")
     for page in (midi, playing):
         judge.judge(page)
-    assert judge._evidence([judge._pages[midi.url]]) == pytest.approx(0.09)
+    assert judge._said.wanted([judge._pages[midi.url]]) == pytest.approx(0.09)
     for at in range(20):
         judge.judge(Page(f"{SITE}sea{at}", title="Harbour", text="ship sea boat"))
     said = 0.5 * (1.0 - 0.5 ** (1.5**0.75))
     assert said == pytest.approx(0.3046, abs=1e-4)
     tells = (said + 1.5) / (0.36 + 1.5)
-    of_title, of_text = judge._evidence([judge._pages[one.url] for one in (midi, playing)])
+    of_title, of_text = judge._said.wanted([judge._pages[one.url] for one in (midi, playing)])
     assert of_title == pytest.approx(0.36 / (1.0 + tells) ** 2)
     assert of_text == pytest.approx(said * (tells / (1.0 + tells)) ** 2)
 
@@ -266,7 +266,7 @@ def test_the_words_of_a_sentence_tell_by_themselves_from_the_first_feedback_on()
         expected = (share * 0.36**power) ** (1 / power)
         if len(pages) == 3:  # 15 pages so far
             judge.judge(Page(SITE + "quay", title="Quay"))
-        assert judge._evidence([judge._pages[pages[0].url]]) == pytest.approx(expected)
+        assert judge._said.wanted([judge._pages[pages[0].url]]) == pytest.approx(expected)
 
 
 def test_commas_between_the_words_of_a_name() -> None:
@@ -276,10 +276,10 @@ def test_commas_between_the_words_of_a_name() -> None:
     one = Page(SITE + "one", title="A kiln")
     for page in (one, *(Page(f"{SITE}{at}", title="Harbour", text="ship") for at in range(20))):
         judge.judge(page)
-    assert judge._evidence([judge._pages[one.url]]) == pytest.approx(0.36 / math.sqrt(2))
+    assert judge._said.wanted([judge._pages[one.url]]) == pytest.approx(0.36 / math.sqrt(2))
     both = Page(SITE + "both", title="Glaze in a kiln")
     judge.judge(both)
-    found = judge._evidence([judge._pages[page.url] for page in (one, both)])
+    found = judge._said.wanted([judge._pages[page.url] for page in (one, both)])
     assert found == pytest.approx([0.5 * 0.36 / math.sqrt(2), 1.1 * 0.36])
     tree = Matcher(parse("kiln glaze, raku -bisque"))
     assert tree.conjunctions == (("all", 0, 1), ("any", ("all", 0, 1), ("all", 2)))
@@ -328,12 +328,12 @@ def test_words_stand_for_a_phrase_that_no_page_has() -> None:
         for page in (*about[:2], apart, *others):
             judge.judge(page)
     phrase = judges[0]
-    assert phrase._evidence([phrase._pages[apart.url]])[0] == pytest.approx(1.1 * 0.36)
+    assert phrase._said.wanted([phrase._pages[apart.url]])[0] == pytest.approx(1.1 * 0.36)
     for url in (about[0].url, apart.url, others[0].url):
-        its = [judge._evidence([judge._pages[url]])[0] for judge in judges]
+        its = [judge._said.wanted([judge._pages[url]])[0] for judge in judges]
         assert its[0] == pytest.approx(its[1])
     phrase.judge(about[2])
-    found = phrase._evidence([phrase._pages[page.url] for page in (about[0], apart)])
+    found = phrase._said.wanted([phrase._pages[page.url] for page in (about[0], apart)])
     assert found == pytest.approx([0.36, 0.0])
 
 
@@ -482,12 +482,12 @@ def test_parts_of_a_run_are_no_word_of_it() -> None:
     one = judge._pages[SITE + "like7"]
     assert judge._reader.known.tolist() == [[3, 63]]
     assert one.evidence[0, 0] == 0.0
-    assert judge._evidence([one])[0] == pytest.approx(0.2 * one.evidence[0, 1])
+    assert judge._said.wanted([one])[0] == pytest.approx(0.2 * one.evidence[0, 1])
     strange = Relevance(parse("関数定義"))
     for number in range(20):
         strange.judge(Page(f"{SITE}like{number}", title="数定義"))
     one = strange._pages[SITE + "like7"]
-    assert strange._evidence([one])[0] == pytest.approx(one.evidence[0, 1])
+    assert strange._said.wanted([one])[0] == pytest.approx(one.evidence[0, 1])
 
 
 def test_half_of_the_pages_that_say_it_keep_their_verdict() -> None:

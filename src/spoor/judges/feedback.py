@@ -284,9 +284,10 @@ class Model:
     @classmethod
     def load(cls, state: State) -> Model:
         pairs = iter(zip(state["ids"].tolist(), state["weights"].tolist(), strict=True))
-        scale, *numbers = state["numbers"].tolist()
-        if len(numbers) < 9:  # a version before this had one weight for all crawls
-            numbers.append(EVIDENCE / numbers[5] if numbers[5] else 0.0)
+        numbers = state["numbers"].tolist()
+        if len(numbers) < 10:  # a version before this had one weight for all crawls
+            numbers.append(EVIDENCE / numbers[6] if numbers[6] else 0.0)
+        scale, cut, new, top, best, again, evidence, seed, sure, weight = numbers
         sizes, scales = [len(state["ids"])], [scale]
         if "sizes" in state:
             sizes, scales = state["sizes"].tolist(), state["scales"].tolist()
@@ -296,7 +297,7 @@ class Model:
             for size, its, name in zip(sizes, scales, names, strict=True)
         ]
         pages = int(state["pages"])
-        return cls(topics, *numbers, pages)
+        return cls(topics, cut, new, top, best, again, evidence, seed, sure, weight, pages)
 
 
 def vector(page: KeptPage, frequencies: Frequencies, counts: Floats) -> Floats:

@@ -21,7 +21,6 @@ from dataclasses import replace
 from operator import itemgetter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spoor.errors import InputError
 from spoor.hashing import hash64
@@ -40,15 +39,13 @@ from spoor.judges.feedback import (
     vector,
 )
 from spoor.judges.linked import Linked, Links
-from spoor.judges.matching import INEXACT, INEXACT_RUN, Matcher, Tree, leaves_of
-from spoor.judges.reading import AS_A_RULE, Reader, has_words
-from spoor.judges.surest import MOST_TOPICS, SEEDS, Kept, likeness_to_surest, topics_of
-from spoor.judges.tree_value import APART, TOGETHER, value_of
+from spoor.judges.matching import Matcher
+from spoor.judges.reading import Reader, has_words
+from spoor.judges.said import FIRST, Said
+from spoor.judges.surest import SEEDS, Kept, likeness_to_surest
 from spoor.judges.wish import Wish
 from spoor.types import Judgement, Page, State
 
-FIRST = 16
-"""Pages before the first feedback."""
 SOON = 8
 """One comes earlier, after an eighth more pages (8 at least), where a surer page came meanwhile."""
 FEW_SURE = 3
@@ -87,18 +84,6 @@ STRONG = 0.3
 STRONG_SHARE = 0.7
 """… as a share of the most that any page has, too; the cut is lowered
 until half of them are relevant."""
-NO_NAME = 80
-"""Pages after which words that stand together in no title, URL or anchor are no name here: a page
-with one of them has more than a quarter."""
-SENTENCE = 4
-"""Words from which on a wish is a sentence rather than a name: its words need not stand together,
-from the first feedback on."""
-DOUBT_OF_WORDS = 5.0
-"""What a page says of a word as a rule is worth so many pages."""
-KNOWN = 3
-"""Pages with a word from which on the crawl knows it."""
-UNWANTED = 0.3
-"""Least evidence of a page on which words stand that are not wanted."""
 PLAIN = 0.35
 """Least evidence of a page that is relevant by it alone, if no page has much more."""
 VALUE_CUT = 1.0
@@ -136,12 +121,10 @@ class Relevance:
             raise InputError(f"beta lies in [0.1, 10], not {beta!r}")
         self._wish = wish
         self._matcher = Matcher(wish)
-        self._inexact = np.array(
-            [INEXACT_RUN if leaf.is_run else INEXACT for leaf in self._matcher.leaves]
-        )
         self._wanted = frozenset(wanted)
         self._beta = beta
         self._reader = Reader(wish, self._matcher)
+        self._said = Said(self._matcher, self._reader)
         self._pages: dict[str, KeptPage] = {}
         self._key = b""
         """Of the hash by which pages are kept."""
@@ -208,7 +191,7 @@ class Relevance:
     def _told_of(self, page: KeptPage, counts: Floats) -> tuple[float, float, float]:
         """Of a page that comes: what its words say; that, with the pages that it is linked with;
         and the value of those that link to it. `counts`: how many pages have each of its ids."""
-        words = float(self._evidence([page])[0])
+        words = float(self._said.wanted([page])[0])
         outward, inward, led = self._linked.of(page, self._reader.frequencies, counts)
         return words, min(1.0, words + LINKED * (outward + inward)), led
 
@@ -232,113 +215,20 @@ class Relevance:
                 value = max(value, cut)
             if page.tongue < 0.5:
                 value = min(value, 0.5 * cut)
-        if self._matcher.unwanted and self._unwanted([page])[0]:
+        if self._matcher.unwanted and self._said.unwanted([page])[0]:
             value = min(value, 0.5 * cut)
         if value < cut:
             return round(float(min(0.49, 0.5 * max(0.0, value) / cut)), 2), False
         above = (value - cut) / max(top - cut, 1e-9)
         return round(float(min(1.0, 0.5 + 0.5 * above)), 2), True
 
-    def _unwanted(self, pages: Sequence[KeptPage]) -> NDArray[np.bool_]:
-        """Whether each is about something that is not wanted."""
-        found = np.zeros(len(pages), np.bool_)
-        if self._matcher.unwanted and pages:
-            leaves = np.array([page.evidence[:, 0] for page in pages])
-            for tree in self._matcher.unwanted:
-                found |= value_of(tree, leaves, np.ones(leaves.shape[1])) >= UNWANTED
-        return found
-
     def _judgement(
         self, page: KeptPage, why: tuple[tuple[str, float], ...], likest: str
     ) -> Judgement:
         """Its topic is the one that its words say most of, else the one that it is most like."""
         score, relevant = page.told
-        topic = (self._topic_of(page) or likest) if relevant else ""
+        topic = (self._said.topic_of(page) or likest) if relevant else ""
         return Judgement(score, relevant, float(relevant), why, topic)
-
-    # ---------------------------------------------------------------- values
-
-    def _evidence(self, pages: Sequence[KeptPage]) -> Floats:
-        """What the words of the wish say of pages, in [0, 1]."""
-        wanted = self._matcher.wanted
-        if not wanted or not pages or (len(pages) == 1 and not pages[0].evidence.any()):
-            return np.zeros(len(pages))
-        return self._evidence_of([wanted], pages)[0]
-
-    def _evidence_of(self, trees: Sequence[Tree], pages: Sequence[KeptPage]) -> list[Floats]:
-        """What the words of each part of the wish say of pages, in [0, 1]."""
-        matcher = self._matcher
-        both = np.array([page.evidence for page in pages])
-        count, (exact, like) = self._reader.frequencies.pages, self._reader.known.T
-        # Where this crawl does not know a word, what is like it stands for it; where it does not
-        # know a phrase, all of its words do.
-        unknown = (count >= FIRST) & (exact < KNOWN) & (exact * 10 < like)
-        inexact = np.where(unknown, 1.0, self._inexact)
-        leaves = both[:, :, 0] + inexact * (both[:, :, 1] - both[:, :, 0])
-        weights = np.log((count + 10.0) / (like + 1.0)) + 0.1
-        worth: dict[Tree, Floats] = {}
-        loose: list[Tree] = []
-        several = count >= FIRST
-        tells = self._tells(like) if several else None
-        if several:
-            together = np.array([page.together for page in pages])
-            worth = {
-                tree: np.where(together[:, at], TOGETHER, APART)
-                for at, tree in enumerate(matcher.conjunctions)
-                if self._reader.together[at]
-            }
-            if count >= (FIRST if len(matcher.leaves) >= SENTENCE else NO_NAME):
-                loose = [tree for tree in matcher.conjunctions if tree not in worth]
-            for phrase, words in matcher.words_of_phrases.items():
-                if exact[phrase] < KNOWN:
-                    leaves[:, phrase] = value_of(words, leaves, weights, worth)
-                    weights[phrase] = weights[[*leaves_of(words)]].mean()
-        near = 1.0 + 0.15 * np.array([page.near for page in pages])
-        said = [
-            value_of(tree, leaves, weights, worth, tells=tells, several=several, loose=loose)
-            for tree in trees
-        ]
-        return [np.minimum(1.0, values * near) for values in said]
-
-    def _tells(self, known: NDArray[np.int64]) -> Floats:
-        """How much each word says of what a page is about, 1 for the one that says most: what the
-        pages that have it say of it, in the mean. *MIDI* stands in titles and often, where it
-        stands; *playing* once in a text, though it is as rare (the burstiness of content words:
-        Church and Gale 1995). `known`: pages that have each."""
-        mean = (self._reader.said + AS_A_RULE * DOUBT_OF_WORDS) / (known + DOUBT_OF_WORDS)
-        return np.asarray(mean / mean.max())
-
-    def _topics(
-        self, pages: Sequence[KeptPage], first: NDArray[np.bool_]
-    ) -> list[tuple[str, Floats]]:
-        """Each topic and what its words say of pages, where the wish names several; words that
-        stand together as a name are one."""
-        wanted = self._matcher.wanted
-        if not wanted or wanted[0] != "any" or len(wanted) - 1 > MOST_TOPICS:
-            return []
-        if self._reader.frequencies.pages < FIRST or self._is_one_name(wanted):
-            return []
-        said = self._evidence_of([("any", part) for part in wanted[1:]], pages)
-        topics = topics_of([its * first for its in said])
-        if len(topics) < 2:
-            return []
-        trees = [("any", *(wanted[1 + part] for part in parts)) for parts in topics]
-        names = [self._matcher.topics[parts[0]] for parts in topics]
-        return list(zip(names, self._evidence_of(trees, pages), strict=True))
-
-    def _is_one_name(self, wanted: Tree) -> bool:
-        """Whether some page has all that is wanted together: commas stand within a name."""
-        together = zip(self._matcher.conjunctions, self._reader.together, strict=True)
-        return bool(dict(together).get(wanted))
-
-    def _topic_of(self, page: KeptPage) -> str:
-        """The topic of several that its words say most of; empty where they say nothing of any."""
-        wanted, topics = self._matcher.wanted, self._matcher.topics
-        if not wanted or not 1 < len(topics) <= MOST_TOPICS or self._is_one_name(wanted):
-            return ""
-        said = self._evidence_of([("any", part) for part in wanted[1:]], [page])
-        most, first = max((float(its[0]), -at) for at, its in enumerate(said))
-        return topics[-first] if most else ""
 
     # ---------------------------------------------------------------- feedback
 
@@ -356,12 +246,12 @@ class Relevance:
         """Find the surest pages, what they have in common, and the cut."""
         kept = [*self._pages.values()]
         pages = [*self._examples, *kept]
-        words = self._evidence(pages)
+        words = self._said.wanted(pages)
         links = Links(pages, self._reader.frequencies)
         around = links.outward(words) + links.inward(words)
         evidence = np.minimum(1.0, words + LINKED * around)
         allowed = np.array([page.tongue for page in pages]) >= 0.5
-        allowed &= ~self._unwanted(pages)
+        allowed &= ~self._said.unwanted(pages)
         labels = np.array([page.label for page in pages])
         first, shares_of_copies = copies(pages)
         best = float(evidence.max())
@@ -385,7 +275,7 @@ class Relevance:
         model.sure = float((sure | (labels > 0)).sum())
         apart = [
             (name, np.minimum(1.0, its + LINKED * (links.outward(its) + links.inward(its))))
-            for name, its in self._topics(pages, first)
+            for name, its in self._said.topics(pages, first)
         ] or [("", evidence)]
         learned = [likeness_to_surest(among, its) for _, its in apart]
         names = [name for name, _ in apart]
@@ -473,7 +363,7 @@ class Relevance:
         self._labelled = False
         kept = [*self._pages.values()]
         self._rank(kept)
-        evidence = self._evidence(kept)
+        evidence = self._said.wanted(kept)
         revised = []
         linked, likenesses = self._around.tolist(), self._likeness.tolist()
         among = Among(self._counted, evidence.tolist())

@@ -1,0 +1,133 @@
+"""What the words of a wish say of pages: evidence in [0, 1], by how rare each word is on this
+crawl, how much it says of the pages which have it, and whether words stand together as a name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spoor.judges.feedback import Floats, KeptPage
+from spoor.judges.matching import INEXACT, INEXACT_RUN, Matcher, Tree, leaves_of
+from spoor.judges.reading import AS_A_RULE, Reader
+from spoor.judges.surest import MOST_TOPICS, topics_of
+from spoor.judges.tree_value import APART, TOGETHER, value_of
+
+FIRST = 16
+"""Pages before the first feedback, which is when words are weighed, too."""
+NO_NAME = 80
+"""Pages after which words that stand together in no title, URL or anchor are no name here: a page
+with one of them has more than a quarter."""
+SENTENCE = 4
+"""Words from which on a wish is a sentence rather than a name: its words need not stand together,
+from the first feedback on."""
+DOUBT_OF_WORDS = 5.0
+"""What a page says of a word as a rule is worth so many pages."""
+KNOWN = 3
+"""Pages with a word from which on the crawl knows it."""
+UNWANTED = 0.3
+"""Least evidence of a page on which words stand that are not wanted."""
+
+
+class Said:
+    """Evidence of pages that a `Reader` has read, by what it knows of the crawl at the time."""
+
+    def __init__(self, matcher: Matcher, reader: Reader) -> None:
+        self._matcher = matcher
+        self._reader = reader
+        self._inexact = np.array(
+            [INEXACT_RUN if leaf.is_run else INEXACT for leaf in matcher.leaves]
+        )
+
+    def wanted(self, pages: Sequence[KeptPage]) -> Floats:
+        """What the words of the wish say of pages, in [0, 1]."""
+        wanted = self._matcher.wanted
+        if not wanted or not pages or (len(pages) == 1 and not pages[0].evidence.any()):
+            return np.zeros(len(pages))
+        return self._of_parts([wanted], pages)[0]
+
+    def _of_parts(self, trees: Sequence[Tree], pages: Sequence[KeptPage]) -> list[Floats]:
+        """What the words of each part of the wish say of pages, in [0, 1]."""
+        matcher = self._matcher
+        both = np.array([page.evidence for page in pages])
+        count, (exact, like) = self._reader.frequencies.pages, self._reader.known.T
+        # Where this crawl does not know a word, what is like it stands for it; where it does not
+        # know a phrase, all of its words do.
+        unknown = (count >= FIRST) & (exact < KNOWN) & (exact * 10 < like)
+        inexact = np.where(unknown, 1.0, self._inexact)
+        leaves = both[:, :, 0] + inexact * (both[:, :, 1] - both[:, :, 0])
+        weights = np.log((count + 10.0) / (like + 1.0)) + 0.1
+        worth: dict[Tree, Floats] = {}
+        loose: list[Tree] = []
+        several = count >= FIRST
+        tells = self._tells(like) if several else None
+        if several:
+            together = np.array([page.together for page in pages])
+            worth = {
+                tree: np.where(together[:, at], TOGETHER, APART)
+                for at, tree in enumerate(matcher.conjunctions)
+                if self._reader.together[at]
+            }
+            if count >= (FIRST if len(matcher.leaves) >= SENTENCE else NO_NAME):
+                loose = [tree for tree in matcher.conjunctions if tree not in worth]
+            for phrase, words in matcher.words_of_phrases.items():
+                if exact[phrase] < KNOWN:
+                    leaves[:, phrase] = value_of(words, leaves, weights, worth)
+                    weights[phrase] = weights[[*leaves_of(words)]].mean()
+        near = 1.0 + 0.15 * np.array([page.near for page in pages])
+        said = [
+            value_of(tree, leaves, weights, worth, tells=tells, several=several, loose=loose)
+            for tree in trees
+        ]
+        return [np.minimum(1.0, values * near) for values in said]
+
+    def _tells(self, known: NDArray[np.int64]) -> Floats:
+        """How much each word says of what a page is about, 1 for the one that says most: what the
+        pages that have it say of it, in the mean. *MIDI* stands in titles and often, where it
+        stands; *playing* once in a text, though it is as rare (the burstiness of content words:
+        Church and Gale 1995). `known`: pages that have each."""
+        mean = (self._reader.said + AS_A_RULE * DOUBT_OF_WORDS) / (known + DOUBT_OF_WORDS)
+        return np.asarray(mean / mean.max())
+
+    def topics(
+        self, pages: Sequence[KeptPage], first: NDArray[np.bool_]
+    ) -> list[tuple[str, Floats]]:
+        """Each topic and what its words say of pages, where the wish names several; words that
+        stand together as a name are one."""
+        wanted = self._matcher.wanted
+        if not wanted or wanted[0] != "any" or len(wanted) - 1 > MOST_TOPICS:
+            return []
+        if self._reader.frequencies.pages < FIRST or self._is_one_name(wanted):
+            return []
+        said = self._of_parts([("any", part) for part in wanted[1:]], pages)
+        topics = topics_of([its * first for its in said])
+        if len(topics) < 2:
+            return []
+        trees = [("any", *(wanted[1 + part] for part in parts)) for parts in topics]
+        names = [self._matcher.topics[parts[0]] for parts in topics]
+        return list(zip(names, self._of_parts(trees, pages), strict=True))
+
+    def _is_one_name(self, wanted: Tree) -> bool:
+        """Whether some page has all that is wanted together: commas stand within a name."""
+        together = zip(self._matcher.conjunctions, self._reader.together, strict=True)
+        return bool(dict(together).get(wanted))
+
+    def topic_of(self, page: KeptPage) -> str:
+        """The topic of several that its words say most of; empty where they say nothing of any."""
+        wanted, topics = self._matcher.wanted, self._matcher.topics
+        if not wanted or not 1 < len(topics) <= MOST_TOPICS or self._is_one_name(wanted):
+            return ""
+        said = self._of_parts([("any", part) for part in wanted[1:]], [page])
+        most, first = max((float(its[0]), -at) for at, its in enumerate(said))
+        return topics[-first] if most else ""
+
+    def unwanted(self, pages: Sequence[KeptPage]) -> NDArray[np.bool_]:
+        """Whether each is about something that is not wanted."""
+        found = np.zeros(len(pages), np.bool_)
+        if self._matcher.unwanted and pages:
+            leaves = np.array([page.evidence[:, 0] for page in pages])
+            for tree in self._matcher.unwanted:
+                found |= value_of(tree, leaves, np.ones(leaves.shape[1])) >= UNWANTED
+        return found
