@@ -212,8 +212,8 @@ def test_card_has_the_parameters_of_the_training(name: str) -> None:
 def test_no_card_is_left_without_its_policy() -> None:
     cards = {path.stem for path in (ROOT / "docs" / "algorithms").glob("*.md")}
     # Foragers are no policy of a crawl but fleets of a watch, with one card for all of them; what
-    # rendering is worth is learned beside any policy.
-    assert cards - {"foragers", "rendering"} <= set(POLICIES)
+    # rendering is worth is learned beside any policy; relevance is the default judge.
+    assert cards - {"foragers", "rendering", "relevance"} <= set(POLICIES)
 
 
 # ---------------------------------------------------------------- the order of sets
