@@ -186,8 +186,34 @@ def bounded(
 ) -> Any:
     """`parser(body, **facts)` in a helper, with `times` its bounds. `parser` is a function of a
     module; `facts` and what it returns are JSON values. Raises GivenUpError."""
+    if why := getattr(_thread, "unhelped", ""):
+        raise GivenUpError(why)
     lane = _slow if slow else _pages if bounds is PAGE else _documents
-    return lane.ask(parser, body, facts, times, bounds)
+    began = time.monotonic()
+    try:
+        return lane.ask(parser, body, facts, times, bounds)
+    finally:
+        _thread.seconds = helped() + time.monotonic() - began
+
+
+def helped() -> float:
+    """Seconds that this thread has waited for helpers so far."""
+    seconds: float = getattr(_thread, "seconds", 0.0)
+    return seconds
+
+
+@contextlib.contextmanager
+def unhelped(why: str) -> Iterator[None]:
+    """Within it this thread asks no helper: what needs one is given up, for this reason."""
+    _thread.unhelped = why
+    try:
+        yield
+    finally:
+        _thread.unhelped = ""
+
+
+_thread = threading.local()
+"""What a thread has asked of helpers."""
 
 
 def parse_reply(

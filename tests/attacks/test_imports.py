@@ -128,3 +128,23 @@ def test_a_signal_ends_a_command_as_an_interrupt_does(
         signal.signal(number, found)
     assert capsys.readouterr().err == "spoor: stopped\n"
     assert not parts(tmp_path)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_documents_made_to_cost_take_a_share_of_time(
+    jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond it what needs a helper is given up; other pages are read as ever."""
+    monkeypatch.setattr(import_web, "SPARE", 0.0)
+    monkeypatch.setattr(import_web, "PER_BYTE", 0.0)
+    monkeypatch.setattr(import_web, "BATCH", 1)
+    file = tmp_path / "pages.jsonl"
+    costs = "<b id=x><p>" * 3_000
+    count = 4 * jobs + 2  # as many as are in the works at a time, and one more
+    rows = [{"url": f"http://a.example/{at}", "html": costs} for at in range(count)]
+    rows.append({"url": "http://a.example/plain", "html": "<p>kiln"})
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    made = import_web.record([file], tmp_path / "web", jobs=jobs)
+    assert made.failures >= 1
+    assert made.pages >= 2  # the first and the last
+    assert made.failures + made.pages == count + 1

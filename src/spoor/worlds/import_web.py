@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -15,6 +15,7 @@ from pathlib import Path
 from spoor.errors import InputError, PausedError
 from spoor.formats.source_file import Job, Source
 from spoor.formats.sources import open_source
+from spoor.isolate import helped, unhelped
 from spoor.processes import worker_pool
 from spoor.worlds.store_rows import Packed, pack
 from spoor.worlds.store_writer import Summary, Writer
@@ -30,6 +31,12 @@ WORTH_IT = 1 << 22
 
 NOTES = 5
 """Bad records that are reported one by one; the rest are counted."""
+
+SPARE = 60.0
+PER_BYTE = 20.0 / (1 << 20)
+"""Seconds that documents which need a helper may take together, and for each byte of the sources
+that was read: ordinary ones take a twentieth of it, and a record of some hundred bytes may be made
+to take seconds. Beyond it they are given up."""
 
 Progress = Callable[[int, float], None]
 """(records so far, share of the sources read)."""
@@ -50,7 +57,7 @@ def record(
     A source is a file of JSON lines or WARC, a MediaWiki dump, or a mirror folder (`base_url` is
     its URL on the web). A bad record raises InputError, or is left out and counted where
     `keep_going`. `jobs` processes parse (0: as many as there are cores, where that pays); the
-    outcome does not depend on it.
+    outcome does not depend on it, unless documents take longer than they may (`SPARE`).
     """
     opened = [open_source(Path(source), base_url=base_url) for source in sources]
     intake = _Intake(opened, keep_going)
@@ -73,16 +80,22 @@ def record(
     return writer.summary
 
 
-def work(jobs: Iterable[Job]) -> list[Packed | str | None]:
-    """Parse and pack some records; a bad record gives its error message instead."""
-    done: list[Packed | str | None] = []
-    for job in jobs:
-        try:
-            recording = job()
-            done.append(None if recording is None else pack(recording))
-        except InputError as error:
-            done.append(str(error))
-    return done
+Done = list[Packed | str | None]
+
+
+def work(jobs: Iterable[Job], over: bool) -> tuple[Done, float]:
+    """Parse and pack some records; a bad record gives its error message instead. Returns how many
+    seconds helpers took, too. `over`: what needs one is given up."""
+    done: Done = []
+    before = helped()
+    with unhelped("those before it took too long") if over else nullcontext():
+        for job in jobs:
+            try:
+                recording = job()
+                done.append(None if recording is None else pack(recording))
+            except InputError as error:
+                done.append(str(error))
+    return done, helped() - before
 
 
 class _Intake:
@@ -91,6 +104,8 @@ class _Intake:
     def __init__(self, sources: Sequence[Source], keep_going: bool) -> None:
         self._sources = sources
         self._keep_going = keep_going
+        self._seconds = 0.0
+        """That documents have taken."""
         self.skipped = 0
         self.notes: list[str] = []
 
@@ -117,25 +132,35 @@ class _Intake:
             except InputError as error:
                 self.reject(str(error))
 
+    def _is_over(self) -> bool:
+        """Whether documents have taken more time than they may."""
+        return self._seconds > SPARE + PER_BYTE * sum(source.done for source in self._sources)
+
+    def _took(self, outcome: tuple[Done, float]) -> Done:
+        done, seconds = outcome
+        self._seconds += seconds
+        return done
+
     def parsed(self, workers: int, stack: ExitStack) -> Iterator[Packed | str | None]:
         """Each record parsed, in order; a few batches a worker are in the works at a time."""
         if workers == 1:
-            return chain.from_iterable(work((job,)) for job in self._jobs())
+            every = (self._took(work((job,), self._is_over())) for job in self._jobs())
+            return chain.from_iterable(every)
         return self._parsed_by(stack.enter_context(worker_pool(workers)), 4 * workers)
 
     def _parsed_by(self, pool: ProcessPoolExecutor, ahead: int) -> Iterator[Packed | str | None]:
-        pending: deque[tuple[Future[list[Packed | str | None]], int]] = deque()
+        pending: deque[tuple[Future[tuple[Done, float]], int]] = deque()
         waiting = 0
         try:
             for jobs, size in _batches(self._jobs()):
-                pending.append((pool.submit(work, jobs), size))
+                pending.append((pool.submit(work, jobs, self._is_over()), size))
                 waiting += size
                 while len(pending) > ahead or waiting > MOST_WAITING:
                     future, size = pending.popleft()
                     waiting -= size
-                    yield from future.result()
+                    yield from self._took(future.result())
             for future, _ in pending:
-                yield from future.result()
+                yield from self._took(future.result())
         except BrokenProcessPool as error:
             raise PausedError(
                 "a process of the import was killed, for want of memory perhaps; give the same "
