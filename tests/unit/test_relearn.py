@@ -171,8 +171,8 @@ def test_trail_takes_many_corrections_at_once_without_overshooting() -> None:
 
 
 def test_a_corrected_row_moves_to_where_its_answer_is_most_probable() -> None:
-    one = np.ones(1, "f4")
-    model = MixedEffectsRegression(SlotRows(4), one, np.zeros(1, "f4"), 3.0 * one)
+    one, nothing, three = (np.full(1, value, np.float32) for value in (1.0, 0.0, 3.0))
+    model = MixedEffectsRegression(SlotRows(4), one, nothing, three)
     slots, dense = np.array([5], dtype=np.int32), np.ones(1, dtype=np.float32)
     model.correct(slots, dense, 0.0)
     # The root of t = 4 (0 − 1 / (1 + e^−t)): a variance of 1 + 3, no surprise before.
