@@ -130,7 +130,12 @@ ATTACKS = (
         "500 KiB",
         ["drivers/test_scrapy.py::test_of_a_robots_txt_without_end_the_first_500_kib_are_read"],
     ),
-    Attack("21", "an import that is ended", "nothing is left", [f"{A}/test_imports.py"]),
+    Attack(
+        "21",
+        "an import that is ended, or made to cost",
+        "nothing is left; 60 s and 20 s a MiB",
+        [f"{A}/test_imports.py"],
+    ),
 )
 
 
