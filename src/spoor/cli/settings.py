@@ -112,8 +112,9 @@ def stream(
     **unknown: Never,
 ) -> AsyncIterator[RunDocument]:
     """The relevant documents of a crawl, or `everything`, as they are found:
-    `async for document in spoor.stream(…)`. Where the loop is left, the crawl is cancelled, at the
-    latest when the iterator is closed; the same call on the same folder goes on.
+    `async for document in spoor.stream(…)`. Each is judged as it comes; what the judge says of it
+    later, when it knows more, is in the run (`spoor.open`). Where the loop is left, the crawl is
+    cancelled, at the latest when the iterator is closed; the same call on the same folder goes on.
 
     The keywords are those of `run`.
     """
