@@ -150,3 +150,16 @@ def test_the_model_of_a_version_before_is_one_topic() -> None:
         30,
     )
     assert model.evidence_weight == 0.3 / model.best_evidence
+
+
+@pytest.mark.parametrize("wish", ["title:(kiln, ledger)", "url:(kiln, ledger)", "kiln, ledger"])
+def test_several_topics_may_stand_in_one_part_of_a_page(wish: str) -> None:
+    judge = Relevance(parse(wish))
+    told = {}
+    for at in range(40):
+        word = {0: "kiln", 1: "ledger"}.get(at % 5, "sea")
+        url = f"http://a.example/{word}/{at}"
+        told[url] = judge.judge(Page(url, title=f"{word} {at}", text=f"{word} word{at} " * 9))
+    told |= dict(judge.revise())
+    topics = {url.split("/")[3]: one.topic for url, one in told.items() if one.relevant}
+    assert topics == {"kiln": "kiln", "ledger": "ledger"}

@@ -13,7 +13,7 @@ from functools import lru_cache, reduce
 from operator import and_, or_
 from typing import Any
 
-from spoor.judges.wish import AllOf, AnyOf, Field, Part, Phrase, Wish, Words
+from spoor.judges.wish import AllOf, AnyOf, Field, Part, Phrase, Wish, Words, words_within
 from spoor.web.languages import says_little
 from spoor.web.text import UNSPACED, stem, terms
 
@@ -263,11 +263,11 @@ def _alternatives(parts: Sequence[Part]) -> list[Part]:
 
 
 def _topics(wish: Wish) -> tuple[str, ...]:
-    if not isinstance(wish.wanted, AnyOf):
-        return ()
-    named = dict(zip(wish.wanted.parts, wish.topic.keywords, strict=True))
-    topics = tuple(named[part] for part in _alternatives(wish.wanted.parts))
-    return topics if len(topics) > 1 else ()
+    wanted = wish.wanted
+    while isinstance(wanted, Field):  # as in the tree
+        wanted = wanted.part
+    parts = _alternatives(wanted.parts) if isinstance(wanted, AnyOf) else []
+    return tuple(" ".join(words_within(part)) for part in parts) if len(parts) > 1 else ()
 
 
 def _is_function_word(part: Part) -> bool:

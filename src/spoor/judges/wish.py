@@ -122,7 +122,7 @@ class Wish:
     @property
     def words(self) -> tuple[str, ...]:
         """Every word that speaks for a page, once, in lower case and in the order typed."""
-        return tuple(dict.fromkeys(word.lower() for word in _words(self.wanted)))
+        return tuple(dict.fromkeys(word.lower() for word in words_within(self.wanted)))
 
     @property
     def topic(self) -> Topic:
@@ -131,8 +131,8 @@ class Wish:
         if wanted is None:
             return Topic(name=" ".join(LANGUAGES[code] for code in self.languages))
         alternatives = wanted.parts if isinstance(wanted, AnyOf) else ()
-        keywords = tuple(" ".join(_words(part)) for part in alternatives)
-        return Topic(", ".join(keywords) or " ".join(_words(wanted)), keywords=keywords)
+        keywords = tuple(" ".join(words_within(part)) for part in alternatives)
+        return Topic(", ".join(keywords) or " ".join(words_within(wanted)), keywords=keywords)
 
     def with_words(self, instead: Callable[[str], str]) -> Wish:
         """The same wish with other words: `instead` gives what stands for a word that speaks for a
@@ -143,14 +143,14 @@ class Wish:
         return replace(changed, typed=changed.query)
 
 
-def _words(part: Part | None) -> Iterator[str]:
+def words_within(part: Part | None) -> Iterator[str]:
     if isinstance(part, Words | Phrase):
         yield from part.words
     elif isinstance(part, Field):
-        yield from _words(part.part)
+        yield from words_within(part.part)
     elif part is not None:
         for one in part.parts:
-            yield from _words(one)
+            yield from words_within(one)
 
 
 def _changed(part: Part, instead: Callable[[str], str]) -> Part:
