@@ -289,7 +289,8 @@ class Relevance:
             model.topics = topics
             value = among.values(evidence, likeness)
         self._linked = links.tables(words, value)
-        value = np.where(allowed & (labels >= 0), value + LED * links.inward(value), 0.0)
+        may_count = allowed & (labels >= 0)
+        value = np.where(may_count, value + LED * links.inward(value), 0.0)
         self._model, self._surer = model, 0
         model.seed_words = float(np.sort(evidence[first])[-SEEDS * len(learned) :][0])
         fixed = VALUE_CUT if links.known else 0.5 * (EVIDENCE * bool(best) + 1.0)
@@ -301,10 +302,10 @@ class Relevance:
             if model.best_words:
                 most_words = max(model.best_words, MUCH)
                 model.again = AGAIN * unclear(counted, stands_for) / most_words
-                value += np.where(allowed & (labels >= 0), model.again * words, 0.0)
+                value += np.where(may_count, model.again * words, 0.0)
             if best:
                 more = SAID * max(float(counted.max()), 0.0) / best
-                value += np.where(allowed & (labels >= 0), more * evidence, 0.0)
+                value += np.where(may_count, more * evidence, 0.0)
                 model.evidence_weight += more
                 fixed *= SAID_CUT
             doubt = DOUBT / (DOUBT + stands_for.sum())
