@@ -19,6 +19,7 @@ import atexit
 import contextlib
 import gc
 import json
+import math
 import os
 import signal
 import subprocess
@@ -130,6 +131,7 @@ def parse_page(
     TakesLongError for a document that takes more than `BRIEF` seconds. Raises UnreadableError, of
     which GivenUpError is a subclass. A helper costs some ms more.
     """
+    check_size(len(body))
     parser, bounds = _parser(body, facts.get("content_type", ""), url)
     if parser is not None and facts.get("main"):
         parser, bounds = page_row_of, DOCUMENT
@@ -186,8 +188,8 @@ def bounded(
 ) -> Any:
     """`parser(body, **facts)` in a helper, with `times` its bounds. `parser` is a function of a
     module; `facts` and what it returns are JSON values. Raises GivenUpError."""
-    if why := getattr(_thread, "unhelped", ""):
-        raise GivenUpError(why)
+    if getattr(_thread, "unhelped", False):
+        raise GivenUpError(_thread.why)
     lane = _slow if slow else _pages if bounds is PAGE else _documents
     began = time.monotonic()
     try:
@@ -203,13 +205,20 @@ def helped() -> float:
 
 
 @contextlib.contextmanager
-def unhelped(why: str) -> Iterator[None]:
-    """Within it this thread asks no helper: what needs one is given up, for this reason."""
-    _thread.unhelped = why
+def giving_up(why: str, *, helped: bool, most: float) -> Iterator[None]:
+    """Within it this thread asks no helper, if `helped`, and reads no document of more than `most`
+    bytes: it is given up, for this reason."""
+    _thread.why, _thread.unhelped, _thread.most = why, helped, most
     try:
         yield
     finally:
-        _thread.unhelped = ""
+        _thread.unhelped, _thread.most = False, math.inf
+
+
+def check_size(size: int) -> None:
+    """Raises GivenUpError where this thread is to give up documents of so many bytes."""
+    if size > getattr(_thread, "most", math.inf):
+        raise GivenUpError(_thread.why)
 
 
 _thread = threading.local()

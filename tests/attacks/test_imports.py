@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from attacks.measure import Note
 from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.worlds import import_web, store_writer
+from spoor.worlds.recorded import RecordedWorld
 
 MARK = "SPOOR_TEST_MARK"
 ROW = json.dumps({"url": "http://a.example/", "html": "<p>words " * 200})
@@ -136,7 +138,8 @@ def test_documents_made_to_cost_take_a_share_of_time(
 ) -> None:
     """Beyond it what needs a helper is given up; other pages are read as ever."""
     monkeypatch.setattr(import_web, "SPARE", 0.0)
-    monkeypatch.setattr(import_web, "PER_BYTE", 0.0)
+    monkeypatch.setattr(import_web, "FAR", math.inf)
+    monkeypatch.setattr(import_web, "PER_BYTE", 1e-9)
     monkeypatch.setattr(import_web, "BATCH", 1)
     file = tmp_path / "pages.jsonl"
     costs = "<b id=x><p>" * 3_000
@@ -148,3 +151,47 @@ def test_documents_made_to_cost_take_a_share_of_time(
     assert made.failures >= 1
     assert made.pages >= 2  # the first and the last
     assert made.failures + made.pages == count + 1
+
+
+PREPARED = {"links": ["/x"] * 1_500}
+
+
+@pytest.mark.parametrize("costs", [{"html": "<p>x" * 3_900}, PREPARED])
+def test_documents_that_are_read_here_take_a_share_of_time(
+    costs: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond it long ones are given up; short ones are read as ever."""
+    monkeypatch.setattr(import_web, "SPARE", 0.0)
+    monkeypatch.setattr(import_web, "PER_BYTE", 1e-9)
+    monkeypatch.setattr(import_web, "FAR", math.inf)
+    file = tmp_path / "pages.jsonl"
+    rows = [{"url": f"http://a.example/{at}", **costs} for at in range(3)]
+    rows.append({"url": "http://a.example/plain", "html": "<p>kiln"})
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    made = import_web.record([file], tmp_path / "web")
+    assert (made.pages, made.failures) == (2, 2)  # the first and the last
+
+
+def test_records_without_end_are_read_no_further(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(import_web, "SPARE", 0.0)
+    monkeypatch.setattr(import_web, "PER_BYTE", 1e-9)
+    file = tmp_path / "pages.jsonl"
+    rows = [{"url": f"http://a.example/{at}", "text": ""} for at in range(9)]
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    with pytest.raises(InputError, match="made to cost"):
+        import_web.record([file], tmp_path / "web")
+    assert import_web.record([file], tmp_path / "web", keep_going=True).pages == 1
+
+
+def test_a_category_of_many_levels_costs_little(tmp_path: Path) -> None:
+    file = tmp_path / "pages.jsonl"
+    row = {"url": "http://a.example/", "text": "", "categories": ["A.B.C", "a." * 100_000]}
+    file.write_text(f"{json.dumps(row)}\n")
+    began = time.process_time()
+    import_web.record([file], tmp_path / "web")
+    assert time.process_time() - began < 1
+    labels = RecordedWorld(tmp_path / "web").labels()
+    assert {"A", "A.B", "A.B.C"} <= set(labels)
+    assert len(labels) < 30

@@ -7,7 +7,7 @@
 A row with a status of 3xx and a `location` is a redirect; one of 4xx or 5xx is a failure.
 
 `categories` become labels: `Sports.Football` gives `Sports.Football` and `Sports`, so that a
-category matches all its subcategories.
+category matches all its subcategories. What lies deeper than `MOST_LEVELS` is left out.
 """
 
 from __future__ import annotations
@@ -22,15 +22,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from spoor.documents.errors import UnreadableError
 from spoor.errors import InputError
 from spoor.formats.source_file import CHUNK, File, FileSource, Job, moment
 from spoor.formats.words_around import words_around
-from spoor.isolate import parse_reply
+from spoor.isolate import check_size, parse_reply
 from spoor.types import Anchor, Failed, Fetched, Link, Page, Recording, Redirected, Reply
 from spoor.web.urls import Joiner, canonical
 
 MAX_LINE = 1 << 26
 """Longest line in bytes; a longer one is no page."""
+
+MOST_LEVELS = 20
+"""Of a category: each level is a label with the names of all above it."""
 
 JOINER = Joiner()
 """Joins of this process; it only saves work."""
@@ -105,7 +109,7 @@ def recording(line: bytes, where: str, ids: Mapping[str, str] | None = None) -> 
     if not isinstance(row, dict):
         raise InputError(f"{where}: not a JSON object")
     try:
-        return _recording(row, where, ids)
+        return _recording(row, where, ids, len(line))
     except _BadError as error:
         raise InputError(f"{where}: {error}") from error
 
@@ -114,7 +118,10 @@ class _BadError(ValueError):
     """What is wrong with a row."""
 
 
-def _recording(row: dict[str, Any], where: str, ids: Mapping[str, str] | None) -> Recording | None:
+def _recording(
+    row: dict[str, Any], where: str, ids: Mapping[str, str] | None, length: int
+) -> Recording | None:
+    """Of a line of so many bytes."""
     given = _take(row, "url", str)
     if given is None:
         raise _BadError("no url")
@@ -128,7 +135,13 @@ def _recording(row: dict[str, Any], where: str, ids: Mapping[str, str] | None) -
     status = _take(row, "status", int)
     if status is not None and not 0 <= status < 1000:
         raise _BadError(f"status is {str(status)[:40]}, not one of HTTP")
-    reply = _reply(row, url, 200 if status is None else status, time, ids)
+    status = 200 if status is None else status
+    try:
+        if "links" in row:
+            check_size(length)
+        reply = _reply(row, url, status, time, ids)
+    except UnreadableError as error:
+        reply, row = error.failed(status=status), {}
     aliases = (given,) if given != url else ()
     return Recording(url, reply, where, time, aliases, row)
 
@@ -227,7 +240,7 @@ def _labels(row: dict[str, Any]) -> frozenset[str]:
         raise _BadError("a label is not a string")
     prefixes = set(labels)
     for category in categories:
-        parts = category.split(".")
+        parts = category.split(".", MOST_LEVELS)[:MOST_LEVELS]
         prefixes.update(".".join(parts[:end]) for end in range(1, len(parts) + 1))
     return frozenset(prefixes)
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from spoor.errors import InputError, PausedError
 from spoor.formats.source_file import Job, Source
 from spoor.formats.sources import open_source
-from spoor.isolate import helped, unhelped
+from spoor.isolate import giving_up, helped
 from spoor.processes import worker_pool
 from spoor.worlds.store_rows import Packed, pack
 from spoor.worlds.store_writer import Summary, Writer
@@ -35,8 +38,13 @@ NOTES = 5
 SPARE = 60.0
 PER_BYTE = 20.0 / (1 << 20)
 """Seconds that documents which need a helper may take together, and for each byte of the sources
-that was read: ordinary ones take a twentieth of it, and a record of some hundred bytes may be made
-to take seconds. Beyond it they are given up."""
+that was read; what is read without one may take as much. Ordinary documents take a twentieth of it,
+and a record of some hundred bytes may be made to take seconds. Beyond it those with a helper, or
+those of more than `SMALL` bytes, are given up."""
+SMALL = 1 << 12
+FAR = 5
+"""Times that time which a source may take before it is read no further: lines without end that
+unpack out of little take long, too, though nothing is read of them."""
 
 Progress = Callable[[int, float], None]
 """(records so far, share of the sources read)."""
@@ -83,19 +91,30 @@ def record(
 Done = list[Packed | str | None]
 
 
-def work(jobs: Iterable[Job], over: bool) -> tuple[Done, float]:
-    """Parse and pack some records; a bad record gives its error message instead. Returns how many
-    seconds helpers took, too. `over`: what needs one is given up."""
+class Spent(NamedTuple):
+    """Seconds that documents took."""
+
+    helped: float = 0.0
+    """In helpers."""
+    here: float = 0.0
+    """In the process that reads the records, of its processor."""
+
+
+def work(jobs: Iterable[Job], over: tuple[bool, bool]) -> tuple[Done, Spent]:
+    """Parse and pack some records; a bad record gives its error message instead. `over`: what needs
+    a helper is given up; what has more than `SMALL` bytes is."""
     done: Done = []
-    before = helped()
-    with unhelped("those before it took too long") if over else nullcontext():
+    before, began = helped(), time.thread_time()
+    without_helper, small = over
+    why = "those before it took too long"
+    with giving_up(why, helped=without_helper, most=SMALL if small else math.inf):
         for job in jobs:
             try:
                 recording = job()
                 done.append(None if recording is None else pack(recording))
             except InputError as error:
                 done.append(str(error))
-    return done, helped() - before
+    return done, Spent(helped() - before, time.thread_time() - began)
 
 
 class _Intake:
@@ -104,8 +123,7 @@ class _Intake:
     def __init__(self, sources: Sequence[Source], keep_going: bool) -> None:
         self._sources = sources
         self._keep_going = keep_going
-        self._seconds = 0.0
-        """That documents have taken."""
+        self._spent = Spent()
         self.skipped = 0
         self.notes: list[str] = []
 
@@ -128,32 +146,44 @@ class _Intake:
     def _jobs(self) -> Iterator[Job]:
         for source in self._sources:
             try:
-                yield from source.jobs()
+                for job in source.jobs():
+                    if sum(self._spent) > FAR * self._allowed():
+                        raise InputError(
+                            f"the records take more than {FAR * SPARE:g} s and "
+                            f"{FAR * PER_BYTE * (1 << 20):g} s for each MiB: they are made to cost"
+                        )
+                    yield job
             except InputError as error:
                 self.reject(str(error))
 
-    def _is_over(self) -> bool:
-        """Whether documents have taken more time than they may."""
-        return self._seconds > SPARE + PER_BYTE * sum(source.done for source in self._sources)
+    def _allowed(self) -> float:
+        """Seconds that documents with a helper may have taken by now, and those without."""
+        return SPARE + PER_BYTE * sum(source.done for source in self._sources)
 
-    def _took(self, outcome: tuple[Done, float]) -> Done:
-        done, seconds = outcome
-        self._seconds += seconds
+    def _over(self) -> tuple[bool, bool]:
+        """Whether documents with a helper have taken more time than they may; whether those without
+        have."""
+        allowed = self._allowed()
+        return self._spent.helped > allowed, self._spent.here > allowed
+
+    def _took(self, outcome: tuple[Done, Spent]) -> Done:
+        done, spent = outcome
+        self._spent = Spent(self._spent.helped + spent.helped, self._spent.here + spent.here)
         return done
 
     def parsed(self, workers: int, stack: ExitStack) -> Iterator[Packed | str | None]:
         """Each record parsed, in order; a few batches a worker are in the works at a time."""
         if workers == 1:
-            every = (self._took(work((job,), self._is_over())) for job in self._jobs())
+            every = (self._took(work((job,), self._over())) for job in self._jobs())
             return chain.from_iterable(every)
         return self._parsed_by(stack.enter_context(worker_pool(workers)), 4 * workers)
 
     def _parsed_by(self, pool: ProcessPoolExecutor, ahead: int) -> Iterator[Packed | str | None]:
-        pending: deque[tuple[Future[tuple[Done, float]], int]] = deque()
+        pending: deque[tuple[Future[tuple[Done, Spent]], int]] = deque()
         waiting = 0
         try:
             for jobs, size in _batches(self._jobs()):
-                pending.append((pool.submit(work, jobs, self._is_over()), size))
+                pending.append((pool.submit(work, jobs, self._over()), size))
                 waiting += size
                 while len(pending) > ahead or waiting > MOST_WAITING:
                     future, size = pending.popleft()
