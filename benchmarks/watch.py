@@ -283,10 +283,11 @@ class Found:
         return [(told[url] - truth[url]) / 60 for url in asked & right]
 
 
-def windows(data: Path, per_day: int, fleets: list[str]) -> None:
+def windows(data: Path, per_day: int, fleets: list[str], sources: list[str]) -> None:
     """Medians over many windows of the recordings."""
     rng = np.random.default_rng(0)
-    for source, (wanted, days, begins) in WINDOWS.items():
+    for source in sources:
+        wanted, days, begins = WINDOWS[source]
         history = news_front_page if source == "news_bbc_home" else wiki_history
         found = {name: Found() for name in fleets}
         for day in begins:
@@ -301,6 +302,8 @@ def windows(data: Path, per_day: int, fleets: list[str]) -> None:
                     minutes[name] += found[name].add(watch(fleet, world), world, wanted)
             for name in fleets:
                 found[name].delays.append(minutes[name])
+                rounded = [round(one, 1) for one in minutes[name]]
+                print(f"    {day} {name}: {rounded} min", flush=True)
         print(f"{source}, {len(begins)} windows of {days:g} days, twice each")
         first = found[fleets[0]].delays
         drawn = rng.integers(len(begins), size=(2_000, len(begins)))
@@ -369,6 +372,7 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--recorded", type=Path)
     options.add_argument("--windows", type=Path)
+    options.add_argument("--sources", nargs="+", choices=WINDOWS, default=list(WINDOWS))
     options.add_argument("--sites", type=int, default=4)
     options.add_argument("--days", type=float, default=2.0)
     options.add_argument("--per-day", type=int, default=300)
@@ -376,7 +380,7 @@ def main() -> None:
     chosen = options.parse_args()
     print(f"{'fleet':<12} {'requests':>8} {'told':>5} precision  recall    delay  changes right")
     if chosen.windows:
-        windows(chosen.windows, chosen.per_day, chosen.fleets)
+        windows(chosen.windows, chosen.per_day, chosen.fleets, chosen.sources)
         return
     if chosen.recorded:
         recorded(chosen.recorded, chosen.days, chosen.per_day, chosen.fleets)

@@ -137,6 +137,8 @@ def simulated(
             progress=report_progress,
             on_step=lambda step, now: lines.extend(tracker.lines(step, now)),
         )
+    if fleet.revise(run.now):
+        lines.extend(tracker.found(run.now))
     summary = figures(fleet, world, run, {"fleet": settings.fleet, "seed": settings.seed})
     summary["stopped_because"] = "time is over"
     summary["fetched"], summary["found"] = summary["downloaded"], summary["relevant"]

@@ -110,6 +110,10 @@ class Steady(Protocol):
         is worth it."""
         ...
 
+    def submit(self, pages: Sequence[int], now: float) -> None:
+        """Pages that were downloaded before are wanted only now."""
+        ...
+
     def due(self, now: float, without: Container[str] = ()) -> bool:
         """Whether a page is worth a visit by what is known of it, of a host that is not `without`:
         `spoor watch --once` ends where none is."""
@@ -318,6 +322,15 @@ class Fleet:
                 known.promises.rest(url, now + reply.retry_after)
         crew.end_step(url, [], pages, now)
         return Outcome(Choice(url), reply, self._judgement(reply), 0.0)
+
+    def revise(self, now: float) -> bool:
+        """At the end of a pass: ask the judge for newer verdicts, and submit what is wanted only
+        now. False where it has judged nothing since it was asked last; nothing is changed then."""
+        watching, crew = self.known.watching, self._steady
+        if watching is None or crew is None or not watching.learned:
+            return False
+        crew.submit(watching.revise(self.known.find, now=True), now)
+        return True
 
     def _revised(self) -> list[int]:
         """Pages that the judge calls relevant only now."""

@@ -92,7 +92,8 @@ class _Submits(Saved):
         self._marked: dict[int, int] = {}
         """Page → the newest version that was sent, 0 where all are one document."""
 
-    def _submit(self, pages: Sequence[int], now: float) -> None:
+    def submit(self, pages: Sequence[int], now: float) -> None:
+        """Those of the pages that are new documents, each once."""
         known, settings = self._known, self.settings
         for page in pages:
             version = known.version[page] if settings.identity == "version" else 0
@@ -161,7 +162,7 @@ class RoundRobin(_Submits):
         )
 
     def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
-        self._submit(pages, now)
+        self.submit(pages, now)
 
 
 class ChangeRate(_Submits):
@@ -502,7 +503,7 @@ class ChangeRate(_Submits):
 
     def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         self._grow()
-        self._submit(pages, now)
+        self.submit(pages, now)
         fetched = set(pages)
         if self._known.watching is not None:
             self._asked = [step]

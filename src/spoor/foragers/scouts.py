@@ -88,6 +88,10 @@ class Scouts(Saved):
         """As `ChangeRate.due`."""
         return self.rates.due(now, without)
 
+    def submit(self, pages: Sequence[int], now: float) -> None:
+        """As `ChangeRate.submit`."""
+        self.rates.submit(pages, now)
+
     def next_visit(self, free: Callable[[int], bool], busy: Container[int], now: float) -> int:
         """What the list asks for, or the foragers in its place."""
         known = self._known

@@ -75,6 +75,8 @@ class Watching:
         self._dates: dict[str, OrderedDict[int, int]] = {}
         """Host → second that is stated → pages that state it."""
         self._pages = 0
+        self._asked = 0
+        """Pages that were judged when the judge was asked for newer verdicts last."""
         self._next = FIRST_REVISION
 
     def take(self, url: int, host: str, page: Page, first: bool) -> bool:
@@ -154,11 +156,19 @@ class Watching:
         verdict = round(float(judgement.score), 4), why, judgement.topic
         remember(self.verdicts, url, verdict, MOST_VERDICTS)
 
-    def revise(self, find: Callable[[str], int | None]) -> list[int]:
-        """Ask the judge for newer verdicts where it is time; pages that are wanted only now."""
+    @property
+    def learned(self) -> bool:
+        """Whether the judge has judged pages since it was asked for newer verdicts last."""
+        return self._pages > self._asked
+
+    def revise(self, find: Callable[[str], int | None], *, now: bool = False) -> list[int]:
+        """Ask the judge for newer verdicts where it is time, or `now`; pages that are wanted only
+        now."""
         judge = self.judge
-        if judge is None or self._pages < self._next or not isinstance(judge, Rejudges):
+        due = now or self._pages >= self._next
+        if judge is None or not due or not isinstance(judge, Rejudges):
             return []
+        self._asked = self._pages
         self._next = self._pages + max(FIRST_REVISION, min(self._pages, 1_000))
         wanted = []
         for address, judgement in judge.revise():
@@ -238,6 +248,7 @@ class Watching:
             "dates": {host: _pairs(dates.items()) for host, dates in self._dates.items()},
             "parameters": self.parameters.save(),
             "pages": self._pages,
+            "asked": self._asked,
             "next": self._next,
             "judge": judge,
         }
@@ -261,6 +272,7 @@ class Watching:
         }
         self.parameters.load(state.get("parameters", {}))  # a version before this counted by host
         self._pages, self._next = state["pages"], state["next"]
+        self._asked = state.get("asked", 0)  # a version before this did not count
         if self.judge is not None and isinstance(self.judge, Stateful):
             self.judge.load(state["judge"])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Container, Iterable
+from collections.abc import Collection, Container, Iterable, Sequence
 from datetime import UTC, datetime
 from hashlib import blake2b
 from math import isfinite
@@ -111,8 +111,12 @@ class ChangeTracker:
                 self._back(url)
         else:
             lines += self._fetched(url, step.reply, now)
-        # A judge that judges anew may want documents that came long before this reply.
-        known = self._fleet.known
+        return self.found(now, lines)
+
+    def found(self, now: float, others: Sequence[Line] = ()) -> list[Line]:
+        """The documents that the fleet found since the last call, behind `others`: those that may
+        be told. A judge that judges anew may want what came long before the last reply."""
+        known, lines = self._fleet.known, list(others)
         for entry in self._fleet.agent.discoveries[self._reported :]:
             # What appeared while it was watched is new when it is told first, also where it came
             # to be wanted by an edit.
@@ -364,6 +368,13 @@ class TrackedFleet:
         step = self.fleet.receive(reply, now)
         self.lines += self.tracker.lines(step, now)
         return step
+
+    def revise_documents(self, now: float) -> bool:
+        """As of a `RevisesDocuments`."""
+        asked = self.fleet.revise(now)
+        if asked:
+            self.lines += self.tracker.found(now)
+        return asked
 
     def date_from(self, ahead: float) -> None:
         """As of a `DatesDocuments`."""

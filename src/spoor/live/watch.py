@@ -169,6 +169,7 @@ class Watch:
             try:
                 reason = asyncio.run(self._supervise(driver, seconds))
                 if reason != "aborted":
+                    self.journal.revise(self.now())
                     self._checkpoint()
             finally:
                 self._deliveries.stop(DELIVERY_SECONDS)

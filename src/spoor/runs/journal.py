@@ -75,6 +75,15 @@ class DatesDocuments(Protocol):
         ...
 
 
+@runtime_checkable
+class RevisesDocuments(Protocol):
+    """An engine that keeps the newest verdicts on its documents itself."""
+
+    def revise_documents(self, now: float) -> bool:
+        """Ask the judge for newer verdicts; whether that was done."""
+        ...
+
+
 class Journal:
     """An Engine that stands between a driver and its crawl and notes every call.
 
@@ -155,7 +164,11 @@ class Journal:
         self._events.append(label_event(url, before, after, now))
 
     def revise(self, now: float) -> None:
-        """As the crawl's."""
+        """As the crawl's, or the fleet's."""
+        if isinstance(self.crawl, RevisesDocuments):
+            if self.crawl.revise_documents(now):
+                self._events.append(["revise", now])
+            return
         self._crawl.revise()
         if self._revised:
             self._events.append(["revise", now])
@@ -315,7 +328,10 @@ class Journal:
             _, url, before, after = values
             self._crawl.relabel(url, Judgement(*before), Judgement(*after))
         elif kind == "revise":
-            self._crawl.revise()
+            if isinstance(crawl, RevisesDocuments):
+                crawl.revise_documents(*values)
+            else:
+                self._crawl.revise()
         elif kind == "revised":
             revised = revision_rows(self._revised)
             self._revised.clear()
