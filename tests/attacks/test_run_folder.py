@@ -10,6 +10,7 @@ import shutil
 import signal
 import sqlite3
 import sys
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
@@ -20,11 +21,12 @@ from typing import Any
 import pytest
 
 from kills import CountedWeb, check_run, open_run, served
+from spoor.documents.kinds import Types
 from spoor.errors import InputError, SpoorError
 from spoor.formats.exporters.csv import cell
 from spoor.formats.warc_writer import Place
 from spoor.judges import answers
-from spoor.runs import files, shards
+from spoor.runs import exchanges, files, shards
 from spoor.runs.assemble import judge_and_topic
 from spoor.runs.database import reading
 from spoor.runs.exchanges import read_body
@@ -39,7 +41,7 @@ from spoor.runs.schema import read_settings, write_settings
 from spoor.runs.search import _query
 from spoor.runs.snapshot import snapshot
 from spoor.runs.writer import RunWriter
-from spoor.setting import CRAWL, POLITENESS
+from spoor.setting import CRAWL, MOST_OF_A_BODY, POLITENESS
 from spoor.settings import Settings, described
 from spoor.views.html import write_report
 
@@ -292,6 +294,33 @@ def test_a_body_of_a_stranger_is_not_unpacked_whole_into_memory(path: Path) -> N
     with pytest.raises(InputError, match="unpacks to too much"):
         read_body(path, place, 100 << 20, 10 << 20)
     assert len(read_body(path, place, 100 << 20, 50 << 20)) == 100 << 20
+
+
+def test_no_limit_of_a_stranger_has_more_than_twice_the_largest_body_in_memory(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exchanges, "MOST_OF_A_BODY", 8 << 20)
+    archive = path / "pages.warc.gz"
+    for size in (8 << 20, 12 << 20):
+        record = _record(bytes(size))
+        place = Place(archive.name, archive.stat().st_size, len(record))
+        with archive.open("ab") as file:
+            file.write(record)
+        tracemalloc.start()
+        try:
+            if size == 8 << 20:
+                assert len(read_body(path, place, size, 8 << 20)) == size
+            else:
+                with pytest.raises(InputError, match="unpacks to too much"):
+                    read_body(path, place, size, 8 << 20)
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+        assert peak < 2.3 * (9 << 20)
+
+
+def test_twice_the_limit_of_a_kind_is_no_more_than_the_largest_body() -> None:
+    assert Types(limit=MOST_OF_A_BODY).largest == MOST_OF_A_BODY
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 from spoor.distribution import import_extra, need_extra
-from spoor.setting import MIB, WITH_TEXT
+from spoor.setting import MIB, MOST_OF_A_BODY, WITH_TEXT
 from spoor.settings import Settings
 from spoor.web.media_types import HTML_TYPES, is_html
 
@@ -325,4 +325,4 @@ class Types:
 
     def most(self, kind: str) -> int:
         """Bytes of a body of this kind that are read."""
-        return self.limits.get(kind) or KINDS[kind].size * self.limit
+        return self.limits.get(kind) or min(KINDS[kind].size * self.limit, MOST_OF_A_BODY)

@@ -63,11 +63,16 @@ class Record:
     @property
     def cut(self) -> bool:
         """Whether its block has more bytes than were asked for."""
-        return len(self.text) < self.start + int(self.headers["content-length"])
+        return len(self.text) < self.end
+
+    @property
+    def end(self) -> int:
+        """Where its block ends."""
+        return self.start + int(self.headers["content-length"])
 
     @property
     def block(self) -> bytes:
-        return self.text[self.start : self.start + int(self.headers["content-length"])]
+        return self.text[self.start : self.end]
 
 
 def record_at(source: BinaryIO, offset: int, most: int = MOST_HEAD) -> Record:
@@ -76,7 +81,8 @@ def record_at(source: BinaryIO, offset: int, most: int = MOST_HEAD) -> Record:
     source.seek(offset)
     decoder = isal_zlib.decompressobj(wbits=31)
     sha1 = hashlib.sha1(usedforsecurity=False)
-    raw, text = bytearray(), bytearray()
+    raw = bytearray()
+    text: bytes | bytearray = bytearray()
     headers: dict[str, str] = {}
     start = left = size = 0
     step = _FIRST_READ
@@ -112,8 +118,10 @@ def record_at(source: BinaryIO, offset: int, most: int = MOST_HEAD) -> Record:
         raise ValueError("a record is cut short")
     if named.startswith("sha1:") and named[5:] != b32encode(sha1.digest()).decode():
         raise ValueError("a record does not have its digest")
-    member = bytes(raw[: len(raw) - len(decoder.unused_data)])
-    return Record(headers, start, bytes(text), member)
+    # One copy of either at a time.
+    text = bytes(text)
+    member = bytes(memoryview(raw)[: len(raw) - len(decoder.unused_data)])
+    return Record(headers, start, text, member)
 
 
 def _headers(head: bytes) -> dict[str, str]:

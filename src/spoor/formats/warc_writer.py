@@ -273,9 +273,10 @@ def response_at(folder: Path, place: Place, most: int) -> tuple[str, bytes]:
                 raise ValueError("a record unpacks to too much")
         if record.kind == "conversion":
             return "", record.block
-        head, mark, body = record.block.partition(b"\r\n\r\n")
-        if mark:
-            response = head.decode("utf-8", "surrogateescape"), body
+        text, start, end = record.text, record.start, record.end
+        mark = text.find(b"\r\n\r\n", start, end)
+        if mark >= 0:  # no copy of all of it beside that of the body
+            response = text[start:mark].decode("utf-8", "surrogateescape"), text[mark + 4 : end]
     with telling_damage(path, place.offset, ""):
         if response is None:
             raise ValueError("no response stands there")

@@ -27,6 +27,7 @@ from spoor.errors import InputError
 from spoor.rendering import page_scripts
 from spoor.rendering.browser_processes import come_last, processes_of
 from spoor.rendering.render_turns import RenderTurns
+from spoor.setting import MOST_OF_A_BODY
 from spoor.turns import CrowdedError, SiteTimes
 from spoor.web.exchange import Exchange, Rendered
 from spoor.web.urls import domain_of
@@ -378,7 +379,8 @@ class Browser:
             html = str(await ask(page_scripts.DOCUMENT % visit.most) or "")
         if cut and "<" not in html:
             raise TimeoutError
-        return _marked(html, visit.leads_to).encode("utf-8", "replace")[: 4 * visit.most], ""
+        most = min(4 * visit.most, MOST_OF_A_BODY)
+        return _marked(html, visit.leads_to).encode("utf-8", "replace")[:most], ""
 
     async def _watch(self) -> None:
         """End the page with most memory when the browser takes too much; give pages that take much

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from spoor.errors import InputError
 from spoor.formats.warc_writer import Captured, Place, response_at
 from spoor.runs import files
+from spoor.setting import MOST_OF_A_BODY
 from spoor.web.content_encoding import decoded
 from spoor.web.urls import plain
 
@@ -41,13 +42,13 @@ def captured(exchange: Exchange, revisit: Mapping[str, str] | None = None) -> Ca
 
 def read_body(path: Path, place: Place, size: int, limit: int) -> bytes:
     """The body of an exchange that was archived without a cut, decompressed, or what a browser made
-    of it: `size` bytes. `limit`: bytes of any body that the run reads.
+    of it: `size` bytes. `limit`: bytes of any body that the run reads. Takes twice its memory.
 
     Raises InputError where the archive in the run's folder is damaged, or the place is not in it.
     """
     files.archive_at(path, place.file)
-    # As received it may be twice as long, and a document of a browser four times.
-    head, raw = response_at(path, place, 4 * limit + _MOST_HEAD)
+    # A document of a browser may be four times as long.
+    head, raw = response_at(path, place, min(4 * limit, MOST_OF_A_BODY) + _MOST_HEAD)
     encodings = [
         value.strip()
         for name, _, value in (line.partition(":") for line in head.split("\r\n"))
