@@ -11,7 +11,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -845,3 +845,43 @@ def test_of_a_robots_txt_without_end_the_first_500_kib_are_read() -> None:
         run_scrapy(site)
     assert asked == ["/", "/kiwi"]
     assert site.paths == asked  # it could not be had, so nothing is allowed
+
+
+MUTE = """
+from spoor.integrations.scrapy import robots
+
+robots.MOST_AWAITED, robots.PATIENCE, robots.MOST_LATER = 2, 0.1, 1.0
+
+class Mine(Walk):
+    custom_settings = {"SPOOR_SCOPE": "anywhere"}
+    def parse(self, response):
+        yield from super().parse(response)
+        if response.url == ROOT + "/":
+            for root in self.settings["MUTE"]:
+                yield Request(root + "/", errback=self.failed)
+"""
+
+
+def test_hosts_whose_robots_txt_does_not_come_take_no_place_of_others() -> None:
+    """Twelve of them, and four places: their answers come once all pages of another site have."""
+    steps = [f"/{number}" for number in range(20)]
+    ways = dict(zip(["/", *steps], [*steps, "/release"], strict=True))
+    pages = {path: page("Owls", f"{target} on") for path, target in ways.items()}
+    known = threading.Event()
+    with ExitStack() as stack:
+        site = stack.enter_context(served({**pages, "/release": page("Owls")}, release=known))
+        mute = [stack.enter_context(served({"/": page("Owl")}, wait=known)) for _ in range(12)]
+        told = run_scrapy(
+            site,
+            MUTE,
+            MUTE=[one.root for one in mute],
+            CONCURRENT_REQUESTS=4,
+            DOWNLOAD_TIMEOUT=20,
+            CONCURRENT_REQUESTS_PER_DOMAIN=64,
+            SPOOR_POLICY="breadth-first",
+        )
+        assert known.is_set()
+        assert site.paths[-1] == "/release"
+        assert {len(one.paths) for one in mute} == {1}
+    assert len(told["seen"]) == 34
+    assert "Traceback" not in told["log"]

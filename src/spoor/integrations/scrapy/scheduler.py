@@ -25,6 +25,7 @@ import contextlib
 import heapq
 import logging
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
@@ -51,6 +52,7 @@ from spoor.integrations.scrapy.job import (
 )
 from spoor.integrations.scrapy.visits import (
     FOUND_ON,
+    LATER,
     VISIT,
     Flight,
     Visit,
@@ -125,8 +127,8 @@ class Scheduler(BaseScheduler):
         self._read = WeakKeyDictionary["Response", Page]()
         """Responses that were parsed before the spider's middlewares got them."""
         self._helpers: Helpers | None = None
-        self._reading = 0
-        """Documents that are read beside the places of CONCURRENT_REQUESTS."""
+        self._beside = Counter[str]()
+        """What is done beside the places of CONCURRENT_REQUESTS: kind → how many."""
         self._known: set[str] = set()
         # Requests of open links by canonical URL; of redirects and retries by ticket.
         self._requests: dict[str, Request] = {}
@@ -265,7 +267,7 @@ class Scheduler(BaseScheduler):
         now = time.time()
         read = partial(page_of, response, url, now, Joiner())
         site = registrable_domain(host(url))
-        with self._place_of_its_own():
+        with self.place_of_its_own("reading"):
             try:
                 page = await self._helpers.read(helper, site, read)
             except CrowdedError:
@@ -274,21 +276,25 @@ class Scheduler(BaseScheduler):
         self._read[response] = page
 
     @contextlib.contextmanager
-    def _place_of_its_own(self) -> Iterator[None]:
-        """While a document is read, its request takes no place of those that are downloaded: Scrapy
-        counts it among CONCURRENT_REQUESTS until its middlewares have ended."""
+    def place_of_its_own(self, kind: str, most: int = MOST_WAITING) -> Iterator[bool]:
+        """While a document is read, or a robots.txt awaited, its request takes no place of those
+        that are downloaded, unless that is so of `most` others of its kind: Scrapy counts it among
+        CONCURRENT_REQUESTS until its middlewares have ended. Whether it takes none."""
         downloader = self._crawler.engine.downloader
-        if self._reading >= MOST_WAITING or not getattr(downloader, "total_concurrency", 0):
-            yield  # no limit, or too many already
+        if not getattr(downloader, "total_concurrency", 0):
+            yield True  # no limit
             return
-        self._reading += 1
+        if self._beside[kind] >= most:
+            yield False
+            return
+        self._beside[kind] += 1
         downloader.total_concurrency += 1
         self._wake()
         try:
-            yield
+            yield True
         finally:
             downloader.total_concurrency -= 1
-            self._reading -= 1
+            self._beside[kind] -= 1
 
     def page_arrived(self, response: Response) -> None:
         """Parse and judge a response, once, before the spider gets it."""
@@ -349,7 +355,11 @@ class Scheduler(BaseScheduler):
         reply: Reply
         hops = request.meta.get("redirect_times", 0)
         redirected = url != flight.url or hops > flight.hops
-        if redirected and not request.dont_filter and self._dupefilter.request_seen(request):
+        later = request.meta.pop(LATER, None)
+        if later is not None:
+            why = "its robots.txt is awaited"
+            reply = Failed(flight.ticket, "later", why, transient=True, retry_after=later)
+        elif redirected and not request.dont_filter and self._dupefilter.request_seen(request):
             reply = Failed(flight.ticket, "duplicate", f"redirects to {url}, known already")
         elif url != flight.url:
             reply = Redirected(flight.ticket, url)

@@ -24,6 +24,9 @@ VISIT = "spoor"
 FOUND_ON = "spoor_found_on"
 """Key in the meta of a request from the spider: ticket of the page on which its link is."""
 
+LATER = "spoor_later"
+"""Key in the meta of a request that is given back: seconds until it may be chosen again."""
+
 
 class RobotsForbiddenError(IgnoreRequest):
     """robots.txt forbids the request."""
