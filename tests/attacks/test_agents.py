@@ -6,8 +6,10 @@ import asyncio
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -160,3 +162,16 @@ def test_a_server_at_a_pipe_ends_though_its_client_says_nothing(how: int | None)
             assert server.stderr.read() == (b"spoor: stopped\n" if how else b"")
         finally:
             server.kill()
+
+
+def test_a_server_does_not_wait_for_a_host_that_does_not_answer(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as mute:
+        place = f"{ADDRESS}:{mute.getsockname()[1]}"
+        settings = Settings(delay=0.0, render="never", connect_to=place)
+        crawls = AgentCrawls(tmp_path, AgentLimits(settings=settings))
+        crawls.begin("kiln", ["http://a.example/"], 5)
+        with mute.accept()[0] as asked:
+            asked.recv(1)  # it is in flight
+            began = time.monotonic()
+            crawls.close()
+        assert time.monotonic() - began < 5

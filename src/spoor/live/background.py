@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from spoor.live.driver import HttpDriver
+from spoor.live.driver import GRACE, HttpDriver
 from spoor.live.live_crawl import LiveCrawl
 from spoor.runs.assemble import make_crawl
 from spoor.runs.documents import RunDocument
@@ -75,7 +75,7 @@ class BackgroundCrawl:
         self._bytes = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._driver: HttpDriver | None = None
-        self._cancelled = ""
+        self._cancelled, self._grace = "", GRACE
         self._opened, self._lock = threading.Event(), threading.Lock()
         self._ended = threading.Event()
         self._fault: BaseException | None = None
@@ -99,14 +99,16 @@ class BackgroundCrawl:
         """Whether it has ended, one way or the other."""
         return self._ended.is_set()
 
-    def cancel(self, reason: str = "cancelled") -> None:
-        """Request nothing new; what is in flight comes in, some seconds at most. From any thread.
-        The run can go on later."""
+    def cancel(self, reason: str = "cancelled", grace: float = GRACE) -> None:
+        """Request nothing new; what is in flight comes in, so many seconds at most. From any
+        thread. The run can go on later."""
         with self._lock:
-            self._cancelled = self._cancelled or reason
+            self._cancelled, self._grace = self._cancelled or reason, min(self._grace, grace)
             if self._loop is not None and self._driver is not None:
                 with suppress(RuntimeError):  # the loop has just been closed
-                    self._loop.call_soon_threadsafe(self._driver.stop, self._cancelled)
+                    self._loop.call_soon_threadsafe(
+                        self._driver.stop, self._cancelled, self._grace
+                    )
 
     def wait(self, seconds: float | None = None) -> bool:
         """Whether it has ended within so many seconds (None: however long it takes). Raises what
@@ -162,7 +164,7 @@ class BackgroundCrawl:
         with self._lock:
             self._loop, self._driver = asyncio.get_running_loop(), driver
             if self._cancelled:
-                driver.stop(self._cancelled)
+                driver.stop(self._cancelled, self._grace)
         timer = None
         if self._limits.seconds is not None:
             reason = f"limit of {self._limits.seconds:g} s reached"

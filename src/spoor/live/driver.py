@@ -164,10 +164,10 @@ class HttpDriver:
     def _count(self, size: int) -> None:
         self.received += size
 
-    def stop(self, reason: str) -> None:
-        """Request nothing new, and wait at most `GRACE` seconds for what is in flight; the rest is
+    def stop(self, reason: str, grace: float = GRACE) -> None:
+        """Request nothing new, and wait at most `grace` seconds for what is in flight; the rest is
         requested again when the run goes on. May be called from the loop's thread or a turn's."""
-        self._end(reason, GRACE)
+        self._end(reason, grace)
 
     def abort(self, reason: str) -> None:
         """End at once; what is in flight is requested again when the run goes on."""

@@ -39,6 +39,9 @@ MOST_OF_A_URL = 2_000
 MOST_CHARACTERS = 50_000
 """Characters of a document in one answer."""
 
+LAST_GRACE = 1.0
+"""Seconds that what is in flight has once the server ends: clients kill it after some."""
+
 _NAME = re.compile(r"crawl-[0-9]{1,6}")
 
 
@@ -122,7 +125,7 @@ class AgentCrawls:
     def close(self) -> None:
         """Stop all crawls and wait for them."""
         for crawl in self._crawls.values():
-            crawl.cancel("the server ended")
+            crawl.cancel("the server ended", LAST_GRACE)
         for crawl in self._crawls.values():
             crawl.wait(30)
 
