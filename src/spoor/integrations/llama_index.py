@@ -9,11 +9,13 @@ from typing import Any
 from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import Document
 
+from spoor.legible import legible
 from spoor.runs.reader import Run
 
 
 class SpoorReader(BaseReader):
-    """Reads the relevant documents of the run in a folder, or `everything`, as Markdown."""
+    """Reads the relevant documents of the run in a folder, or `everything`, as Markdown,
+    without letters that nobody sees."""
 
     def lazy_load_data(
         self, run: str | Path, *, everything: bool = False, **selection: Any
@@ -21,4 +23,6 @@ class SpoorReader(BaseReader):
         """One by one, read when it is asked for. `selection` is as in `Run.documents`: min_score,
         since, copies. Raises InputError where there is no run."""
         for document in Run(Path(run)).documents(everything=everything, **selection):
-            yield Document(text=document.markdown, metadata=document.metadata, doc_id=document.url)
+            yield Document(
+                text=legible(document.markdown), metadata=document.metadata, doc_id=document.url
+            )

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from spoor.errors import DAMAGED, InputError, PausedError
 from spoor.files import open_unlinked
+from spoor.legible import legible
 from spoor.stopwatch import CallsApart, timed
 from spoor.types import State
 
@@ -130,8 +131,9 @@ class Answers:
 
 
 def asked_text(title: str, text: str, characters: int) -> str:
-    """What a function is asked about; empty where a page has no word."""
-    asked = f"{title}\n\n{text}".strip()[:characters]
+    """What a function is asked about, without letters that nobody sees; empty where a page has no
+    word."""
+    asked = legible(f"{title}\n\n{text}".strip()[:characters])
     # Services reject lone surrogates.
     asked = asked.encode("utf-8", "replace").decode("utf-8")
     return asked if any(map(str.isalnum, asked)) else ""

@@ -106,9 +106,7 @@ class BackgroundCrawl:
             self._cancelled, self._grace = self._cancelled or reason, min(self._grace, grace)
             if self._loop is not None and self._driver is not None:
                 with suppress(RuntimeError):  # the loop has just been closed
-                    self._loop.call_soon_threadsafe(
-                        self._driver.stop, self._cancelled, self._grace
-                    )
+                    self._loop.call_soon_threadsafe(self._driver.stop, self._cancelled, self._grace)
 
     def wait(self, seconds: float | None = None) -> bool:
         """Whether it has ended within so many seconds (None: however long it takes). Raises what

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 from spoor.display import printable, shown
 from spoor.errors import InputError
 from spoor.judges.topic import SUFFIXES
+from spoor.legible import legible
 from spoor.live.background import BackgroundCrawl, Limits
 from spoor.runs.documents import RunDocument
 from spoor.runs.reader import Run
@@ -303,7 +304,7 @@ def as_data(text: str, crawl: str) -> str:
 
 
 def _plain(text: str) -> str:
-    return "\n".join(printable(line) for line in text.splitlines())
+    return "\n".join(legible(line) for line in text.splitlines())
 
 
 def _words(relevant: bool) -> str:
