@@ -158,6 +158,46 @@ def test_all_of_a_chapter_is_text() -> None:
     assert "Contents" not in document.text
 
 
+CELL = '<c r="E3" {}><v>{}</v></c><c r="F3" t="str"><v>kept</v></c></row></sheetData>'
+FAULTS = {
+    "a date": ("sheet", CELL.format('t="d"', "2024-99-99"), "2024-99-99"),
+    "a number": ("sheet", CELL.format('t="n"', "NaN"), "NaN"),
+    "a truth value": ("sheet", CELL.format('t="b"', "perhaps"), "perhaps"),
+    "a shared text": ("sheet", CELL.format('t="s"', "99999"), "99999"),
+    "a style": ("sheet", CELL.format('s="none"', "77"), "77"),
+    "a place": ("sheet", CELL.format("", "78").replace("E3", "3"), "78"),
+    "styles": ("styles", "", "kept"),
+    "a date of the file": ("core", "yesterday</dcterms:created>", "kept"),
+}
+
+
+@pytest.mark.parametrize(("part", "broken", "says"), FAULTS.values(), ids=FAULTS)
+def test_one_fault_loses_no_workbook(part: str, broken: str, says: str) -> None:
+    """A cell is what is written there; what is no cell is not read."""
+    pytest.importorskip("openpyxl", reason="the extra documents is not installed")
+    parts = {
+        "sheet": ("xl/worksheets/sheet1.xml", "</row></sheetData>"),
+        "styles": ("xl/styles.xml", "</styleSheet>"),
+        "core": ("docProps/core.xml", "[^<]*</dcterms:created>"),
+    }
+    body = document_makers.xlsx("The zanzibar kiln", rows=3)
+    sheet, end = parts["sheet"]
+    name, found = parts[part]
+    changes = {sheet: (end, CELL.format("", "1")), name: (found, broken)}
+    document = read(repacked(body, changes))
+    assert "zanzibar" in document.text
+    assert says in document.text.split()
+    assert "kept" in document.text.split()
+
+
+def test_a_sheet_that_is_damaged_is_read_so_far() -> None:
+    pytest.importorskip("openpyxl", reason="the extra documents is not installed")
+    body = document_makers.xlsx("The zanzibar kiln", rows=3)
+    document = read(repacked(body, {"xl/worksheets/sheet1.xml": ("</sheetData>.*", "")}))
+    assert "zanzibar" in document.text
+    assert document.notes[0].startswith("a sheet is damaged after")
+
+
 def test_a_long_workbook_is_cut_and_not_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is beyond the limit is not looked at, though the sheet does not say how large it is."""
     monkeypatch.setattr(office, "MOST_CELLS", 300)

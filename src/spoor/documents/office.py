@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice, zip_longest
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -86,21 +86,35 @@ _EMPTY = 20
 """Empty cells at the end of a row that take as long as one."""
 
 
+_FAULTS = (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError)
+"""What openpyxl raises for a part that is not as it should be; broken XML is a SyntaxError."""
+
+
 def _xlsx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> None:
-    openpyxl, read_only = import_reader("xlsx", "openpyxl.worksheet._read_only")
+    _, read_only, reader, excel, styles = import_reader(
+        "xlsx",
+        "openpyxl.worksheet._read_only",
+        "openpyxl.worksheet._reader",
+        "openpyxl.reader.excel",
+        "openpyxl.styles.stylesheet",
+    )
     with _unmeasured(read_only.ReadOnlyWorksheet):
-        book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
+        book = _workbook(excel.ExcelReader, styles.apply_stylesheet, file)
     cells, room = MOST_CELLS, limits.characters
     try:
         for sheet in book.worksheets[: limits.pages]:
             blocks.heading(2, str(sheet.title))
             lines: list[list[str]] = []
-            for row in islice(sheet.iter_rows(values_only=True), MOST_ROWS):
-                lines.append(_line(row))
-                cells -= 1 + len(lines[-1]) + len(row) // _EMPTY
-                room -= sum(map(len, lines[-1]))
-                if min(cells, room) <= 0:
-                    break
+            try:
+                with _as_written(reader.WorkSheetParser, reader.VALUE_TAG):
+                    for row in islice(sheet.iter_rows(values_only=True), MOST_ROWS):
+                        lines.append(_line(row))
+                        cells -= 1 + len(lines[-1]) + len(row) // _EMPTY
+                        room -= sum(map(len, lines[-1]))
+                        if min(cells, room) <= 0:
+                            break
+            except _FAULTS:
+                notes.append(f"a sheet is damaged after {len(lines)} rows")
             if len(lines) >= MOST_ROWS or min(cells, room) <= 0:
                 notes.append(f"a sheet is cut after {len(lines)} rows")
             for line in lines:
@@ -114,6 +128,43 @@ def _xlsx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Lim
             notes.append(f"cut after {limits.pages} sheets")
     finally:
         book.close()
+
+
+def _workbook(reader: Any, apply_styles: Callable[[Any, Any], object], file: Any) -> Any:
+    """A workbook's sheets and cells. What else openpyxl reads (properties, themes, charts, names)
+    is not read here, so that a date which is none in it costs no cell; without styles dates are
+    numbers."""
+    opened = reader(file, read_only=True, data_only=True, keep_links=False)
+    opened.read_chartsheet = lambda sheet, relation: None
+    opened.read_manifest()
+    opened.read_strings()
+    opened.read_workbook()
+    with suppress(*_FAULTS):
+        apply_styles(opened.archive, opened.wb)
+    opened.read_worksheets()
+    return opened.wb
+
+
+@contextmanager
+def _as_written(parser: Any, value: str) -> Iterator[None]:
+    """Within it a cell whose value is none of its type, as a date that no calendar has, is what is
+    written there."""
+    parse = parser.parse_cell
+
+    def parse_cell(self: Any, element: Any) -> Any:
+        before = self.col_counter
+        try:
+            return parse(self, element)
+        except _FAULTS:
+            self.col_counter += self.col_counter == before  # where it does not say its place
+            place = {"row": self.row_counter, "column": self.col_counter}
+            return {**place, "value": element.findtext(value)}
+
+    parser.parse_cell = parse_cell
+    try:
+        yield
+    finally:
+        parser.parse_cell = parse
 
 
 @contextmanager
