@@ -190,6 +190,42 @@ def test_one_fault_loses_no_workbook(part: str, broken: str, says: str) -> None:
     assert "kept" in document.text.split()
 
 
+_OPEN = "application/vnd.openxmlformats-officedocument."
+_WORD = f"{_OPEN}wordprocessingml.document.main"
+_SHOW = f"{_OPEN}presentationml.presentation.main"
+OTHERS = {
+    "docm": ("docx", _WORD, "application/vnd.ms-word.document.macroEnabled.main"),
+    "dotx": ("docx", _WORD, f"{_OPEN}wordprocessingml.template.main"),
+    "dotm": ("docx", _WORD, "application/vnd.ms-word.template.macroEnabledTemplate.main"),
+    "pptm": ("pptx", _SHOW, "application/vnd.ms-powerpoint.presentation.macroEnabled.main"),
+    "ppsx": ("pptx", _SHOW, f"{_OPEN}presentationml.slideshow.main"),
+    "ppsm": ("pptx", _SHOW, "application/vnd.ms-powerpoint.slideshow.macroEnabled.main"),
+    "potm": ("pptx", _SHOW, "application/vnd.ms-powerpoint.template.macroEnabled.main"),
+    "xlsm": (
+        "xlsx",
+        f"{_OPEN}spreadsheetml.sheet.main",
+        "application/vnd.ms-excel.sheet.macroEnabled.main",
+    ),
+}
+
+
+@pytest.mark.parametrize(("kind", "usual", "other"), OTHERS.values(), ids=OTHERS)
+def test_files_with_macros_templates_and_shows_are_read(kind: str, usual: str, other: str) -> None:
+    pytest.importorskip("docx", reason="the extra documents is not installed")
+    body = getattr(document_makers, kind)("The zanzibar kiln")
+    changed = repacked(body, {"[Content_Types].xml": (re.escape(usual), other)})
+    assert read(changed).text == read(body).text
+
+
+@pytest.mark.parametrize("said", ["", "text/html", "text/plain"])
+def test_an_encrypted_office_file_is_no_page(said: str) -> None:
+    """It is one of the format before 2007, in which what is encrypted stands; servers say more."""
+    body = bytes.fromhex("d0cf11e0a1b11ae1") + bytes(504) + "EncryptedPackage".encode("utf-16-le")
+    document = extract(said, URL, body + bytes(2_000))
+    assert isinstance(document, Document)
+    assert (document.kind, document.text) == ("other", "")
+
+
 def test_a_sheet_that_is_damaged_is_read_so_far() -> None:
     pytest.importorskip("openpyxl", reason="the extra documents is not installed")
     body = document_makers.xlsx("The zanzibar kiln", rows=3)

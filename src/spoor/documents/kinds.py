@@ -202,6 +202,8 @@ def _binary(start: bytes, media: str) -> Told:
         found = []
     said = kind_of_media(media)
     kinds = [kind_of_media(one) for one in found]
+    if start.startswith(_NO_TEXT):
+        return Told("other", found[0] if found else KINDS["other"].media_type)
     if said == "html" and not any(kind in _SURE for kind in kinds):
         return Told("html", media or "text/html")
     if said in kinds and said not in WITH_TEXT:
@@ -213,6 +215,17 @@ def _binary(start: bytes, media: str) -> Told:
         return Told("other", found[0] if found else KINDS["other"].media_type)
     return Told(said, media or KINDS["other"].media_type)
 
+
+_NO_TEXT = (
+    b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1",  # Office before 2007, and any that is encrypted
+    b"\x7fELF",
+    b"\xca\xfe\xba\xbe",
+    b"\0asm",
+    b"SQLite format 3\0",
+    b"wOFF\0",
+    b"wOF2\0",
+)
+"""How files begin that are no text, whatever a header says."""
 
 _SURE = frozenset(("image", "audio", "video", "archive"))
 

@@ -190,9 +190,19 @@ def _line(row: tuple[Any, ...]) -> list[str]:
 # ---------------------------------------------------------------- pptx
 
 
+_OTHER_SHOWS = ("slideshow", "template")
+"""Those with macros, which are never run, that the library does not know (ppsm, potm)."""
+
+
 def _pptx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> None:
-    pptx, oxml = import_reader("pptx", "pptx.oxml")
-    deck = pptx.Presentation(file)
+    _, oxml, opc, package, part = import_reader(
+        "pptx", "pptx.oxml", "pptx.opc.package", "pptx.package", "pptx.parts.presentation"
+    )
+    for kind in _OTHER_SHOWS:
+        media_type = f"application/vnd.ms-powerpoint.{kind}.macroEnabled.main+xml"
+        opc.PartFactory.part_type_for.setdefault(media_type, part.PresentationPart)
+    # `pptx.Presentation` refuses shows and templates, which differ in nothing that is read here.
+    deck = package.Package.open(file).main_document_part.presentation
     slides = list(deck.slides)
     for slide in slides[: limits.pages]:
         title = slide.shapes.title

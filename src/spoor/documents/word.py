@@ -17,6 +17,13 @@ _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _COMPATIBLE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
+_OTHER_TYPES = (
+    "application/vnd.ms-word.document.macroEnabled.main+xml",
+    "application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml",
+    "application/vnd.ms-word.template.macroEnabledTemplate.main+xml",
+)
+"""Documents with macros, which are never run, and templates (docm, dotx, dotm)."""
+
 _TEXT = frozenset((f"{_W}t", f"{_M}t"))
 _SIGNS = {f"{_W}tab": " ", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
 _BOX = f"{_W}txbxContent"
@@ -34,8 +41,13 @@ _FIELD = re.compile(r'HYPERLINK\s+"([^"]+)"')
 
 def read_docx(file: Any, blocks: Blocks, links: Links) -> None:
     """Adds what the document holds."""
-    (docx,) = import_reader("docx")
-    document = docx.Document(file)
+    _, opc, package, part = import_reader(
+        "docx", "docx.opc.part", "docx.package", "docx.parts.document"
+    )
+    for media_type in _OTHER_TYPES:
+        opc.PartFactory.part_type_for.setdefault(media_type, part.DocumentPart)
+    # `docx.Document` refuses the others, which differ from a document in nothing that is read here.
+    document = package.Package.open(file).main_document_part.document
     reader = _Reader(document, blocks, links)
     reader.read(document.element.body)
     for relation in document.part.rels.values():
