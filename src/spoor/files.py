@@ -12,7 +12,7 @@ import stat
 import tempfile
 import tomllib
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -42,6 +42,27 @@ def plain(path: Path) -> Path:
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "not a plain file")
     return path
+
+
+def files_below(root: Path, passes: Callable[[str], bool] = lambda name: True) -> Iterator[Path]:
+    """The plain files below a folder, which may come from a stranger, in a stable order: of each
+    folder its files, then its folders. Links are not followed; what does not pass by its name is
+    left out, and so is what cannot be read. `os.walk` and `Path.rglob` end with a RecursionError in
+    folders a thousand deep."""
+    waiting = [root]
+    while waiting:
+        folder = waiting.pop()
+        files: list[str] = []
+        inner: list[str] = []
+        with suppress(OSError), os.scandir(folder) as found:
+            for entry in found:
+                if passes(entry.name) and entry.is_file(follow_symlinks=False):
+                    files.append(entry.name)
+                elif passes(entry.name) and entry.is_dir(follow_symlinks=False):
+                    inner.append(entry.name)
+        for name in sorted(files):
+            yield folder / name
+        waiting += [folder / name for name in sorted(inner, reverse=True)]
 
 
 _JOURNAL = bytes.fromhex("d9d505f920a163d7")

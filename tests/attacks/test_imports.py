@@ -19,7 +19,10 @@ import pytest
 from attacks.measure import Note
 from spoor.cli.main import run
 from spoor.errors import InputError
+from spoor.files import files_below
+from spoor.formats import reading_costs
 from spoor.worlds import import_web, store_writer
+from spoor.worlds.import_evolving import from_archives
 from spoor.worlds.recorded import RecordedWorld
 
 MARK = "SPOOR_TEST_MARK"
@@ -137,9 +140,9 @@ def test_documents_made_to_cost_take_a_share_of_time(
     jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond it what needs a helper is given up; other pages are read as ever."""
-    monkeypatch.setattr(import_web, "SPARE", 0.0)
-    monkeypatch.setattr(import_web, "FAR", math.inf)
-    monkeypatch.setattr(import_web, "PER_BYTE", 1e-9)
+    monkeypatch.setattr(reading_costs, "SPARE", 0.0)
+    monkeypatch.setattr(reading_costs, "FAR", math.inf)
+    monkeypatch.setattr(reading_costs, "PER_BYTE", 1e-9)
     monkeypatch.setattr(import_web, "BATCH", 1)
     file = tmp_path / "pages.jsonl"
     costs = "<b id=x><p>" * 3_000
@@ -161,9 +164,9 @@ def test_documents_that_are_read_here_take_a_share_of_time(
     costs: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond it long ones are given up; short ones are read as ever."""
-    monkeypatch.setattr(import_web, "SPARE", 0.0)
-    monkeypatch.setattr(import_web, "PER_BYTE", 1e-9)
-    monkeypatch.setattr(import_web, "FAR", math.inf)
+    monkeypatch.setattr(reading_costs, "SPARE", 0.0)
+    monkeypatch.setattr(reading_costs, "PER_BYTE", 1e-9)
+    monkeypatch.setattr(reading_costs, "FAR", math.inf)
     file = tmp_path / "pages.jsonl"
     rows = [{"url": f"http://a.example/{at}", **costs} for at in range(3)]
     rows.append({"url": "http://a.example/plain", "html": "<p>kiln"})
@@ -175,8 +178,8 @@ def test_documents_that_are_read_here_take_a_share_of_time(
 def test_records_without_end_are_read_no_further(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(import_web, "SPARE", 0.0)
-    monkeypatch.setattr(import_web, "PER_BYTE", 1e-9)
+    monkeypatch.setattr(reading_costs, "SPARE", 0.0)
+    monkeypatch.setattr(reading_costs, "PER_BYTE", 1e-9)
     file = tmp_path / "pages.jsonl"
     rows = [{"url": f"http://a.example/{at}", "text": ""} for at in range(9)]
     file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
@@ -195,3 +198,41 @@ def test_a_category_of_many_levels_costs_little(tmp_path: Path) -> None:
     labels = RecordedWorld(tmp_path / "web").labels()
     assert {"A", "A.B", "A.B.C"} <= set(labels)
     assert len(labels) < 30
+
+
+def test_captures_of_an_evolving_web_take_a_share_of_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reading_costs, "SPARE", 0.0)
+    monkeypatch.setattr(reading_costs, "PER_BYTE", 1e-9)
+    file = tmp_path / "pages.jsonl"
+    row = {"url": "http://a.example/", "html": "<p>x", "fetched_at": 1}
+    file.write_text(f"{json.dumps(row)}\n" * 9)
+    with pytest.raises(InputError, match="made to cost"):
+        from_archives([file])
+
+
+def test_half_a_pair_of_utf16_costs_no_web(tmp_path: Path) -> None:
+    file = tmp_path / "pages.jsonl"
+    odd = "text/html; charset=\ud800"
+    row = {"url": "http://a.example/", "html": "<p>x", "content_type": odd, "label": "\ud800"}
+    file.write_text(f"{json.dumps({**row, 'site': odd})}\n")
+    import_web.record([file], tmp_path / "web")
+    assert set(RecordedWorld(tmp_path / "web").labels()) == {"?"}
+
+
+def test_folders_in_folders_without_end_are_read(tmp_path: Path) -> None:
+    root = folder = tmp_path / "a.example"
+    folder.mkdir()
+    inner = os.open(root, os.O_RDONLY)
+    for _ in range(1_200):
+        os.mkdir("d", dir_fd=inner)
+        outer, inner = inner, os.open("d", os.O_RDONLY, dir_fd=inner)
+        os.close(outer)
+    os.close(inner)
+    (root / "page.html").write_text("<p>kiln")
+    (root / "link").symlink_to("/etc")
+    os.mkfifo(root / "pipe")
+    assert list(files_below(root)) == [root / "page.html"]
+    assert import_web.record([root], tmp_path / "web").pages == 1
+    subprocess.run(["rm", "-r", root], check=True)

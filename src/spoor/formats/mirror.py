@@ -24,6 +24,7 @@ from urllib.parse import quote
 from spoor.documents.errors import UnreadableError
 from spoor.documents.kinds import kind_of_media
 from spoor.errors import InputError
+from spoor.files import files_below
 from spoor.formats.source_file import MAX_BODY, Job, moment
 from spoor.isolate import GivenUpError, parse_page
 from spoor.setting import WITH_TEXT
@@ -94,13 +95,8 @@ def _folders(path: Path) -> list[Path]:
 
 
 def _walk(root: Path) -> Iterator[Path]:
-    """Files in a stable order; links and hidden entries are not followed."""
-    for folder, folders, files in os.walk(root):
-        folders[:] = sorted(name for name in folders if not name.startswith((".", "hts-cache")))
-        for name in sorted(files):
-            file = Path(folder) / name
-            if not name.startswith(".") and not file.is_symlink() and file.is_file():
-                yield file
+    """Files in a stable order, without hidden ones."""
+    return files_below(root, lambda name: not name.startswith((".", "hts-cache")))
 
 
 def recording(file: Path, file_url: str) -> Recording | None:

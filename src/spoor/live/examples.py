@@ -18,6 +18,8 @@ from spoor import registry
 from spoor.crawl import Crawl
 from spoor.documents.errors import UnreadableError
 from spoor.errors import InputError
+from spoor.files import files_below
+from spoor.formats.reading_costs import recordings
 from spoor.formats.sources import open_source, sniff
 from spoor.frontier.memory import MemoryFrontier
 from spoor.http.failures import in_words
@@ -140,7 +142,7 @@ def _parts(source: str) -> Iterator[str | Example]:
             for page in world.pages():
                 yield Example(page.url, page)
             return
-        files = [file for file in sorted(path.rglob("*")) if _kind(file) and file.is_file()]
+        files = [file for file in files_below(path) if _kind(file)]
         if not files:
             raise InputError(f"{path} holds no page: no file in it is .html, .htm, .xhtml or .txt")
         for file in files:
@@ -152,9 +154,8 @@ def _parts(source: str) -> Iterator[str | Example]:
         for number, line in lines:
             yield _url(line, f"{path}, line {number}: ")
     elif _archive(path, data):
-        for job in open_source(path).jobs():
-            recording = job()
-            if recording is not None and isinstance(recording.reply, Fetched):
+        for recording in recordings([open_source(path)]):
+            if isinstance(recording.reply, Fetched):
                 yield Example(recording.url, recording.reply.page)
     else:
         yield _file(path, data)

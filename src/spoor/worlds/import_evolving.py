@@ -17,6 +17,8 @@ import numpy as np
 
 from spoor.compression import windows_up_to, zstd
 from spoor.errors import InputError
+from spoor.files import files_below
+from spoor.formats.reading_costs import recordings
 from spoor.formats.sources import open_source
 from spoor.types import Failed, Fetched, Recording, Redirected
 from spoor.web.urls import canonical
@@ -72,10 +74,13 @@ def from_archives(sources: Sequence[Path], **settings: Any) -> EvolvingWorld:
 
     Raises InputError for captures without a time.
     """
-    files = [file for source in sources for file in sorted(source.rglob("*.warc.gz")) or [source]]
-    recordings = (job() for file in files for job in open_source(file).jobs())
-    versions = captures(recording for recording in recordings if recording is not None)
-    return EvolvingWorld(versions, **settings)
+    files = [
+        file
+        for source in sources
+        for file in [one for one in files_below(source) if one.name.endswith(".warc.gz")]
+        or [source]
+    ]
+    return EvolvingWorld(captures(recordings([open_source(file) for file in files])), **settings)
 
 
 def captures(recordings: Iterable[Recording]) -> list[Version]:

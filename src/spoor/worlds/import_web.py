@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 import os
-import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -13,12 +11,11 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
 
 from spoor.errors import InputError, PausedError
+from spoor.formats.reading_costs import Over, ReadingCosts, Spent, reading
 from spoor.formats.source_file import Job, Source
 from spoor.formats.sources import open_source
-from spoor.isolate import giving_up, helped
 from spoor.processes import worker_pool
 from spoor.worlds.store_rows import Packed, pack
 from spoor.worlds.store_writer import Summary, Writer
@@ -34,17 +31,6 @@ WORTH_IT = 1 << 22
 
 NOTES = 5
 """Bad records that are reported one by one; the rest are counted."""
-
-SPARE = 60.0
-PER_BYTE = 20.0 / (1 << 20)
-"""Seconds that documents which need a helper may take together, and for each byte of the sources
-that was read; what is read without one may take as much. Ordinary documents take a twentieth of it,
-and a record of some hundred bytes may be made to take seconds. Beyond it those with a helper, or
-those of more than `SMALL` bytes, are given up."""
-SMALL = 1 << 12
-FAR = 5
-"""Times that time which a source may take before it is read no further: lines without end that
-unpack out of little take long, too, though nothing is read of them."""
 
 Progress = Callable[[int, float], None]
 """(records so far, share of the sources read)."""
@@ -65,7 +51,7 @@ def record(
     A source is a file of JSON lines or WARC, a MediaWiki dump, or a mirror folder (`base_url` is
     its URL on the web). A bad record raises InputError, or is left out and counted where
     `keep_going`. `jobs` processes parse (0: as many as there are cores, where that pays); the
-    outcome does not depend on it, unless documents take longer than they may (`SPARE`).
+    outcome does not depend on it, unless documents take longer than they may (`reading_costs`).
     """
     opened = [open_source(Path(source), base_url=base_url) for source in sources]
     intake = _Intake(opened, keep_going)
@@ -91,30 +77,17 @@ def record(
 Done = list[Packed | str | None]
 
 
-class Spent(NamedTuple):
-    """Seconds that documents took."""
-
-    helped: float = 0.0
-    """In helpers."""
-    here: float = 0.0
-    """In the process that reads the records, of its processor."""
-
-
-def work(jobs: Iterable[Job], over: tuple[bool, bool]) -> tuple[Done, Spent]:
-    """Parse and pack some records; a bad record gives its error message instead. `over`: what needs
-    a helper is given up; what has more than `SMALL` bytes is."""
+def work(jobs: Iterable[Job], over: Over) -> tuple[Done, Spent]:
+    """Parse and pack some records; a bad record gives its error message instead."""
     done: Done = []
-    before, began = helped(), time.thread_time()
-    without_helper, small = over
-    why = "those before it took too long"
-    with giving_up(why, helped=without_helper, most=SMALL if small else math.inf):
+    with reading(over) as spent:
         for job in jobs:
             try:
                 recording = job()
                 done.append(None if recording is None else pack(recording))
             except InputError as error:
                 done.append(str(error))
-    return done, Spent(helped() - before, time.thread_time() - began)
+    return done, spent[0]
 
 
 class _Intake:
@@ -123,7 +96,7 @@ class _Intake:
     def __init__(self, sources: Sequence[Source], keep_going: bool) -> None:
         self._sources = sources
         self._keep_going = keep_going
-        self._spent = Spent()
+        self._costs = ReadingCosts(sources)
         self.skipped = 0
         self.notes: list[str] = []
 
@@ -146,35 +119,19 @@ class _Intake:
     def _jobs(self) -> Iterator[Job]:
         for source in self._sources:
             try:
-                for job in source.jobs():
-                    if sum(self._spent) > FAR * self._allowed():
-                        raise InputError(
-                            f"the records take more than {FAR * SPARE:g} s and "
-                            f"{FAR * PER_BYTE * (1 << 20):g} s for each MiB: they are made to cost"
-                        )
-                    yield job
+                yield from self._costs.bounded(source.jobs())
             except InputError as error:
                 self.reject(str(error))
 
-    def _allowed(self) -> float:
-        """Seconds that documents with a helper may have taken by now, and those without."""
-        return SPARE + PER_BYTE * sum(source.done for source in self._sources)
-
-    def _over(self) -> tuple[bool, bool]:
-        """Whether documents with a helper have taken more time than they may; whether those without
-        have."""
-        allowed = self._allowed()
-        return self._spent.helped > allowed, self._spent.here > allowed
-
     def _took(self, outcome: tuple[Done, Spent]) -> Done:
         done, spent = outcome
-        self._spent = Spent(self._spent.helped + spent.helped, self._spent.here + spent.here)
+        self._costs.add(spent)
         return done
 
     def parsed(self, workers: int, stack: ExitStack) -> Iterator[Packed | str | None]:
         """Each record parsed, in order; a few batches a worker are in the works at a time."""
         if workers == 1:
-            every = (self._took(work((job,), self._over())) for job in self._jobs())
+            every = (self._took(work((job,), self._costs.over())) for job in self._jobs())
             return chain.from_iterable(every)
         return self._parsed_by(stack.enter_context(worker_pool(workers)), 4 * workers)
 
@@ -183,7 +140,7 @@ class _Intake:
         waiting = 0
         try:
             for jobs, size in _batches(self._jobs()):
-                pending.append((pool.submit(work, jobs, self._over()), size))
+                pending.append((pool.submit(work, jobs, self._costs.over()), size))
                 waiting += size
                 while len(pending) > ahead or waiting > MOST_WAITING:
                     future, size = pending.popleft()

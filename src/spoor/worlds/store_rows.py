@@ -82,17 +82,22 @@ def pack(recording: Recording) -> Packed:
         else b"",
         targets=targets,
         links=targets.count("\n") + 1 if targets else 0,
-        labels=tuple(sorted(page.labels)),
-        site=page.site,
-        type=page.content_type,
-        language=page.language,
-        encoding=page.encoding,
-        flags=tuple(sorted(page.flags)),
+        labels=tuple(sorted({*map(_text, page.labels)})),
+        site=_text(page.site),
+        type=_text(page.content_type),
+        language=_text(page.language),
+        encoding=_text(page.encoding),
+        flags=tuple(sorted(map(_text, page.flags))),
         status=status,
         size=size,
         root=root is True,
         digest=digest.digest(),
     )
+
+
+def _text(value: str) -> str:
+    """A text without half a pair of UTF-16, which JSON may hold and no file."""
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def _join(parts: Sequence[str]) -> bytes:
