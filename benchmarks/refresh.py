@@ -36,6 +36,7 @@ from aiohttp import ClientSession, TCPConnector, web
 
 from spoor.live.live_crawl import LiveCrawl
 from spoor.live.watch import Watch
+from spoor.process_memory import few_collections
 from spoor.runs.assemble import make_crawl
 from spoor.runs.assemble_fleet import make_fleet
 from spoor.runs.inputs import with_inputs
@@ -121,7 +122,7 @@ def crawl(out: Path, port: int, **told: Any) -> tuple[float, dict[str, Any] | No
     )
     settings = with_inputs(settings, [] if settings.refresh else [f"http://{out.parent.name}/"])
     began = resource.getrusage(resource.RUSAGE_SELF)
-    with closing(RunWriter(out, settings)) as folder:
+    with few_collections(), closing(RunWriter(out, settings)) as folder:  # as the command does
         run = LiveCrawl(folder, make_crawl(settings))
         reason = run.run()
     ended = resource.getrusage(resource.RUSAGE_SELF)

@@ -96,6 +96,8 @@ class SqliteFrontier(MemoryFrontier):
         self._pending = 0
         """Number of links and in-links that are not written yet."""
         self._links_written = self._hosts_written = self._moved_written = 0
+        self._last_url: tuple[LinkId, str] = (NO_PARENT, "")
+        """Of the link that was asked for last, from the file."""
         self._last_row: tuple[LinkId, tuple[str, LinkId, int]] = (NO_PARENT, ("", NO_PARENT, 0))
         """The link whose row was read last, and the row."""
         self._in_flight_urls: dict[LinkId, str] = {}
@@ -239,6 +241,7 @@ class SqliteFrontier(MemoryFrontier):
 
     def _rename(self, link: LinkId, url: str) -> None:
         self._index.put(hash64(url), link)
+        self._last_url = NO_PARENT, ""
         self._marks[link] |= _MOVED
         self._new_moved.append((link, url))
         self._pending += 1
@@ -251,11 +254,14 @@ class SqliteFrontier(MemoryFrontier):
 
     def url(self, link: LinkId) -> str:
         url = self._in_flight_urls.get(link)
+        if url is None and self._last_url[0] == link:
+            return self._last_url[1]
         if url is None:
             url = self._redirected_to(link) if self._marks[link] & _MOVED else None
             url = self._link_row(link)[0] if url is None else url
             if self._index.get(hash64(url)) < 0:
                 raise self._file.damaged(f"the URL of link {link} is another")
+            self._last_url = link, url
         return url
 
     def _redirected_to(self, link: LinkId) -> str | None:

@@ -155,12 +155,13 @@ class Client:
         as_user: bool = True,
         progress: Callable[[int], None] = lambda size: None,
         ticket: int | None = None,
+        watched: bool = False,
     ) -> Exchange:
         """Ask once; redirects are not followed. Of a body that is none of `types` no more than the
         beginning is read, by which it is told, and nothing kept. `headers` are sent beside the
         usual ones, and what the user is known by unless `as_user` is False. `progress` is called
         with the size of each part of the body that comes; with a `ticket` the body takes part of
-        `room`, until its caller leaves it.
+        `room`, until its caller leaves it. `watched`: as of an exchange.
 
         Raises what aiohttp raises, BlockedAddressError, or LimitError; a body that breaks off or
         grows too large is cut, and says why.
@@ -222,6 +223,7 @@ class Client:
                 truncated,
                 taken.refused,
                 plain=taken.plain,
+                watched=watched,
             )
         finally:
             # A body read to its end has given the connection back; any other is closed.

@@ -100,21 +100,10 @@ class HostQueues:
         finally:
             del self._waits[ticket]
 
-    @asynccontextmanager
-    async def visit(self, host: str, delay: float) -> AsyncIterator[Visit]:
-        """A visit of a host, by one or more requests. Raises ClockSharedError where it is to come
-        again later."""
-        names = clocks_of(host, await self._addresses_of(host)) if delay > 0 else ()
-        until = self._clocks.enter(names, delay, self._loop.time())
-        if until is not None:
-            raise ClockSharedError(until - self._loop.time())
-        visit = Visit()
-        try:
-            yield visit
-        finally:
-            now = self._loop.time()
-            until = self._clocks.leave(names, delay, now)
-            visit.rest = 0.0 if until is None else until - now
+    def visit(self, host: str, delay: float) -> _Visiting:
+        """A visit of a host, by one or more requests: a context. Raises ClockSharedError where it
+        is to come again later."""
+        return _Visiting(self, host, delay)
 
     def give_up(self) -> None:
         """End the requests that had their time, where others want their places."""
@@ -135,6 +124,34 @@ class HostQueues:
             self._timer = None
         if again is not None:
             self._timer = self._loop.call_at(again, self._admit)
+
+
+class _Visiting:
+    """The context of `HostQueues.visit`, as a class, too."""
+
+    __slots__ = ("_delay", "_host", "_names", "_queues", "_visit")
+
+    def __init__(self, queues: HostQueues, host: str, delay: float) -> None:
+        self._queues, self._host, self._delay = queues, host, delay
+        self._names: tuple[str, ...] = ()
+        """Of the clocks that it shares; none where there is no delay."""
+        self._visit = Visit()
+
+    async def __aenter__(self) -> Visit:
+        if self._delay > 0:
+            queues = self._queues
+            self._names = clocks_of(self._host, await queues._addresses_of(self._host))
+            until = queues._clocks.enter(self._names, self._delay, queues._loop.time())
+            if until is not None:
+                raise ClockSharedError(until - queues._loop.time())
+        return self._visit
+
+    async def __aexit__(self, *raised: object) -> None:
+        if self._names:
+            queues = self._queues
+            now = queues._loop.time()
+            until = queues._clocks.leave(self._names, self._delay, now)
+            self._visit.rest = 0.0 if until is None else until - now
 
 
 class _InTurn:

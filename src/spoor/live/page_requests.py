@@ -278,9 +278,8 @@ class PageRequests:
                 headers=headers,
                 progress=partial(self._slots.bring, fetch.ticket),
                 ticket=fetch.ticket,
+                watched=watched or (again and is_sitemap),
             )
-        if watched or (again and is_sitemap):
-            exchange = replace(exchange, watched=True)
         if not (self.settings.sitemaps or watched or again):
             return exchange
         origin = origin_of(exchange.url)
