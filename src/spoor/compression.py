@@ -20,6 +20,7 @@ __all__ = [
     "MOST_BYTES",
     "MOST_RATIO",
     "compressor",
+    "least_bytes",
     "packed",
     "packed_parts",
     "unpacked",
@@ -44,32 +45,34 @@ def compressor(level: int = 3, *, checksum: bool = False) -> zstd.ZstdCompressor
 def packed(data: bytes | memoryview, compressor: zstd.ZstdCompressor) -> bytes:
     """One frame with the data, padded so that `unpacked` accepts it."""
     frame = compressor.compress(data, zstd.ZstdCompressor.FLUSH_FRAME)
-    return frame.ljust(_least(memoryview(data).nbytes), b"\0")
+    return frame.ljust(least_bytes(memoryview(data).nbytes), b"\0")
 
 
 def packed_parts(
-    parts: Iterable[bytes], size: int, compressor: zstd.ZstdCompressor
+    parts: Iterable[bytes], size: int, compressor: zstd.ZstdCompressor, least: int = 0
 ) -> Iterator[bytes]:
-    """As `packed`, for data of this size that comes in parts; the frame comes in parts, too."""
+    """As `packed`, for data of this size that comes in parts; the frame comes in parts, too, and is
+    padded to `least` bytes."""
     compressor.set_pledged_input_size(size)
-    given = 0
+    given, least = 0, max(least, least_bytes(size))
     for part in parts:
         if frame := compressor.compress(part):
             given += len(frame)
             yield frame
     last = compressor.flush()
     yield last
-    yield bytes(max(0, _least(size) - given - len(last)))
+    yield bytes(max(0, least - given - len(last)))
 
 
-def _least(size: int) -> int:
+def least_bytes(size: int) -> int:
     """The fewest bytes that a frame with `size` bytes of data may have."""
     return -(-(size - MOST_BYTES) // MOST_RATIO)
 
 
-def unpacked(frame: bytes) -> bytes:
-    """The bytes in a frame. Raises ValueError if it is damaged or unpacks to too many."""
-    most = MOST_BYTES + MOST_RATIO * len(frame)
+def unpacked(frame: bytes, most: int | None = None) -> bytes:
+    """The bytes in a frame. Raises ValueError if it is damaged or unpacks to too many: to more than
+    `most`, or than the module says."""
+    most = MOST_BYTES + MOST_RATIO * len(frame) if most is None else most
     try:
         size = zstd.get_frame_info(frame).decompressed_size
         if size is None:

@@ -30,6 +30,7 @@ from spoor.learn.state import pack, unpack
 from spoor.live.live_crawl import LiveCrawl
 from spoor.runs import files
 from spoor.runs.assemble import make_crawl
+from spoor.runs.checkpoints import read_state
 from spoor.runs.forget import forget
 from spoor.runs.reader import Run
 from spoor.runs.saved_files import saved_name
@@ -309,10 +310,11 @@ def put(state: Any, place: tuple[Any, ...], value: Any) -> None:
 def test_any_value_in_a_state_is_told_in_one_line(made: Path, folder: Path) -> None:
     with closing(sqlite3.connect(made / files.DATABASE)) as db:
         (blob,) = db.execute("SELECT state FROM checkpoints ORDER BY generation DESC").fetchone()
+        saved = pack(read_state(db, blob, "state"))
     values = cycle(OTHERS)
     path = again(made, folder)
-    for place in list(places(unpack(blob)))[:: 1 if MANY else 5]:
-        state = unpack(blob)
+    for place in list(places(unpack(saved)))[:: 1 if MANY else 5]:
+        state = unpack(saved)
         put(state, place, next(values))
         change(path, "UPDATE checkpoints SET state = ?", pack(state))
         ends(path, place, (look, read, resume))

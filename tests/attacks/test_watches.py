@@ -32,6 +32,7 @@ from spoor.live.live_crawl import LiveCrawl
 from spoor.live.watch import Watch
 from spoor.runs import files
 from spoor.runs.assemble import make_crawl
+from spoor.runs.checkpoints import read_state
 from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
@@ -298,9 +299,10 @@ def test_any_damage_to_what_a_watch_told(name: str, made: Path, tmp_path: Path) 
 def test_any_value_in_the_state_of_a_watch(made: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(made / files.DATABASE)) as db:
         (blob,) = db.execute("SELECT state FROM checkpoints ORDER BY generation DESC").fetchone()
+        saved = pack(read_state(db, blob, "state"))
     values, path = cycle(OTHERS), copy(made, tmp_path / "run")
-    for place in list(places(unpack(blob)))[:: 1 if MANY else 9]:
-        state = unpack(blob)
+    for place in list(places(unpack(saved)))[:: 1 if MANY else 9]:
+        state = unpack(saved)
         put(state, place, next(values))
         change(path, "UPDATE checkpoints SET state = ?", pack(state))
         ends(path, place)

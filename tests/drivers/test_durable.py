@@ -292,6 +292,25 @@ def test_a_frontier_that_lost_its_newest_state_gives_way_to_the_one_before(
             open_run(path, web.root, web.port)
 
 
+def test_a_chunk_of_a_state_that_is_lost_or_changed_is_told(
+    web: CountedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1e9)
+    copy, _ = _first(killed(web, tmp_path / "run", "state committed", 3))
+    for number, damage in enumerate(
+        ("DELETE FROM chunks", "UPDATE chunks SET data = substr(data, 2)", "DROP TABLE chunks")
+    ):
+        path = tmp_path / str(number)
+        shutil.copytree(copy, path)
+        with sqlite3.connect(path / "state.db") as db:
+            assert db.execute("SELECT count(*) FROM chunks").fetchone()[0]
+            db.execute(damage)
+        db.close()
+        with pytest.raises(InputError, match=r"state\.db: damaged \("):
+            open_run(path, web.root, web.port)
+
+
 def test_a_damaged_state_gives_way_to_the_one_before(
     web: CountedWeb, whole: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -25,8 +25,8 @@ from loopback import free_ports
 from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.integrations.ray.cluster import started
-from spoor.learn.state import unpack
 from spoor.runs import files
+from spoor.runs.checkpoints import read_state
 from spoor.runs.database import reading
 from spoor.runs.reader import Run
 from spoor.runs.rows import PageRow
@@ -56,7 +56,7 @@ def state(folder: Path) -> dict[str, Any]:
         (blob,) = db.execute("SELECT state FROM checkpoints ORDER BY generation DESC").fetchone()[
             :1
         ]
-    return unpack(blob)
+        return read_state(db, blob, "state")
 
 
 @needs_ray

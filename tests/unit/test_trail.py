@@ -25,6 +25,7 @@ from spoor.policies.trail.learners import Learner
 from spoor.policies.trail.prior import FILE, read, shipped
 from spoor.policies.trail.training import train
 from spoor.types import (
+    NO_PARENT,
     Anchor,
     Failed,
     Fetch,
@@ -296,7 +297,7 @@ def test_a_crawl_that_is_through_keeps_nothing_of_its_links() -> None:
     assert policy._rows.room() == 500_000, "all rows are free"
     saved = policy.save()
     assert not len(saved["links"])
-    assert not len(saved["parents"])
+    assert not len(saved["parent"])
 
 
 def shown_on_three_pages(telling: bool) -> tuple[Crawl, Trail]:
@@ -391,6 +392,60 @@ def coming_back(policy: Trail) -> Trail:
     other = Trail(Task(np.random.default_rng(0), Topic(name="kiln")), in_links=3)
     other.load(unpack(pack(policy.save())))
     return other
+
+
+def before_chunks(state: dict[str, Any]) -> dict[str, Any]:
+    """A state as the version before kept it: the rows link by link, and none that is free."""
+    old = {**state, "rows": {**state["rows"]}, "done": {**state["done"]}}
+    rows, at = old["rows"], old.pop("places")
+    rows["dense"][:, LINKING_PAGES] = rows.pop("linking pages")
+    rows["slots"], rows["dense"] = rows["slots"][at], rows["dense"][at]
+    links, parent = old["links"], old.pop("parent")
+    shown = parent != NO_PARENT
+    old["links"] = links.astype(np.int64)
+    old["parents"] = np.column_stack([links[shown], parent[shown]])
+    del old["free"], old["ready"], old["slots"]
+    assert not old["done"].pop("gone")
+    return old
+
+
+def test_a_state_of_the_version_before_goes_on_the_same() -> None:
+    def driven(reload: bool) -> list[str]:
+        policy = Trail(Task(np.random.default_rng(0), Topic(name="kiln")), in_links=3)
+        crawl, chosen = Crawl(policy, Label("good"), MemoryFrontier()), list[str]()
+        crawl.seed([SITE])
+        made = np.random.default_rng(1)
+        for step in range(80):
+            if reload and step % 20 == 19:
+                other = Trail(Task(np.random.default_rng(0), Topic(name="kiln")), in_links=3)
+                state = unpack(pack(crawl.policy.save()))
+                if step < 40:
+                    state = before_chunks(state)
+                other.load(state)
+                crawl.policy = other
+            fetch = crawl.next(0.0)
+            assert isinstance(fetch, Fetch)
+            chosen.append(fetch.url)
+            found = [link("xyz"[n % 3], n) for n in made.integers(0, 600, 20).tolist()]
+            crawl.receive(Fetched(fetch.ticket, Page(fetch.url, title="All", links=found)), 0.0)
+        return chosen
+
+    assert driven(True) == driven(False)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"places": np.array([0, 0], np.int32)},
+        {"free": np.array([1], np.int32)},
+        {"free": np.array([-1], np.int32)},
+        {"counts": np.array([3, 1, 1], np.int32)},
+    ],
+)
+def test_rows_of_two_links_or_none_are_refused(damage: dict[str, Any]) -> None:
+    _, policy = begun([link("x", n, "kiln") for n in range(3)])
+    with pytest.raises(ValueError, match=r".*"):
+        policy.load({**unpack(pack(policy.save())), **damage})
 
 
 LOADED = """

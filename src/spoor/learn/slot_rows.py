@@ -27,7 +27,11 @@ class SlotRows:
     """
 
     def __init__(self, bits: int) -> None:
-        self._rows: Slots = np.zeros(1 << bits, dtype=np.int32)
+        self._bits = bits
+        self._clear()
+
+    def _clear(self) -> None:
+        self._rows: Slots = np.zeros(1 << self._bits, dtype=np.int32)
         self._rows[0] = EMPTY
         self._slots: Slots = np.zeros(1024, dtype=np.int32)
         self._count = EMPTY + 1
@@ -56,5 +60,15 @@ class SlotRows:
         return self._rows.take(slots)
 
     def slots(self, rows: NDArray[np.integer]) -> Slots:
-        """The slots of some rows, ascending."""
-        return np.sort(self._slots[rows])
+        """The slots of some rows."""
+        return self._slots.take(rows)
+
+    def save(self) -> Slots:
+        """The slots in the order of their rows: what comes later only adds to it."""
+        slots: Slots = self._slots[EMPTY + 1 : self._count].copy()
+        return slots
+
+    def load(self, slots: NDArray[np.integer]) -> None:
+        """Give rows to these and no others. What goes by the rows is to be loaded after them."""
+        self._clear()
+        self.enter(slots)

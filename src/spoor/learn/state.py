@@ -3,7 +3,9 @@
 Used for checkpoints and for model files. Layout: the magic line, the SHA-256 of
 the rest in hex and a line end, then a zstandard frame of: length of the JSON (8 bytes, little
 endian), the JSON, the arrays in .npy format one after the other. In the JSON an array is
-{"__array__": its place}.
+{"__array__": its place}. Version 2 has long arrays in chunks beside it
+(`spoor.learn.state_chunks`); in its JSON such an array is {"__chunks__": the place of their
+numbers and digests, "kind": its type, "shape": its shape}.
 """
 
 from __future__ import annotations
@@ -24,9 +26,11 @@ from numpy.typing import NDArray
 from spoor.compression import compressor, packed_parts, unpacked
 from spoor.errors import InputError
 from spoor.files import write_whole
+from spoor.learn.state_chunks import ChunkReader, ChunkWriter
 from spoor.types import Anchor, Link, Page, State
 
 MAGIC = b"spoor-state 1\n"
+CHUNKED = b"spoor-state 2\n"
 
 
 FAST = 1
@@ -34,13 +38,14 @@ FAST = 1
 more bytes."""
 
 
-def pack(state: State, level: int = 3) -> bytes:
-    """A state as bytes; the same state gives the same bytes.
+def pack(state: State, level: int = 3, chunks: ChunkWriter | None = None) -> bytes:
+    """A state as bytes; the same state gives the same bytes. `chunks`: takes its long arrays, which
+    the bytes then only name.
 
     Raises TypeError (the plug-in's fault) for a value that is neither JSON nor an array.
     """
     arrays: list[np.ndarray[Any, Any]] = []
-    parts = [part.encode("utf-8", "surrogatepass") for part in _json(_plain(state, arrays))]
+    parts = [part.encode("utf-8", "surrogatepass") for part in _json(_plain(state, arrays, chunks))]
     size = sum(map(len, parts))
     parts.insert(0, size.to_bytes(8, "little"))
     heads = list(map(_head, arrays))
@@ -48,8 +53,9 @@ def pack(state: State, level: int = 3) -> bytes:
     # Piece by piece, since a crawl should not need the memory of its state once more.
     values = (piece for pair in zip(heads, map(_values, arrays), strict=True) for piece in pair)
     digest, whole = hashlib.sha256(), io.BytesIO()
-    whole.write(MAGIC + bytes(2 * digest.digest_size) + b"\n")
-    for part in packed_parts(chain(parts, values), size, compressor(level)):
+    magic, least = (CHUNKED, chunks.least(size)) if chunks else (MAGIC, 0)
+    whole.write(magic + bytes(2 * digest.digest_size) + b"\n")
+    for part in packed_parts(chain(parts, values), size, compressor(level), least):
         digest.update(part)
         whole.write(part)
     whole.seek(len(MAGIC))
@@ -107,26 +113,33 @@ def _json(value: Any) -> Iterator[str]:
 _ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 
-def _plain(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
-    """The value as JSON values; arrays are added to `arrays`. It is not nested in `pack`: a nested
-    function that calls itself is garbage in a cycle, and would keep all arrays of a state alive
-    until Python collects it."""
+def _plain(
+    value: Any, arrays: list[np.ndarray[Any, Any]], chunks: ChunkWriter | None = None
+) -> Any:
+    """The value as JSON values; arrays are added to `arrays`, or to `chunks`. It is not nested in
+    `pack`: a nested function that calls itself is garbage in a cycle, and would keep all arrays of
+    a state alive until Python collects it."""
     kind = type(value)
     if kind in _PLAIN:
         return value
     if kind is list or kind is tuple:
-        return [one if type(one) in _PLAIN else _plain(one, arrays) for one in value]
+        return [one if type(one) in _PLAIN else _plain(one, arrays, chunks) for one in value]
     if isinstance(value, np.ndarray):
         if value.dtype.hasobject:
             raise TypeError("an array of Python objects cannot be saved")
-        arrays.append(value)
-        return {"__array__": len(arrays) - 1}
+        kept = None if chunks is None else chunks.enter(value)
+        arrays.append(value if kept is None else kept)
+        if kept is None:
+            return {"__array__": len(arrays) - 1}
+        place, shape = len(arrays) - 1, list(value.shape)
+        return {"__chunks__": place, "kind": value.dtype.str, "shape": shape}
     if isinstance(value, Mapping):
-        if "__array__" in value:
-            raise TypeError("the key '__array__' stands for arrays and cannot be saved")
-        return {str(key): _plain(item, arrays) for key, item in value.items()}
+        for key in ("__array__", "__chunks__"):
+            if key in value:
+                raise TypeError(f"the key {key!r} stands for arrays and cannot be saved")
+        return {str(key): _plain(item, arrays, chunks) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item, arrays) for item in value]
+        return [_plain(item, arrays, chunks) for item in value]
     if isinstance(value, np.generic):
         return value.item()
     return value
@@ -136,24 +149,29 @@ _PLAIN = frozenset((str, int, float, bool, type(None)))
 """What most of a state is: these and no types made of them."""
 
 
-def unpack(data: bytes, *, source: str = "state") -> dict[str, Any]:
-    """The state that `pack` was given. Raises InputError naming `source` for damaged bytes."""
+def unpack(
+    data: bytes, *, source: str = "state", chunks: ChunkReader | None = None
+) -> dict[str, Any]:
+    """The state that `pack` was given, of which `chunks` has long arrays. Raises InputError naming
+    `source` for damaged bytes."""
     if not data.startswith(MAGIC[:12]):
         raise InputError(f"{source}: not a Spoor state or model file")
-    if not data.startswith(MAGIC):
+    if not data.startswith(MAGIC) and (chunks is None or not data.startswith(CHUNKED)):
         version = data[12:20].split(b"\n")[0].decode("ascii", "replace")
         raise InputError(f"{source}: format version {version}; this Spoor reads version 1")
     digest, packed = data[len(MAGIC) : len(MAGIC) + 65], data[len(MAGIC) + 65 :]
     if hashlib.sha256(packed).hexdigest().encode() + b"\n" != digest:
         raise InputError(f"{source}: damaged (its digest does not fit its content)")
     try:
-        return _content(packed)
+        return _content(packed, chunks)
     except (ValueError, LookupError, TypeError, RecursionError) as error:
         raise InputError(f"{source}: damaged ({error})") from error
 
 
-def _content(packed: bytes) -> dict[str, Any]:
+def _content(packed: bytes, chunks: ChunkReader | None) -> dict[str, Any]:
     content = memoryview(unpacked(packed))
+    if chunks is not None:
+        chunks.begin(len(packed), len(content))
     begin = 8 + int.from_bytes(content[:8], "little")
     header = json.loads(bytes(content[8:begin]).decode("utf-8", "surrogatepass"))
     if not isinstance(header, dict):
@@ -162,7 +180,7 @@ def _content(packed: bytes) -> dict[str, Any]:
     while begin < len(content):
         array, begin = _array(content, begin)
         arrays.append(array)
-    state: dict[str, Any] = _rich(header, arrays)
+    state: dict[str, Any] = _rich(header, arrays, chunks)
     return state
 
 
@@ -183,6 +201,9 @@ def _array(content: memoryview, begin: int) -> tuple[np.ndarray[Any, Any], int]:
     return np.ndarray(shape, kind, bytes(content[data:end]), order=order).copy(order), end
 
 
+_KIND = re.compile(r"[<>|][?a-zA-NP-UW-Z][0-9]{1,9}(?:\[[a-zA-Z0-9]{1,9}\])?")
+"""The type of an array, as in the head below."""
+
 _NPY = re.compile(
     rb"\x93NUMPY\x01\0.."
     rb"\{'descr': '(?P<kind>[<>|][?a-zA-NP-UW-Z][0-9]{1,9}(?:\[[a-zA-Z0-9]{1,9}\])?)', "
@@ -194,14 +215,19 @@ _NPY = re.compile(
 _NUMBER = re.compile(rb"\d+")
 
 
-def _rich(value: Any, arrays: list[np.ndarray[Any, Any]]) -> Any:
+def _rich(value: Any, arrays: list[np.ndarray[Any, Any]], chunks: ChunkReader | None) -> Any:
     """The value that `_plain` was given."""
     if isinstance(value, dict):
         if value.keys() == {"__array__"}:
             return arrays[value["__array__"]]
-        return {key: _rich(item, arrays) for key, item in value.items()}
+        if chunks is not None and value.keys() == {"__chunks__", "kind", "shape"}:
+            if not _KIND.fullmatch(value["kind"]):
+                raise ValueError("an array is of no type")
+            kind, place = np.dtype(value["kind"]), value["__chunks__"]
+            return chunks.array(kind, value["shape"], arrays[place])
+        return {key: _rich(item, arrays, chunks) for key, item in value.items()}
     if isinstance(value, list):
-        return [_rich(item, arrays) for item in value]
+        return [_rich(item, arrays, chunks) for item in value]
     return value
 
 

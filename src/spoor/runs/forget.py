@@ -30,6 +30,7 @@ from spoor.formats.exporters.target import LIST
 from spoor.formats.exporters.warc import copy_without
 from spoor.formats.warc_records import DAMAGE
 from spoor.runs import files, shards
+from spoor.runs.checkpoints import drop_unused_chunks
 from spoor.runs.events import events_of
 from spoor.runs.lock import Lock
 from spoor.runs.recovery import damaged, forgotten, mend_results, telling
@@ -161,6 +162,7 @@ def _forget(
         newest = "(SELECT max(generation) FROM checkpoints)"
         db.execute(f"DELETE FROM checkpoints WHERE generation < {newest}")
         db.execute("DELETE FROM journal WHERE seq <= (SELECT min(seq) FROM checkpoints)")
+        drop_unused_chunks(db, str(path / files.DATABASE))
         db.execute("COMMIT")
         failpoint("committed")
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()

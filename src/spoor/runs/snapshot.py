@@ -17,10 +17,10 @@ from spoor.crawl import Crawl
 from spoor.errors import CallerError, InputError, SpoorError
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.learn.harvest_estimate import Estimate, Harvest
-from spoor.learn.state import unpack
 from spoor.protocols import BoundsSlowHosts, Explains, FallsBack, LiveFrontier, ValuesLinks
 from spoor.runs import files
 from spoor.runs.assemble import left_out_of, make_crawl_to_look_at, make_frontier
+from spoor.runs.checkpoints import read_state
 from spoor.runs.database import noted, reading
 from spoor.runs.events import events_of, verdicts_of
 from spoor.runs.lock import is_running
@@ -150,6 +150,7 @@ def last_checkpoint(path: Path) -> Checkpoint | None:
 
 def _last_checkpoint(path: Path) -> Checkpoint | None:
     with reading(path) as db:
+        db.execute("BEGIN")  # the crawl may delete chunks of this state meanwhile
         row = db.execute(
             "SELECT time, seq, state FROM checkpoints ORDER BY generation DESC LIMIT 1"
         ).fetchone()
@@ -158,13 +159,13 @@ def _last_checkpoint(path: Path) -> Checkpoint | None:
         query = "SELECT events FROM journal WHERE seq > ? ORDER BY seq"
         changed = noted(db, "labels") is not None or noted(db, "revised") is not None
         entries = db.execute(query, (row["seq"],)).fetchall() if changed else []
+        state = read_state(db, row["state"], f"{path / files.DATABASE}")
     labels = [
         changed
         for (entry,) in entries
         for event in events_of(entry)
         for changed in verdicts_of(event)
     ]
-    state = unpack(row["state"], source=f"{path / files.DATABASE}")
     return Checkpoint(path, row["time"], state, labels)
 
 

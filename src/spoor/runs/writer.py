@@ -44,6 +44,7 @@ from spoor.settings import Settings, user_agent
 from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, Revision, State
 
 if TYPE_CHECKING:
+    from spoor.runs.checkpoints import Checkpoints
     from spoor.runs.originals import Originals
     from spoor.web.exchange import Exchange
     from spoor.web.revisits import Revisits
@@ -122,6 +123,7 @@ class RunWriter:
         self._body = b""
         """Body of the exchange recorded last, if documents are saved."""
         self._after = 0
+        self._checkpoints: Checkpoints | None = None
         self.on_damage: Callable[[str], None] = lambda line: None
         """Called with a line about a document that is damaged in the archive."""
         self.closing: list[Callable[[], None]] = []
@@ -146,19 +148,20 @@ class RunWriter:
             return self._state(usable)
 
     def _state(self, usable: Callable[[State], bool]) -> dict[str, Any] | None:
-        from spoor.learn.state import unpack
+        from spoor.runs.checkpoints import Checkpoints, read_state
 
         rows = self._generations()
         for index, (seq, settings, blob) in enumerate(rows):
-            last = index == len(rows) - 1
+            last, used = index == len(rows) - 1, dict[bytes, tuple[int, int]]()
             try:
-                state = unpack(blob, source=str(self.path / files.DATABASE))
+                state = read_state(self._db, blob, str(self.path / files.DATABASE), used)
             except InputError:
                 if last:
                     raise
                 continue
             if last or usable(state):
                 self._after = seq
+                self._checkpoints = Checkpoints(self._db, used)
                 self.checkpoint_settings = Settings.from_dict(json.loads(settings))
                 self.failpoint("state read")
                 return state
@@ -402,17 +405,26 @@ class RunWriter:
 
     def checkpoint(self, state: State, requests: int, now: float, events: bytes = b"") -> None:
         """Make everything so far durable, and the crawl's state with it."""
-        from spoor.learn.state import FAST, pack
+        from spoor.runs.checkpoints import Checkpoints
 
-        blob = pack(state, FAST)
+        if self._checkpoints is None:
+            self._checkpoints = Checkpoints(self._db, {})
+        checkpoints, settings = self._checkpoints, json.dumps(self.settings.to_dict())
+        packed = checkpoints.pack(state)
         self.failpoint("state packed")
-        self._write(events, (now, requests, json.dumps(self.settings.to_dict()), blob))
+
+        def write() -> None:
+            checkpoints.write(now, requests, self._ends.seq, settings, packed)
+            self.failpoint("state written")
+
+        self._write(events, write)
+        checkpoints.written(packed)
         self.failpoint("state committed")
         with self.pausing():
             empty_log(self._db)
         self.failpoint("log emptied")
 
-    def _write(self, events: bytes, checkpoint: tuple[float, int, str, bytes] | None) -> None:
+    def _write(self, events: bytes, checkpoint: Callable[[], None] | None) -> None:
         """Write the WARC files first, then one transaction, then the file of results."""
         rows, ends, db = self._rows, self._ends, self._db
         damaged: list[str] = []
@@ -438,7 +450,7 @@ class RunWriter:
                     (ends.seq, ends.pages, ends.failures, json.dumps(ends.warc)),
                 )
                 if checkpoint is not None:
-                    self._write_state(*checkpoint)
+                    checkpoint()
                 self.failpoint("rows written")
             self.failpoint("committed")
             write_mark(self._mark, ends.seq)
@@ -453,17 +465,6 @@ class RunWriter:
             self.failpoint("results written")
         for line in damaged:
             self.on_damage(line)
-
-    def _write_state(self, now: float, requests: int, settings: str, blob: bytes) -> None:
-        db = self._db
-        db.execute(
-            "INSERT INTO checkpoints (time, requests, seq, settings, state) VALUES (?, ?, ?, ?, ?)",
-            (now, requests, self._ends.seq, settings, blob),
-        )
-        newest = "SELECT max(generation) FROM checkpoints"
-        db.execute(f"DELETE FROM checkpoints WHERE generation <= ({newest}) - 2")
-        db.execute("DELETE FROM journal WHERE seq <= (SELECT min(seq) FROM checkpoints)")
-        self.failpoint("state written")
 
     @contextmanager
     def pausing(self) -> Iterator[None]:

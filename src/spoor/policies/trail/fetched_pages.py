@@ -18,7 +18,8 @@ Floats = NDArray[np.float32]
 
 class FetchedPages:
     """Rows and worth of the `limit` latest fetched pages, in the order of their coming: 290 bytes a
-    row and 120 a page. A checkpoint takes the arrays as they are."""
+    row and 120 a page. A checkpoint takes the arrays as they are, so that most of them is the same
+    the next time."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -88,14 +89,14 @@ class FetchedPages:
         self._worth[self._number[link] - self._gone] = worth
 
     def save(self) -> State:
-        gone = len(self._links) - len(self._number)
-        here = slice(self._ends[gone], self._ends[-1])
+        end = self._ends[-1]
         return {
-            "links": np.array(self._links[gone:], np.int64),
-            "worth": np.array(self._worth[gone:], np.float64),
-            "slots": self._slots[here].ravel(),
-            "dense": self._dense[here].ravel(),
-            "counts": np.diff(np.array(self._ends[gone:])).astype(np.int32),
+            "gone": len(self._links) - len(self._number),
+            "links": np.array(self._links, np.int64),
+            "worth": np.array(self._worth, np.float64),
+            "slots": self._slots[:end].ravel(),
+            "dense": self._dense[:end].ravel(),
+            "counts": np.diff(np.array(self._ends)).astype(np.int32),
         }
 
     def load(self, state: State) -> None:
@@ -107,8 +108,9 @@ class FetchedPages:
             raise ValueError("columns of fetched pages are of several lengths")
         if not len(slots) == len(dense) == ends[-1]:
             raise ValueError("fetched pages have other rows than are there")
-        self._number = {link: number for number, link in enumerate(links)}
-        if len(self._number) < len(links):
+        gone = int(state.get("gone", 0))
+        self._number = {link: number for number, link in enumerate(links) if number >= gone}
+        if not 0 <= gone <= len(links) or len(self._number) < len(links) - gone:
             raise ValueError("two fetched pages have one link")
         self._links = array("q", links)
         self._worth = array("d", state["worth"].tolist())

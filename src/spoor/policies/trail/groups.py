@@ -92,15 +92,15 @@ class Groups:
         return seen[waits]
 
     def save(self) -> State:
-        tried = self._rows.slots(np.flatnonzero(self._tried[:, 0] != 0.0)).astype(np.int64)
+        tried = np.flatnonzero(self._tried[:, 0] != 0.0)
         return {
             "members": {
                 "groups": np.fromiter(self.members, np.int32, len(self.members)),
                 "links": joined(self.members.values(), np.int32),
                 "counts": np.array([len(links) for links in self.members.values()], np.int32),
             },
-            "tried": {"groups": tried, "counts": self._tried[self._rows.of(tried)]},
-            "sweep": np.array(self.sweep[self.swept :], dtype=np.int64),
+            "tried": {"groups": self._rows.slots(tried), "counts": self._tried[tried]},
+            "sweep": np.array(self.sweep[self.swept :], dtype=np.int32),
         }
 
     def load(self, state: State) -> None:

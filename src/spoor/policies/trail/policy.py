@@ -101,7 +101,7 @@ class Trail:
         in_range("trail", in_links=(self._in_links, 1, math.inf))
         vectors = task.vectors if isinstance(task.vectors, Vectors) else None
         self._features = LinkFeatures(task.topic, BITS, vectors)
-        rows = SlotRows(BITS)
+        self._slot_rows = rows = SlotRows(BITS)
         prior = shipped() if self.shipped else BY_HAND
         untrained = Learner(self.without, prior, rows=rows)
         self._guard = Guard(untrained.a.copy(), on=self.guard)
@@ -452,17 +452,13 @@ class Trail:
         ]
 
     def save(self) -> State:
-        links, counts, rows = self._rows.all()
         stale = [self._stale_groups, self._stale_links, self._corrected]
         return {
+            "slots": self._slot_rows.save(),
             **self._model.state(),
             "names": [[slot, name] for slot, name in self._features.names.items()],
             "queue": self._queue.save(),
-            "links": links,
-            "counts": counts,
-            "rows": {"slots": self._rows.slots[rows], "dense": self._rows.dense[rows]},
-            "parents": self._rows.parents(),
-            "looks": self._rows.looks[links],
+            **self._rows.save(),
             **self._groups.save(),
             "done": self._fetched.save(),
             "failures": self._failures.save(),
@@ -472,6 +468,7 @@ class Trail:
         }
 
     def load(self, state: State) -> None:
+        self._slot_rows.load(state.get("slots", np.zeros(0, np.int32)))
         self._model.restore(state)
         self._features.remember({int(slot): str(name) for slot, name in state["names"]})
         self._queue.load(state["queue"])

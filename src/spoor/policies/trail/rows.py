@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from spoor.policies.trail.columns import COLUMNS, DENSE, LINKING_PAGES
 from spoor.types import NO_PARENT, LinkId, State
 
+FREE = 8
+"""One in so many rows is free before those are taken again."""
+
 _UNSEEN, _ROWLESS = -1, -2
 """In the place of a link's first row: it is not known, or no room was left when it was seen."""
 
@@ -52,11 +55,27 @@ class LinkRows:
         self._turn = np.zeros(1024, dtype=np.int32)
         self._capacity = capacity
         self._used = 0
-        self._free = array("i")
+        self._free, self._ready = array("i"), array("i")
+        """Rows of no link, as they became free; and those that are taken next, last first."""
 
     def room(self) -> int:
         """Rows that may still be entered."""
-        return self._capacity - self._used + len(self._free)
+        return self._capacity - self._used + len(self._free) + len(self._ready)
+
+    def _take(self, count: int) -> NDArray[np.int32]:
+        """So many rows, which are no link's. Those that are free lie anywhere, and are taken in
+        their order once they are many: so new rows stand together, and a checkpoint has less to
+        write."""
+        missing = count - len(self._ready)
+        many = FREE * len(self._free) >= self._used or self._used + missing > self._capacity
+        if missing > 0 and many:
+            self._ready = array("i", sorted([*self._ready, *self._free], reverse=True))
+            self._free = array("i")
+        begin = max(0, len(self._ready) - count)
+        old = self._ready[begin:]
+        del self._ready[begin:]
+        used, self._used = self._used, self._used + count - len(old)
+        return np.array([*old, *range(used, self._used)], dtype=np.int32)
 
     def enter(
         self,
@@ -68,10 +87,7 @@ class LinkRows:
         """New rows of links that have so many before, which tell how many pages link to it. There
         may be fewer rows than links: the rest have to go without."""
         count = len(slots)
-        old = self._free[len(self._free) - min(count, len(self._free)) :]
-        del self._free[len(self._free) - len(old) :]
-        used, self._used = self._used, self._used + count - len(old)
-        rows = np.array([*old, *range(used, self._used)], dtype=np.int32)
+        rows = self._take(count)
         while self._used > len(self.slots):
             self.slots, self.dense = doubled(self.slots), doubled(self.dense)
         self.slots[rows], self.dense[rows] = slots, dense
@@ -148,26 +164,53 @@ class LinkRows:
     def all(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
         """Every link that is known, how many rows each has, and these, in this order."""
         links = np.flatnonzero(self.of[:, 0] != _UNSEEN)
-        of = self.of[links]
-        return links, (of >= 0).sum(axis=1).astype(np.int32), of[of >= 0]
+        of = self.of.take(links, axis=0)
+        here = of >= 0
+        return links, np.add.reduce(here, axis=1, dtype=np.int32), of[here]
 
-    def parents(self) -> NDArray[np.int64]:
-        """(link, page that was the first to show it) of those that have one."""
-        links = np.flatnonzero(self.parent != NO_PARENT)
-        return np.column_stack([links, self.parent[links]])
+    def save(self) -> State:
+        """The rows as they stand, so that most of them is the same the next time; every link that
+        is known, and where its rows are."""
+        (links, counts, places), used = self.all(), self._used
+        dense = self.dense[:used].copy()
+        # This number alone changes in the rows of many links with every page.
+        linking = dense[:, LINKING_PAGES].copy()
+        dense[:, LINKING_PAGES] = 0.0
+        return {
+            "links": links.astype(np.int32),
+            "counts": counts,
+            "places": places,
+            "free": np.array(self._free, np.int32),
+            "ready": np.array(self._ready, np.int32),
+            "rows": {"slots": self.slots[:used].copy(), "dense": dense, "linking pages": linking},
+            "parent": self.parent[links],
+            "looks": self.looks[links],
+        }
 
     def load(self, state: State) -> None:
-        """Go on from a state of `Trail.save`, where nothing is known yet."""
+        """Go on from a state of `save`, where nothing is known yet."""
         self._used = len(state["rows"]["slots"])
         while len(self.slots) < self._used:
             self.slots, self.dense = doubled(self.slots), doubled(self.dense)
         self.slots[: self._used] = state["rows"]["slots"]
         self.dense[: self._used] = state["rows"]["dense"]
+        if "linking pages" in state["rows"]:  # not in a version before this
+            self.dense[: self._used, LINKING_PAGES] = state["rows"]["linking pages"]
         links, counts = state["links"], state["counts"]
         self._widen(int(links.max(initial=0)), int(counts.max(initial=1)))
         self.of[links[counts == 0], 0] = _ROWLESS
-        # The rows of a link follow one another.
-        before = np.arange(self._used) - np.repeat(counts.cumsum() - counts, counts)
-        self.of[np.repeat(links, counts), before] = np.arange(self._used)
+        nth = np.arange(counts.sum()) - np.repeat(counts.cumsum() - counts, counts)
+        # Versions before kept the rows of a link one after another, and none that was free.
+        places = state.get("places", np.arange(self._used, dtype=np.int32))
+        free, ready = state.get("free", places[:0]), state.get("ready", places[:0])
+        taken = np.concatenate([places, free, ready])
+        if len(places) != len(nth) or (np.sort(taken) != np.arange(self._used)).any():
+            raise ValueError("a row belongs to no link, or to two")
+        self.of[np.repeat(links, counts), nth] = places
+        self._free = array("i", free.astype(np.int32).tobytes())
+        self._ready = array("i", ready.astype(np.int32).tobytes())
         self.looks[links] = state.get("looks", 0)
-        self.parent[state["parents"][:, 0]] = state["parents"][:, 1]
+        if "parent" in state:
+            self.parent[links] = state["parent"]
+        else:
+            self.parent[state["parents"][:, 0]] = state["parents"][:, 1]
