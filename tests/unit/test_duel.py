@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import lzma
+import time
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.lab.cells import file_of
+from spoor.lab.duel import score as duel_score
 from spoor.lab.duel.arena import with_said
 from spoor.lab.duel.dataset import page_key, read
 from spoor.lab.duel.score import Request, request_of, score_file
@@ -219,6 +221,20 @@ def test_a_line_of_the_server_is_read_and_gets_what_the_rival_says() -> None:
 )
 def test_the_kind_of_a_request(url: str, status: int, kind: str) -> None:
     assert Request(url, status=status).kind == kind
+
+
+def test_a_hostile_log_costs_little(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = time.process_time()
+    assert Request("http://a.example/" + "sitemap" * 14_000).kind == "page"
+    assert Request("http://a.example/" + "sitemap" * 14_000 + ".xml").kind == "sitemap"
+    assert time.process_time() - began < 0.5
+    monkeypatch.setattr(duel_score, "MOST_KEPT", 100_000)
+    log = tmp_path / "log"
+    log.write_text("http://a.example/x\n" * 5_000)
+    with pytest.raises(InputError, match=r"line [0-9]+: the URLs of a log take at most"):
+        list(duel_score.read_log(log))
 
 
 def test_a_cell_stands_for_its_rival_and_not_for_our_code(tmp_path: Path) -> None:

@@ -174,6 +174,9 @@ def test_marks_and_encodings() -> None:
     for encoded in (
         b"\xef\xbb\xbf" + text.encode(),
         text.encode("utf-16"),
+        text.encode("utf-16-le"),
+        text.encode("utf-16-be"),
+        text.replace(" ", "\0 ").encode(),
         b"\xfe\xff" + text.encode("utf-16-be"),
     ):
         assert not parse(encoded, "spoor").allowed(f"{H}/%C3%A9/x")

@@ -169,7 +169,13 @@ def _text(robots_txt: str | bytes) -> str:
     for mark, encoding in _UTF16:
         if robots_txt.startswith(mark):
             return robots_txt[2:].decode(encoding, "replace")
-    return robots_txt.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+    for first, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+        halves = robots_txt[first:64:2]
+        if halves and not any(halves):  # UTF-16 without its mark
+            return robots_txt.decode(encoding, "replace")
+    # Other zero bytes hide no rule.
+    plain = robots_txt.removeprefix(codecs.BOM_UTF8).replace(b"\0", b"")
+    return plain.decode("utf-8", "replace")
 
 
 def from_reply(status: int, body: bytes, agent: str, *, url: str | None = None) -> Rules:

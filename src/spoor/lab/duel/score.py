@@ -19,6 +19,7 @@ import gzip
 import json
 import lzma
 import re
+import sys
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -42,7 +43,12 @@ ASSETS = re.compile(
     r"\.(?:css|js|mjs|map|png|jpe?g|gif|svg|ico|webp|bmp|woff2?|ttf|eot|mp[34]|json)$",
     re.IGNORECASE,
 )
-SITEMAPS = re.compile(r"/[\w-]*sitemap[^/]*\.(?:xml|txt)(?:\.gz)?$", re.IGNORECASE)
+SITEMAPS = re.compile(r"[\w-]*?sitemap", re.IGNORECASE)
+"""How the name of a sitemap begins …"""
+SITEMAP_ENDS = re.compile(r"\.(?:xml|txt)(?:\.gz)?$", re.IGNORECASE)
+"""… and ends."""
+MOST_KEPT = 1 << 28
+"""Bytes of the URLs of a log, which are kept until it is scored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ class Request:
             return "page"
         if path == "/robots.txt":
             return "robots"
-        if SITEMAPS.search(path):
+        if SITEMAP_ENDS.search(path) and SITEMAPS.match(path.rpartition("/")[2]):
             return "sitemap"
         if 300 <= self.status < 400:
             return "redirect"
@@ -193,7 +199,7 @@ def score_file(log: Path, dataset: Dataset, task: str = "") -> list[Score]:
 
 def read_log(file: Path) -> Iterator[Request]:
     """The requests of a log file, line by line. Raises InputError that names the line."""
-    characters = 0
+    characters = kept = 0
     try:
         with _opened(file) as lines:
             for number in range(1, MOST_LINES + 2):
@@ -207,7 +213,14 @@ def read_log(file: Path) -> Iterator[Request]:
                         f"{LONGEST_LINE:,} characters, and {MOST_CHARACTERS:,} in all"
                     )
                 if line.strip():
-                    yield request_of(line, f"{file}, line {number}")
+                    request = request_of(line, f"{file}, line {number}")
+                    kept += sys.getsizeof(request.url) + sys.getsizeof(request.task)
+                    if kept > MOST_KEPT:
+                        raise InputError(
+                            f"{file}, line {number}: the URLs of a log take at most "
+                            f"{MOST_KEPT >> 20} MiB"
+                        )
+                    yield request
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
         cause = getattr(error, "strerror", None) or error
         raise InputError(f"cannot read {file}: {cause}") from error
@@ -256,7 +269,7 @@ def request_of(line: str, where: str) -> Request:
 def _whole(row: Mapping[str, Any], key: str, default: int) -> int:
     value = row.get(key, default)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 62:
-        raise TypeError(f"{key} is a whole number from 0 on, not {value!r}")
+        raise TypeError(f"{key} is a whole number from 0 on, not {repr(value)[:40]}")
     return value
 
 
