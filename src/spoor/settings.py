@@ -530,7 +530,7 @@ class Settings:
                     "another --out"
                 )
             raise InputError(
-                f"{file}: the run was begun with {name} = {then!r}, not {now!r}; "
+                f"{file}: the run was begun with {name} = {_brief(then)}, not {_brief(now)}; "
                 "use the same settings or another --out"
             )
 
@@ -538,6 +538,17 @@ class Settings:
     def user_agent(self) -> str:
         """The User-Agent header."""
         return self.agent or user_agent(self.contact)
+
+
+_SHOWN = 3
+"""Values of a setting that a message names."""
+
+
+def _brief(value: Any) -> str:
+    """A value of a setting; of a long list how many there are, and the first."""
+    if isinstance(value, tuple) and len(value) > _SHOWN:
+        return f"{value[:_SHOWN]!r} and {len(value) - _SHOWN} more"
+    return repr(value)
 
 
 def described(settings: type[Settings]) -> dict[str, Setting]:

@@ -115,6 +115,47 @@ def test_a_crawl_is_turned_into_a_watch_of_what_it_found(
     assert "is no folder of a run" in capsys.readouterr().err
 
 
+def test_a_watch_from_a_crawl_goes_on_where_it_began(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Though the crawl has found more since; and no command takes it for a crawl."""
+    crawled, out = str(tmp_path / "crawled"), str(tmp_path / "run")
+    with served(rolling(60.0, 0.5)) as port:
+        to = ["--connect-to", f"127.0.0.1:{port}", "--delay", "0", "--json"]
+        crawl = ["crawl", FRONT, "--want", "match:story of", "--out", crawled, *to]
+        watch = ["watch", "--from", crawled, "--out", out, *to, "--once"]
+        assert run([*crawl, "--pages", "2"]) == 0
+        assert run(watch) == 0
+        before = Run(Path(out)).settings.seeds
+        assert run(["label", crawled, FRONT, "yes"]) == 0
+        assert run([*crawl, "--pages", "9"]) == 0
+        capsys.readouterr()
+        assert run(watch) == 0, capsys.readouterr().err
+        assert Run(Path(out)).settings.seeds == before
+        capsys.readouterr()
+        assert run([*watch, "--topic", "kilns"]) == 2  # that would be another watch
+        assert "was begun with topic = ''" in capsys.readouterr().err
+    for command in (["export", out, str(tmp_path / "found.csv")], ["search", out, "story"]):
+        assert run(command) == 2
+        assert "is no crawl; what `spoor watch` wrote is in its news.jsonl" in (
+            capsys.readouterr().err
+        )
+
+
+def test_many_seeds_that_changed_are_said_in_one_short_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seeds = [f"{FRONT}story{number}.html" for number in range(40)]
+    with served(rolling(10.0, 1.0)) as port:
+        to = ["--connect-to", f"127.0.0.1:{port}", "--delay", "0", "--out", str(tmp_path / "run")]
+        assert run(["watch", *seeds, *to, "--for", "0.1s", "--json"]) in (0, 1)
+        capsys.readouterr()
+        assert run(["watch", FRONT, *to, "--for", "1s"]) == 2
+    said = capsys.readouterr().err
+    assert "and 37 more, not ('http://news.example/',)" in said
+    assert len(said) < 500
+
+
 def test_a_pass_ends_with_the_requests_that_may_be_sent_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -61,9 +61,12 @@ def watch(
     with files.run_folder(out, "watch-") as path:
         found: list[str] = []
     if from_ is not None:
-        from spoor.runs.watched_run import watched_run
+        from spoor.runs.watched_run import begun_from, watched_run
 
-        found, settings = watched_run(from_, settings)
+        if files.is_run(path):  # it goes on where it began, whatever the crawl has found since
+            found, settings = begun_from(path, settings)
+        else:
+            found, settings = watched_run(from_, settings)
     summary = live(with_inputs(settings, [*(seeds or ()), *found]), limit, path, quiet=as_json)
     show(summary, as_json)
     if summary["stopped_because"] in ("interrupted", "aborted") or not summary["fetched"]:

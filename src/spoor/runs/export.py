@@ -46,6 +46,7 @@ def export_run(
     `spoor.formats.exporters.columns.ON_REQUEST`. `fields`: `NAME=SELECTOR` each
     (`spoor.formats.fields`). Raises InputError where it cannot be written, or is the run's own.
     """
+    run.refuse_watch()
     selected = Selection() if selection is None else selection
     if is_url(str(out)):
         form = form_of(Path(str(out).rpartition("/")[2]), form)

@@ -57,6 +57,7 @@ def search(run: StoredRun, words: str, *, limit: int = 10, everything: bool = Tr
     the run's folder, or, where that cannot be written, in one that is deleted again. Raises
     InputError where there is no word, or the folder cannot be read.
     """
+    run.refuse_watch()
     query = _query(words)
     found: list[Found] = []
     with _index(run) as db:

@@ -80,6 +80,13 @@ class StoredRun:
                 return str(source.wish)
         return ""
 
+    def refuse_watch(self) -> None:
+        """Raises InputError for a watch, which has no table of pages."""
+        if self.settings.command == "watch":
+            raise InputError(
+                f"{self.path} is no crawl; what `spoor watch` wrote is in its {files.NEWS}"
+            )
+
     @property
     def archives(self) -> list[Path]:
         """The files of its archive, oldest first."""

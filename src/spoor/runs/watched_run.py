@@ -10,6 +10,7 @@ from spoor.errors import InputError
 from spoor.runs import files
 from spoor.runs.assemble import located
 from spoor.runs.reader import Run
+from spoor.runs.schema import read_settings
 from spoor.settings import Settings
 
 MOST_HUBS = 50
@@ -29,8 +30,17 @@ def watched_run(path: Path, settings: Settings) -> tuple[list[str], Settings]:
         raise InputError(f"--from {path}: that run found nothing that is relevant")
     begun = located(reader.settings)
     hubs = [url for url, _ in led.most_common(MOST_HUBS)]
-    if not (settings.topic or settings.topic_file or settings.want):
-        settings = replace(
-            settings, topic=begun.topic, topic_file=begun.topic_file, want=begun.want
-        )
-    return list(dict.fromkeys([*hubs, *begun.seeds])), settings
+    return list(dict.fromkeys([*hubs, *begun.seeds])), _with_topic_of(begun, settings)
+
+
+def begun_from(path: Path, settings: Settings) -> tuple[list[str], Settings]:
+    """The same of a watch in the folder `path` that was begun so: as it was begun. Raises
+    InputError where its settings cannot be read."""
+    begun = read_settings(path)
+    return list(begun.seeds), _with_topic_of(begun, settings)
+
+
+def _with_topic_of(begun: Settings, settings: Settings) -> Settings:
+    if settings.topic or settings.topic_file or settings.want:
+        return settings
+    return replace(settings, topic=begun.topic, topic_file=begun.topic_file, want=begun.want)
