@@ -319,6 +319,17 @@ def test_no_limit_of_a_stranger_has_more_than_twice_the_largest_body_in_memory(
         assert peak < 2.3 * (9 << 20)
 
 
+@pytest.mark.parametrize("number", ["1e999", "x", 0, (1 << 63) - 1])
+def test_the_number_of_the_last_commit_is_one(path: Path, number: object) -> None:
+    """What is written next has another one."""
+    url = next(iter(Run(path).pages())).url
+    change(path, "INSERT OR REPLACE INTO journal VALUES (1, x'00')")
+    change(path, "UPDATE ends SET seq = ?", number)
+    (path / files.COMMITTED).unlink(missing_ok=True)
+    with pytest.raises(InputError, match="cannot be used"):
+        Run(path).label(url, relevant=False)
+
+
 def test_twice_the_limit_of_a_kind_is_no_more_than_the_largest_body() -> None:
     assert Types(limit=MOST_OF_A_BODY).largest == MOST_OF_A_BODY
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from spoor.display import quiet_json
+from spoor.display import quiet_json, shown
 from spoor.errors import InputError, taking_in
 from spoor.files import sync_folder, write_whole
 from spoor.runs import files
@@ -100,10 +100,16 @@ def refuse_leftovers(path: Path) -> None:
             raise damaged(path, f"no state in it, but {file.name} is there")
 
 
+_MOST_COMMITS = 1 << 60
+
+
 def committed(path: Path, db: sqlite3.Connection) -> Ends:
     """How far the last commit came. Raises InputError where rows are missing."""
     warc = refuse_loss(path, read_mark(path), db)
     seq, pages, failures = db.execute("SELECT seq, pages, failures FROM ends").fetchone()
+    last = db.execute("SELECT coalesce(max(seq), 0) FROM journal").fetchone()[0]
+    if not isinstance(seq, int) or not last <= seq < _MOST_COMMITS:
+        raise damaged(path, f"{shown(str(seq)[:40])} is the number of no last commit")
     for table, rows in (("pages", pages), ("failures", failures)):
         gone = forgotten(db, table)
         count, last = db.execute(f"SELECT count(*), coalesce(max(seq), 0) FROM {table}").fetchone()

@@ -468,11 +468,14 @@ class RunWriter:
 
     @contextmanager
     def pausing(self) -> Iterator[None]:
-        """Within it, a failure to write raises PausedError."""
+        """Within it, a failure to write raises PausedError, and InputError what stands in the
+        database that no run writes there."""
         try:
             yield
         except (OSError, sqlite3.OperationalError) as error:
             raise self._pause(error) from error
+        except sqlite3.DatabaseError as error:
+            raise damaged(self.path, str(error)) from error
 
     def _pause(self, error: OSError | sqlite3.OperationalError) -> PausedError:
         if isinstance(error, OSError):
