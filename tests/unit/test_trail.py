@@ -19,10 +19,12 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
 from spoor.policies.trail import Trail
-from spoor.policies.trail.columns import BITS, BY_HAND, DENSE, LINKING_PAGES
+from spoor.policies.trail import rows as rows_module
+from spoor.policies.trail.columns import BITS, BY_HAND, COLUMNS, DENSE, LINKING_PAGES
 from spoor.policies.trail.guard import Guard
 from spoor.policies.trail.learners import Learner
 from spoor.policies.trail.prior import FILE, read, shipped
+from spoor.policies.trail.rows import LinkRows
 from spoor.policies.trail.training import train
 from spoor.types import (
     NO_PARENT,
@@ -446,6 +448,36 @@ def test_rows_of_two_links_or_none_are_refused(damage: dict[str, Any]) -> None:
     _, policy = begun([link("x", n, "kiln") for n in range(3)])
     with pytest.raises(ValueError, match=r".*"):
         policy.load({**unpack(pack(policy.save())), **damage})
+
+
+def test_rows_that_links_left_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rows_module, "LEAST", 64)
+    rows, expected, made = LinkRows(1_000), dict[int, list[int]](), np.random.default_rng(0)
+    most, value = 0, 0
+    for step in range(400):
+        if (expected and step % 200 >= 100) or made.random() < 0.3:
+            gone = list(expected)[: 1 + int(made.integers(4))]
+            for link in gone:
+                rows.free(link, rows.of_link(link))
+                del expected[link]
+        else:
+            links = [4 * step + n for n in range(4) for _ in range(2)]
+            values = np.arange(value, value + 8, dtype=np.int32)
+            value += 8
+            numbers = np.zeros((8, len(DENSE)), np.float32)
+            rows.enter(links, [0, 1] * 4, np.repeat(values[:, None], COLUMNS, axis=1), numbers)
+            for link, one in zip(links, values.tolist(), strict=True):
+                expected.setdefault(link, []).append(one)
+        most = max(most, rows._used)
+        for link, its in expected.items():
+            assert rows.slots[rows.of_link(link), 0].tolist() == its
+        assert rows.room() == 1_000 - 2 * len(expected)
+        again = LinkRows(1_000)
+        again.load(unpack(pack(rows.save())))
+        assert pack(again.save()) == pack(rows.save())
+        rows = again if step % 7 == 0 else rows
+    assert most > 300
+    assert rows._used <= max(64, 8 * len(expected))
 
 
 LOADED = """

@@ -16,6 +16,9 @@ from spoor.types import NO_PARENT, LinkId, State
 FREE = 8
 """One in so many rows is free before those are taken again."""
 
+SPARSE, LEAST = 4, 4_096
+"""Where fewer than one in so many rows are a link's, of so many at least, they move together."""
+
 _UNSEEN, _ROWLESS = -1, -2
 """In the place of a link's first row: it is not known, or no room was left when it was seen."""
 
@@ -160,6 +163,20 @@ class LinkRows:
             self.parent[link] = NO_PARENT
             self.looks[link] = 0
             self._free.extend(rows)
+            if SPARSE * (self._used - len(self._free) - len(self._ready)) < self._used > LEAST:
+                self._close_up()
+
+    def _close_up(self) -> None:
+        """Move the rows that links have together, and give up the room of the others. O(all)."""
+        kept = np.zeros(self._used, np.bool_)
+        kept[self.of[self.of >= 0]] = True
+        number = np.cumsum(kept, dtype=np.int32) - 1
+        self.of = np.where(self.of >= 0, number[self.of], self.of)
+        slots, dense = self.slots[: self._used][kept], self.dense[: self._used][kept]
+        self._used, self._free, self._ready = len(slots), array("i"), array("i")
+        self.slots = np.zeros((max(1024, 2 * len(slots)), COLUMNS), dtype=np.int32)
+        self.dense = np.zeros((len(self.slots), len(DENSE)), dtype=np.float32)
+        self.slots[: self._used], self.dense[: self._used] = slots, dense
 
     def all(self) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
         """Every link that is known, how many rows each has, and these, in this order."""
