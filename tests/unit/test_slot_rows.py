@@ -28,6 +28,14 @@ def test_each_slot_has_a_row_of_its_own_which_it_keeps(calls: list[list[int]]) -
     assert again.of(np.arange(4096)).tolist() == rows.of(np.arange(4096)).tolist()
 
 
+def test_rows_beyond_two_bytes_are_kept() -> None:
+    rows, slots = SlotRows(18), np.random.default_rng(0).permutation(1 << 18)[:100_000]
+    given_to = np.concatenate([rows.enter(part).astype(int) for part in np.split(slots, 50)])
+    assert len(set(given_to.tolist())) == len(slots)
+    assert rows.of(slots).tolist() == given_to.tolist()
+    assert rows.slots(rows.of(slots)).tolist() == slots.tolist()
+
+
 def test_two_models_by_the_same_rows_know_nothing_of_one_another() -> None:
     rows, one = SlotRows(12), np.ones(1, np.float32)
     first, other = (MixedEffectsRegression(rows, one, one, one) for _ in range(2))

@@ -88,7 +88,7 @@ class MixedEffectsRegression:
         """w and h of slots, (R, K, 2)."""
         return self._of_rows(self._rows.of(slots))
 
-    def _of_rows(self, rows: Slots) -> Floats:
+    def _of_rows(self, rows: NDArray[np.integer]) -> Floats:
         if self._rows.room > len(self._column):
             self._grow()
         return self._beliefs.take(rows).view(np.float32).reshape(*rows.shape, 2)
