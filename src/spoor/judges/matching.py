@@ -53,6 +53,10 @@ _LONG_PARTICLES = ("에서", "으로", "에게", "까지", "부터")
 _LATIN_AND_PARTICLE = re.compile(
     rf"([A-Za-z0-9]+)(?:[{''.join(_PARTICLES)}]|{'|'.join(_LONG_PARTICLES)})"
 )
+_ELECTRONIC = re.compile(r"(?i)\be(mail|book|commerce|learning)")
+"""Typed without its hyphen."""
+SHORTEST_REST = 4
+"""Letters at least of what stands after *e-*, to be looked for by itself."""
 _PLURAL = re.compile(r"\b([A-Z][A-Z0-9]+)['’]?s\b")
 """Of an abbreviation, as in PDFs; stemmers of most languages do not know it."""
 
@@ -67,6 +71,8 @@ class Leaf:
     ordered: bool = False
     """Whether the parts must follow one another as words."""
     field: str = ""
+    joined: str = ""
+    """A word that was typed with a hyphen, without it: *email* for *e-mail*."""
 
     @property
     def is_run(self) -> bool:
@@ -95,7 +101,9 @@ class Matcher:
         self.conjunctions = tuple(dict.fromkeys(tree for one in trees for tree in _joined(one)))
         """The parts of the tree that name several words, phrases or alternatives."""
         self.unwanted = [] if wish is None else [self._tree(part, "") for part in wish.unwanted]
-        self.parts = list(dict.fromkeys(part for leaf in self.leaves for part in leaf.parts))
+        joined = [leaf.joined for leaf in self.leaves if leaf.joined]
+        parts = (part for leaf in self.leaves for part in leaf.parts)
+        self.parts = list(dict.fromkeys([*parts, *joined]))
         number = {part: at for at, part in enumerate(self.parts)}
         self.part_numbers = [tuple(number[part] for part in leaf.parts) for leaf in self.leaves]
         self._spaced = [(at, part) for at, part in enumerate(self.parts) if not _is_unspaced(part)]
@@ -135,9 +143,11 @@ class Matcher:
 
     def _leaf(self, word: str, field: str, *, ordered: bool = False) -> int:
         word = word if ordered else without_particle(word)
-        parts = tuple(terms(_PLURAL.sub(r"\1", word))) or (word.lower(),)
-        spaced = not any(map(_is_unspaced, parts))
-        leaf = Leaf(word, parts, ordered=spaced and len(parts) > 1, field=field)
+        typed = word if ordered else _ELECTRONIC.sub(r"e-\1", word)
+        parts = tuple(terms(_PLURAL.sub(r"\1", typed))) or (word.lower(),)
+        several = len(parts) > 1 and not any(map(_is_unspaced, parts))
+        joined = "".join(parts) if several and not ordered else ""
+        leaf = Leaf(word, parts, ordered=several, field=field, joined=joined)
         if leaf not in self.leaves:
             self.leaves.append(leaf)
         return self.leaves.index(leaf)
@@ -182,7 +192,7 @@ class Matcher:
             elif (
                 len(part) > 4
                 and abs(len(term) - len(part)) < 2
-                and (term[0] == part[0] or term[-1] == part[-1])  # one slip spares one of them
+                and term[0] == part[0]  # *clocks* is no slip for *blocks*
                 and one_slip(term, part)
             ):
                 found.append((at, False, 0.9))
@@ -224,9 +234,17 @@ class Matcher:
         often its parts do. `text` is that part of the page."""
         numbers = self.part_numbers[leaf]
         if leaf in self._phrases:
+            times = 0.0
             if all(number in exact for number in numbers):
-                return float(len(self._phrases[leaf].findall(text.lower()))), 0.0
-            return 0.0, 0.0
+                times = float(len(self._phrases[leaf].findall(text.lower())))
+            if not (joined := self.leaves[leaf].joined):
+                return times, 0.0
+            # Also in one, and *mail* for *e-mail*.
+            number, last = self._number[joined], numbers[-1]
+            inexact = like.get(number, 0.0)
+            if len(self.parts[numbers[0]]) == 1 and len(self.parts[last]) >= SHORTEST_REST:
+                inexact += max(0.0, exact.get(last, 0.0) - times)
+            return times + exact.get(number, 0.0), inexact
         if len(numbers) == 1:
             (number,) = numbers
             part = self.parts[number]

@@ -385,9 +385,17 @@ def _words(text: str, stemmer: str, little: frozenset[str] = STOP_WORDS) -> list
     return stem([_plain(word) for word in terms(masked(text)) if word not in little], stemmer)
 
 
+_HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W_]+)+")
+_INITIAL = re.compile(r"(?<![^\W_])[^\W_]-")
+
+
 def _telling_words(topic: str, stemmer: str) -> Words:
     """Stems of the words of a topic. A number would be like every number as long as it, and a
     function word stands everywhere, so they count only where there is nothing else."""
+    # *E-mail* is *email* and *mail*: the letter before a hyphen says nothing.
+    topic = _HYPHENATED.sub(
+        lambda word: f"{word[0].replace('-', '')} {_INITIAL.sub('', word[0])}", topic
+    )
     typed = re.findall(r"[^\W_]+", topic)
     little = frozenset(word.lower() for word in typed if says_little(word))
     little -= {word.lower() for word in typed if not says_little(word)}  # abbreviations
