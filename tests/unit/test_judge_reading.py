@@ -68,3 +68,40 @@ def test_frequencies_are_saved_whatever_was_read_meanwhile() -> None:
         frequencies.add(np.array([frequencies.slots[number] for number in (7, 3)]))
     for name, its in one.save().items():
         assert np.array_equal(its, other.save()[name])
+
+
+def times_of(wish: str, text: str) -> tuple[float, float]:
+    """How often the only leaf of a wish stands in a text, as it is and as something like it."""
+    matcher = Matcher(parse(wish))
+    (leaf,) = range(len(matcher.leaves))
+    exact: dict[int, float] = {}
+    like: dict[int, float] = {}
+    for term in terms(text):
+        for part, same, likeness in matcher.fits(term, "english"):
+            found = exact if same else like
+            found[part] = found.get(part, 0.0) + likeness
+    return matcher.leaf_counts(leaf, exact, like, text)
+
+
+@pytest.mark.parametrize(
+    ("wish", "text", "times"),
+    [
+        ("e-mail", "Send an e-mail. An email? Emails!", 3),
+        ("email", "Send an e-mail. An email? Emails!", 3),
+        ("UTF-8", "UTF-8 or utf8", 2),
+        ("log-in", "log in: the login form", 2),
+        ("email", "females", 0),
+    ],
+)
+def test_a_word_with_a_hyphen_stands_in_one_as_well(wish: str, text: str, times: float) -> None:
+    assert times_of(wish, text) == (times, 0)
+
+
+def test_mail_is_like_e_mail_and_is_counted_once() -> None:
+    assert times_of("e-mail", "the mail of an e-mail server") == (1, 1)
+    assert times_of("re-use", "use it") == (0, 0)
+
+
+def test_another_first_letter_is_no_slip() -> None:
+    assert times_of("clocks", "blocks of memory") == (0, 0)
+    assert times_of("clocks", "a clokcs and a clcks")[1] > 0

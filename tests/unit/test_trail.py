@@ -21,6 +21,7 @@ from spoor.learn.state import pack, unpack
 from spoor.policies.trail import Trail
 from spoor.policies.trail import rows as rows_module
 from spoor.policies.trail.columns import BITS, BY_HAND, COLUMNS, DENSE, LINKING_PAGES
+from spoor.policies.trail.features import _telling_words
 from spoor.policies.trail.guard import Guard
 from spoor.policies.trail.learners import Learner
 from spoor.policies.trail.prior import FILE, read, shipped
@@ -507,3 +508,8 @@ def test_what_is_loaded_takes_memory_for_what_it_holds() -> None:
         [sys.executable, "-c", LOADED], check=True, capture_output=True, text=True
     )
     assert int(done.stdout) < 4 << 20
+
+
+def test_a_letter_before_a_hyphen_is_no_word_of_a_topic() -> None:
+    assert _telling_words("sending e-mail", "english") == {"send", "email", "mail"}
+    assert _telling_words("functions of C", "english") == {"function", "c"}

@@ -389,13 +389,15 @@ _HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W_]+)+")
 _INITIAL = re.compile(r"(?<![^\W_])[^\W_]-")
 
 
+def _also_in_one(typed: re.Match[str]) -> str:
+    """A word with a hyphen, in one and by its parts; a letter before one is none (*e-mail*)."""
+    return f"{typed[0].replace('-', '')} {_INITIAL.sub('', typed[0])}"
+
+
 def _telling_words(topic: str, stemmer: str) -> Words:
     """Stems of the words of a topic. A number would be like every number as long as it, and a
     function word stands everywhere, so they count only where there is nothing else."""
-    # *E-mail* is *email* and *mail*: the letter before a hyphen says nothing.
-    topic = _HYPHENATED.sub(
-        lambda word: f"{word[0].replace('-', '')} {_INITIAL.sub('', word[0])}", topic
-    )
+    topic = _HYPHENATED.sub(_also_in_one, topic)
     typed = re.findall(r"[^\W_]+", topic)
     little = frozenset(word.lower() for word in typed if says_little(word))
     little -= {word.lower() for word in typed if not says_little(word)}  # abbreviations
