@@ -507,3 +507,17 @@ def test_a_password_in_an_address_is_refused(here: Path, capsys: Capture, in_a_f
         "https://a.example/?a:b@c",
     ):
         assert read_seeds([harmless])
+
+
+def test_a_line_that_quotes_a_file_is_not_longer_than_a_screen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A key of a megabyte; what mends it stands behind it."""
+    topic = tmp_path / "long.toml"
+    topic.write_text(f'"{"k" * 1_000_000}" = 1\n')
+    out = str(tmp_path / "run")
+    assert run(["crawl", "http://a.example/", "--topic-file", str(topic), "--out", out]) == 2
+    said = capsys.readouterr().err
+    assert len(said) < 2_100
+    assert "unknown key" in said
+    assert "keywords" in said

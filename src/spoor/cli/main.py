@@ -157,8 +157,19 @@ def _interrupted_by(*numbers: signal.Signals) -> Iterator[None]:
             signal.signal(number, signal.SIG_DFL)
 
 
+_LONGEST = 2_000
+"""Characters of a line of an error."""
+
+
+def _cut(line: str) -> str:
+    """A line without its middle, if it is long: what it quotes may have megabytes, and what mends
+    it stands at the end."""
+    half = _LONGEST // 2
+    return line if len(line) <= _LONGEST else f"{line[:half]} … {line[-half:]}"
+
+
 def _say(message: object, code: int) -> int:
     # The message may quote a server or a file.
-    lines = [printable(masked(line)) for line in str(message).splitlines()]
+    lines = [_cut(printable(masked(line))) for line in str(message).splitlines()]
     typer.echo("spoor: " + "\n".join(lines), err=True)
     return code
