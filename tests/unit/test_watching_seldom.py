@@ -23,7 +23,7 @@ from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line
 from spoor.live.conditional import SAMPLED, Conditions
 from spoor.live.sources import Sources
-from spoor.types import Fetch, Fetched, Reply, State
+from spoor.types import Failed, Fetch, Fetched, Link, Page, Reply, Sleep, State
 from spoor.web.exchange import Exchange
 from spoor.web.validators import Validators
 from spoor.worlds.evolving import EvolvingWorld, Version
@@ -263,3 +263,32 @@ def test_lines_of_one_pass_are_no_rhythm() -> None:
     again = Sources()
     again.load(unpack(pack(sources.save())))
     assert again.silences() == [silence]
+
+
+@pytest.mark.parametrize("once", [True, False])
+def test_a_site_that_has_nothing_to_do_slows_no_other(once: bool) -> None:
+    """Its page asks to be left alone for long, and so says when to come again; the other site is
+    asked as often as its delay allows."""
+    other = "http://other.example/"
+    hosts, rng = Hosts(delay=0.1, per_host=1), np.random.default_rng(0)
+    watching = Watching(TextPattern("kiln is lit"))
+    task = FleetTask([SITE, other], NoStates(), rng, hosts=hosts, watching=watching)
+    fleet = change_rate(task)
+    fleet.crew.only_due = once  # type: ignore[attr-defined]
+    now, asked = BEGIN, list[str]()
+    while now < BEGIN + 3.0:
+        step = fleet.next(now)
+        if isinstance(step, Fetch):
+            asked.append(step.url)
+            if step.url.startswith(other):
+                links = [Link(f"{other}{number}") for number in range(40)]
+                page = Page(step.url, text=f"{step.url} {LIT}", links=links)
+                fleet.receive(Fetched(step.ticket, page, 0.0, 1), now)
+            else:
+                busy = Failed(step.ticket, "http", "busy", 503, retry_after=3_600.0)
+                fleet.receive(busy, now)
+        else:
+            assert isinstance(step, Sleep)
+            assert step.until > now
+            now = step.until
+    assert sum(url.startswith(other) for url in asked) >= 25

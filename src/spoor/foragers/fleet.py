@@ -114,6 +114,11 @@ class Steady(Protocol):
         """Pages that were downloaded before are wanted only now."""
         ...
 
+    def weighs_again(self, now: float) -> Sequence[float]:
+        """Where `next_visit` found nothing just now: when it will look again at what is known; none
+        where that depends on what comes."""
+        ...
+
     def due(self, now: float, without: Container[str] = ()) -> bool:
         """Whether a page is worth a visit by what is known of it, of a host that is not `without`:
         `spoor watch --once` ends where none is."""
@@ -293,7 +298,10 @@ class Fleet:
         if any(time <= now for time in waits):
             # Of a free host no page is worth it, or none yet; a reply may change that.
             over = known.promises.next_over()
-            return Sleep(now + (IDLE if over is None else min(LONG, max(IDLE, over - now))))
+            idle = now + (IDLE if over is None else min(LONG, max(IDLE, over - now)))
+            # Meanwhile another host may be asked again, or more of what is known be weighed.
+            later = [time for time in waits if time > now]
+            return Sleep(min([idle, *later, *crew.weighs_again(now)]))
         return Sleep(min(waits)) if waits else Starved()
 
     def _received_steady(

@@ -153,6 +153,10 @@ class RoundRobin(_Submits):
                 return url
         return -1
 
+    def weighs_again(self, now: float) -> Sequence[float]:
+        """All that is known is weighed each time."""
+        return ()
+
     def due(self, now: float, without: Container[str] = ()) -> bool:
         """Whether a page was not asked for in this pass, of a host that is not `without`."""
         known = self._known
@@ -285,6 +289,10 @@ class ChangeRate(_Submits):
                         self._between[name] = 0 if url in strangers else visits + 1
                     return url
         return -1
+
+    def weighs_again(self, now: float) -> Sequence[float]:
+        """When the next batch is made; of one that was made just now nothing is left to visit."""
+        return () if self._batched == now else (self._batched + BATCH_SECONDS,)
 
     def _fair_batch(self, now: float) -> list[int]:
         self._grow()

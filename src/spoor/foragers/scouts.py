@@ -84,6 +84,10 @@ class Scouts(Saved):
     def began(self, value: float) -> None:
         self.rates.began = value
 
+    def weighs_again(self, now: float) -> Sequence[float]:
+        """As `ChangeRate.weighs_again`."""
+        return self.rates.weighs_again(now)
+
     def due(self, now: float, without: Container[str] = ()) -> bool:
         """As `ChangeRate.due`."""
         return self.rates.due(now, without)
