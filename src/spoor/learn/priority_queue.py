@@ -161,10 +161,11 @@ class PriorityQueue:
         """The same of many links, each once."""
         if max(links) >= len(self._host) - 1:
             self._grow(max(links) + 2)
-        of, known = self._host, self._number
+        of, last, number = self._host, "", 0
         for link, host in zip(links, hosts, strict=True):
-            number = known.get(host)
-            of[link] = self._numbered(host) if number is None else number
+            if host is not last:  # most links of a page are of one host
+                last, number = host, self._numbered(host)
+            of[link] = number
         numbers, keys = np.array(links), _keys(values)
         old = self._keys[numbers]
         new, moved = old == _NONE, np.flatnonzero(old != keys)
