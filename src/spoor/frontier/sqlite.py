@@ -73,7 +73,7 @@ class SqliteFrontier(MemoryFrontier):
         delay: float = 0.0,
         per_host: int = 0,
         keep: int = 8,
-        buffer: int = 512,
+        buffer: int = 4096,
         failpoint: Callable[[str], None] = lambda step: None,
     ) -> None:
         self._by_number: list[Host] = []
