@@ -322,6 +322,9 @@ ours, and `loop` what is left: the event loop, its sockets and timers (in a repl
 driver). `judge anew` is the feedback of the default judge and the verdicts that it changes; what
 the policy relearns by them is in `learn`.
 
+Memory is that of the process, with what the watch takes: some 10 MB. The durable crawl has its
+frontier on disk from 1,000 open links on, which is why its `frontier` costs more.
+
 The same durable crawl as a flame graph (`benchmarks/flame.py`): each function is as wide as the CPU
 in which it or what it called ran, and stands below the one that called it. The picture alone shows
 names and milliseconds under the pointer.
