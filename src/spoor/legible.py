@@ -36,6 +36,8 @@ _PICTURES = frozenset(("So", "Sm", "Sk", "Po", "Nd"))
 """Kinds of characters that may be pictures, or of two shapes."""
 
 _HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+_SIGN = re.compile("[0\uff01\uff0c\uff10\u2100-\u214f\U0001d400-\U0001d7ff]")
+"""Further signs of mathematics, and of print, that have variants."""
 _MONGOLIAN = re.compile("[\u1800-\u180a\u1810-\u18af]")
 _SELECTED = re.compile(
     "[\u1000-\u109f\ua9e0-\ua9ff\uaa60-\uaa7f\ua840-\ua877\U00010ac0-\U00010aff\U00013000-\U0001345f]"
@@ -44,8 +46,8 @@ _SELECTED = re.compile(
 
 
 def legible(text: str) -> str:
-    """A text without letters that show nothing; blanks of any kind are spaces, and other characters
-    that cannot be printed, but for ends of lines and tabs, are U+FFFD. O(length)."""
+    """A text without letters that show nothing; blanks of any kind are spaces, and controls,
+    but for ends of lines and tabs, and what no standard knows are U+FFFD. O(length)."""
     if text.isascii() and text.isprintable():
         return text
     if _HIDDEN.search(text):
@@ -53,13 +55,15 @@ def legible(text: str) -> str:
     text = _BLANK.sub(" ", text)
     if text.isprintable():
         return text
-    return "".join(
-        one if one.isprintable() or one in "\n\t" or one in _NEEDED else "\ufffd" for one in text
-    )
+    return _NONE.sub("\ufffd", text)
 
 
-_NEEDED = frozenset("\u200c\u200d\u180e") | {chr(code) for code in range(0xE0020, 0xE0080)}
-"""Characters that are not printable by themselves; those that `_kept` left stay."""
+_NONE = re.compile(
+    "[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ue000-\uf8ff\ufdd0-\ufdef\ufffe\uffff"
+    "\U000f0000-\U0010ffff]"
+)
+"""Controls, halves of pairs, and what is nobody's: a character that this version of Python does not
+know may be a picture of a later year."""
 
 
 def _kept(text: str) -> list[str]:
@@ -96,9 +100,10 @@ def _is_needed(char: str, text: str, at: int) -> bool:
             return True
         return char == "\u200d" and _is_picture(before) and _is_picture(after)
     if char in "\ufe0e\ufe0f":
-        return unicodedata.category(before) in _PICTURES
+        is_sign = unicodedata.category(before) in _PICTURES or before in "\u2139\u3030"
+        return is_sign or _is_picture(before)
     if "\ufe00" <= char <= "\ufe06":
-        is_sign = unicodedata.category(before) in ("Sm", "Po") or before in "0\uff01\uff0c"
+        is_sign = unicodedata.category(before) in ("Sm", "Po") or _SIGN.match(before) is not None
         has_three = char <= "\ufe02" and (is_sign or _HAN.match(before) is not None)
         return has_three or _SELECTED.match(before) is not None
     if "\u180b" <= char <= "\u180f":
@@ -111,4 +116,5 @@ def _is_needed(char: str, text: str, at: int) -> bool:
 
 
 def _is_picture(char: str) -> bool:
-    return bool(char) and unicodedata.category(char) in ("So", "Sk")
+    known = unicodedata.category(char) if char else ""
+    return known in ("So", "Sk") or "\U0001f000" <= char <= "\U0001fbff"

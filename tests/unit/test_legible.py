@@ -16,6 +16,9 @@ from spoor.legible import legible
 HONEST = {
     "emoji": "\U0001f469\u200d\U0001f4bb \u2764\ufe0f\u200d\U0001f525 1\ufe0f\u20e3 \u00a9\ufe0f",
     "tones": "\U0001f469\U0001f3fd\u200d\u2695\ufe0f",
+    "a later year": "\U0001faf8\U0001f3fb \U0001fae8\ufe0f",
+    "signs": "\u2139\ufe0f \u3030\ufe0e 0\ufe00 \U0001d49c\ufe00",
+    "Arabic numbers": "\u0600\u0661",
     "flag": "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
     "Persian": "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645",
     "Sinhala": "\u0dc1\u0dca\u200d\u0dbb\u0dd3",
@@ -42,6 +45,7 @@ HIDDEN = {
     "spaces": ("10\u00a0km\u3000a", "10 km a"),
     "direction": ("\u202ekiln\u202c\u200f", "kiln"),
     "a run of joiners": ("\u06cc\u200c\u200d\u200c\u062e", "\u06cc\u200c\u062e"),
+    "nobody's": ("kiln\ue000\ufdd0", "kiln\ufffd\ufffd"),
     "controls": ("\x1b[1m\x00", "\ufffd[1m\ufffd"),
 }
 
