@@ -90,14 +90,14 @@ def opened(
 
 
 def killed(server: Loopback, out: Path, **more: Any) -> str:
-    """Let a run die after its fourth commit; the digest of the crawl as it was then."""
-    commits, last = 0, ""
+    """Let a run die after its fourth commit, with three pages; the digest of the crawl then."""
+    commits, pages, last = 0, 0, ""
 
     def at(point: str, crawl: Crawl) -> None:
-        nonlocal commits, last
+        nonlocal commits, pages, last
         if point == "committed":
-            commits, last = commits + 1, digest(crawl)
-        elif point == "sending" and commits > 4:
+            commits, pages, last = commits + 1, crawl.counts.pages, digest(crawl)
+        elif point == "sending" and commits > 4 and pages > 2:
             raise KilledError
 
     run = opened(server, out, at=at, **more)
