@@ -876,7 +876,7 @@ def test_hosts_whose_robots_txt_does_not_come_take_no_place_of_others() -> None:
             MUTE,
             MUTE=[one.root for one in mute],
             CONCURRENT_REQUESTS=4,
-            DOWNLOAD_TIMEOUT=20,
+            DOWNLOAD_TIMEOUT=120,
             CONCURRENT_REQUESTS_PER_DOMAIN=64,
             SPOOR_POLICY="breadth-first",
         )

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
@@ -234,3 +234,36 @@ def test_a_link_that_comes_back_on_another_host_stands_there() -> None:
     queue.push(0, "b", 1.0)
     assert queue.pop(Free(queue, {"a"}, ())) == (1, 0.5)
     assert queue.pop(Free(queue, {"b"}, ())) == (0, 1.0)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("pad"), st.integers(0, 399), st.integers(0, 299))),
+    st.integers(1, 4),
+)
+def test_hosts_without_links_give_up_their_numbers(
+    steps: list[tuple[str, int, int]], spread: int
+) -> None:
+    """Many hosts come and go; a queue that was saved and loaded is the same to the byte."""
+    queue, waits = PriorityQueue(), dict[int, str]()
+    for link in range(300):
+        queue.push(link, f"h{link // spread}", 1.0)
+        waits[link] = f"h{link // spread}"
+    for link in range(0, 300, 2):
+        queue.discard(link)
+        del waits[link]
+    for step, link, at in steps:
+        if step == "d":
+            queue.discard(link)
+            waits.pop(link, None)
+        else:
+            links = [link] if step == "p" else [link, link + 1]
+            queue.push_all(links, [f"h{at}"] * len(links), np.full(len(links), 1.0 + at))
+            waits |= dict.fromkeys(links, f"h{at}")
+        if at % 7 == 0:
+            queue.load(unpack(pack(queue.save())))
+    assert {link: queue.host(link) for link in queue} == waits
+    saved = queue.save()
+    other = PriorityQueue()
+    other.load(saved)
+    assert pack(other.save()) == pack(saved)
+    assert len(saved["hosts"]) <= 2 * len(set(waits.values())) + 130

@@ -69,6 +69,7 @@ class PriorityQueue:
         "_aside",
         "_best",
         "_count",
+        "_free",
         "_heaps",
         "_host",
         "_keys",
@@ -76,6 +77,7 @@ class PriorityQueue:
         "_number",
         "_stale",
         "_tops",
+        "_waiting",
     )
 
     def __init__(self) -> None:
@@ -84,6 +86,11 @@ class PriorityQueue:
         self._host = array("i", bytes(4 * 1024))
         """By the number of the link: the number of its host; 0 for one that does not wait."""
         self._names, self._number = [""], {"": 0}
+        """By the number of the host; that of a host of which no link waits is given to another."""
+        self._waiting = array("i", [0])
+        """By the number of the host: links of it that wait."""
+        self._free: list[int] = []
+        """Numbers that no host has, the lowest first."""
         self._count = 0
         self._heaps: dict[str, list[Entry]] = {}
         self._tops: list[tuple[Entry, str]] = []
@@ -143,7 +150,7 @@ class PriorityQueue:
     def _set(self, link: LinkId, host: str, key: int, old: int) -> None:
         """Enter a link under another key than its old one."""
         self._keys[link] = key
-        self._host[link] = self._numbered(host)
+        self._belongs(link, self._numbered(host))
         heap, entry = self._heaps.get(host), key << 32 | link
         if heap is None:
             heap = self._heaps[host] = []
@@ -161,11 +168,8 @@ class PriorityQueue:
         """The same of many links, each once."""
         if max(links) >= len(self._host) - 1:
             self._grow(max(links) + 2)
-        of, last, number = self._host, "", 0
         for link, host in zip(links, hosts, strict=True):
-            if host is not last:  # most links of a page are of one host
-                last, number = host, self._numbered(host)
-            of[link] = number
+            self._belongs(link, self._numbered(host))
         numbers, keys = np.array(links), _keys(values)
         old = self._keys[numbers]
         new, moved = old == _NONE, np.flatnonzero(old != keys)
@@ -191,11 +195,46 @@ class PriorityQueue:
         self._host.frombytes(bytes(4 * room))
 
     def _numbered(self, host: str) -> int:
-        """The number of a host, which it keeps."""
-        number = self._number.setdefault(host, len(self._names))
-        if number == len(self._names):
-            self._names.append(host)
+        """The number of a host, which it keeps as long as a link of it waits."""
+        number = self._number.get(host)
+        if number is None:
+            if self._free:
+                number = heapq.heappop(self._free)
+                self._names[number] = host
+            else:
+                number = len(self._names)
+                self._names.append(host)
+                self._waiting.append(0)
+            self._number[host] = number
         return number
+
+    def _belongs(self, link: LinkId, number: int) -> None:
+        """A link waits for the host with this number, or, for 0, for none."""
+        before = self._host[link]
+        if before == number:
+            return
+        self._host[link] = number
+        if number:
+            self._waiting[number] += 1
+        if before:
+            self._waiting[before] -= 1
+            if not self._waiting[before]:
+                del self._number[self._names[before]]
+                self._names[before] = ""
+                heapq.heappush(self._free, before)
+                if len(self._free) > max(64, len(self._number)):
+                    self._renumber()
+
+    def _renumber(self) -> None:
+        """Give the hosts that are left the lowest numbers, in their order."""
+        kept = [at for at, host in enumerate(self._names) if host or not at]
+        new = np.zeros(len(self._names), np.int32)
+        new[kept] = np.arange(len(kept))
+        self._host = array("i", new[np.array(self._host)].tobytes())
+        self._waiting = array("i", [self._waiting[at] for at in kept])
+        self._names = [self._names[at] for at in kept]
+        self._number = {host: at for at, host in enumerate(self._names)}
+        self._free = []
 
     def _enter(self, links: Sequence[LinkId], keys: Sequence[int]) -> None:
         """New entries of these links, whose keys and hosts are set; the lines of `push`, which is
@@ -215,7 +254,7 @@ class PriorityQueue:
         """Forget a link; nothing happens if it does not wait."""
         if link < len(self._host) and self._keys.item(link) != _NONE:
             self._keys[link] = _NONE
-            self._host[link] = 0
+            self._belongs(link, 0)
             self._count -= 1
             self._leave_stale()
 
@@ -325,8 +364,14 @@ class PriorityQueue:
         self.__init__()  # type: ignore[misc]
         self._grow(int(links.max(initial=0)) + 2)
         self._keys[links] = _keys(state["values"])
-        numbers = list(map(self._numbered, hosts))  # a version before this had no "" among them
-        for link, index in zip(links.tolist(), state["host"].tolist(), strict=True):
-            self._host[link] = numbers[index]
+        # A version before this had no "" in front, and "" for none of the others.
+        self._names = list(hosts) if hosts[:1] == [""] else ["", *hosts]
+        of = np.asarray(state["host"], np.int32) + (len(self._names) - len(hosts))
+        self._number = {host: at for at, host in enumerate(self._names) if host or not at}
+        self._free = [at for at, host in enumerate(self._names) if at and not host]
+        self._waiting = array("i", np.bincount(of, minlength=len(self._names)).astype(np.int32))
+        self._waiting[0] = 0
+        for link, number in zip(links.tolist(), of.tolist(), strict=True):
+            self._host[link] = number
         self._count = len(links)
         self._compact()
