@@ -850,7 +850,7 @@ def test_of_a_robots_txt_without_end_the_first_500_kib_are_read() -> None:
 MUTE = """
 from spoor.integrations.scrapy import robots
 
-robots.MOST_AWAITED, robots.PATIENCE, robots.MOST_LATER = 2, 0.1, 1.0
+robots.MOST_AWAITED, robots.PATIENCE, robots.TRIES = 2, 0.05, 8
 
 class Mine(Walk):
     custom_settings = {"SPOOR_SCOPE": "anywhere"}
