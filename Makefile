@@ -12,10 +12,11 @@ export PYTHONDONTWRITEBYTECODE :=
 
 setup: $(STAMP)
 
-# What is never imported is never compiled: that would be most of it, and a minute.
+# The lock names all that is needed, and what is never imported is never compiled: that would be most of it.
 $(STAMP): requirements/dev.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes -r requirements/dev.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes \
+	    -r requirements/dev.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	touch $(STAMP)
 
