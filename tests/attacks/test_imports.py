@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -135,21 +135,32 @@ def test_a_signal_ends_a_command_as_an_interrupt_does(
     assert not parts(tmp_path)
 
 
+@pytest.fixture
+def no_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The records of an import may take next to none."""
+    monkeypatch.setattr(reading_costs, "SPARE", 0.0)
+    monkeypatch.setattr(reading_costs, "PER_BYTE", 1e-9)
+
+
+def pages_of(tmp_path: Path, rows: Iterable[Mapping[str, object]]) -> Path:
+    file = tmp_path / "pages.jsonl"
+    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return file
+
+
+@pytest.mark.usefixtures("no_time")
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_documents_made_to_cost_take_a_share_of_time(
     jobs: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond it what needs a helper is given up; other pages are read as ever."""
-    monkeypatch.setattr(reading_costs, "SPARE", 0.0)
     monkeypatch.setattr(reading_costs, "FAR", math.inf)
-    monkeypatch.setattr(reading_costs, "PER_BYTE", 1e-9)
     monkeypatch.setattr(import_web, "BATCH", 1)
-    file = tmp_path / "pages.jsonl"
     costs = "<b id=x><p>" * 3_000
     count = 4 * jobs + 2  # as many as are in the works at a time, and one more
     rows = [{"url": f"http://a.example/{at}", "html": costs} for at in range(count)]
     rows.append({"url": "http://a.example/plain", "html": "<p>kiln"})
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    file = pages_of(tmp_path, rows)
     made = import_web.record([file], tmp_path / "web", jobs=jobs)
     assert made.failures >= 1
     assert made.pages >= 2  # the first and the last
@@ -159,30 +170,24 @@ def test_documents_made_to_cost_take_a_share_of_time(
 PREPARED = {"links": ["/x"] * 1_500}
 
 
+@pytest.mark.usefixtures("no_time")
 @pytest.mark.parametrize("costs", [{"html": "<p>x" * 3_900}, PREPARED])
 def test_documents_that_are_read_here_take_a_share_of_time(
     costs: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Beyond it long ones are given up; short ones are read as ever."""
-    monkeypatch.setattr(reading_costs, "SPARE", 0.0)
-    monkeypatch.setattr(reading_costs, "PER_BYTE", 1e-9)
     monkeypatch.setattr(reading_costs, "FAR", math.inf)
-    file = tmp_path / "pages.jsonl"
     rows = [{"url": f"http://a.example/{at}", **costs} for at in range(3)]
     rows.append({"url": "http://a.example/plain", "html": "<p>kiln"})
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    file = pages_of(tmp_path, rows)
     made = import_web.record([file], tmp_path / "web")
     assert (made.pages, made.failures) == (2, 2)  # the first and the last
 
 
-def test_records_without_end_are_read_no_further(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reading_costs, "SPARE", 0.0)
-    monkeypatch.setattr(reading_costs, "PER_BYTE", 1e-9)
-    file = tmp_path / "pages.jsonl"
-    rows = [{"url": f"http://a.example/{at}", "text": ""} for at in range(9)]
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+@pytest.mark.usefixtures("no_time")
+def test_records_without_end_are_read_no_further(tmp_path: Path) -> None:
+    rows = ({"url": f"http://a.example/{at}", "text": ""} for at in range(9))
+    file = pages_of(tmp_path, rows)
     with pytest.raises(InputError, match="made to cost"):
         import_web.record([file], tmp_path / "web")
     assert import_web.record([file], tmp_path / "web", keep_going=True).pages == 1
@@ -200,14 +205,10 @@ def test_a_category_of_many_levels_costs_little(tmp_path: Path) -> None:
     assert len(labels) < 30
 
 
-def test_captures_of_an_evolving_web_take_a_share_of_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reading_costs, "SPARE", 0.0)
-    monkeypatch.setattr(reading_costs, "PER_BYTE", 1e-9)
-    file = tmp_path / "pages.jsonl"
+@pytest.mark.usefixtures("no_time")
+def test_captures_of_an_evolving_web_take_a_share_of_time(tmp_path: Path) -> None:
     row = {"url": "http://a.example/", "html": "<p>x", "fetched_at": 1}
-    file.write_text(f"{json.dumps(row)}\n" * 9)
+    file = pages_of(tmp_path, [row] * 9)
     with pytest.raises(InputError, match="made to cost"):
         from_archives([file])
 

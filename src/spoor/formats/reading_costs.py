@@ -43,13 +43,17 @@ class ReadingCosts:
     def __init__(self, sources: Sequence[Source]) -> None:
         self._sources = sources
         self._spent = Spent()
+        self._allowed = SPARE
+        """Seconds, as they were when more was asked for last: they only become more."""
 
-    def _allowed(self) -> float:
-        return SPARE + PER_BYTE * sum(source.done for source in self._sources)
+    def _exceed(self, seconds: float, times: float = 1.0) -> bool:
+        """Whether seconds are more than so many times those that are allowed."""
+        if seconds > times * self._allowed:  # seldom: there may be thousands of sources
+            self._allowed = SPARE + PER_BYTE * sum(source.done for source in self._sources)
+        return seconds > times * self._allowed
 
     def over(self) -> Over:
-        allowed = self._allowed()
-        return self._spent.helped > allowed, self._spent.here > allowed
+        return self._exceed(self._spent.helped), self._exceed(self._spent.here)
 
     def add(self, spent: Spent) -> None:
         self._spent = Spent(self._spent.helped + spent.helped, self._spent.here + spent.here)
@@ -57,7 +61,7 @@ class ReadingCosts:
     def bounded(self, jobs: Iterator[Job]) -> Iterator[Job]:
         """The same jobs; raises InputError where they have cost far too much."""
         for job in jobs:
-            if sum(self._spent) > FAR * self._allowed():
+            if self._exceed(sum(self._spent), FAR):
                 raise InputError(
                     f"the records take more than {FAR * SPARE:g} s and "
                     f"{FAR * PER_BYTE * (1 << 20):g} s for each MiB: they are made to cost"

@@ -133,9 +133,8 @@ class Answers:
 def asked_text(title: str, text: str, characters: int) -> str:
     """What a function is asked about, without letters that nobody sees; empty where a page has no
     word."""
+    # Nor lone surrogates, which services reject.
     asked = legible(f"{title}\n\n{text}".strip()[:characters])
-    # Services reject lone surrogates.
-    asked = asked.encode("utf-8", "replace").decode("utf-8")
     return asked if any(map(str.isalnum, asked)) else ""
 
 

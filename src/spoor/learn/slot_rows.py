@@ -35,7 +35,7 @@ class SlotRows:
         self._clear()
 
     def _clear(self) -> None:
-        self._rows: NDArray[np.uint16 | np.int32] = np.zeros(1 << self._bits, dtype=np.uint16)
+        self._rows: Rows = np.zeros(1 << self._bits, dtype=np.uint16)
         self._rows[0] = EMPTY
         self._slots: Slots = np.zeros(1024, dtype=np.int32)
         self._count = EMPTY + 1

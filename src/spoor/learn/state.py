@@ -201,12 +201,13 @@ def _array(content: memoryview, begin: int) -> tuple[np.ndarray[Any, Any], int]:
     return np.ndarray(shape, kind, bytes(content[data:end]), order=order).copy(order), end
 
 
-_KIND = re.compile(r"[<>|][?a-zA-NP-UW-Z][0-9]{1,9}(?:\[[a-zA-Z0-9]{1,9}\])?")
-"""The type of an array, as in the head below."""
+_TYPE = r"[<>|][?a-zA-NP-UW-Z][0-9]{1,9}(?:\[[a-zA-Z0-9]{1,9}\])?"
+_KIND = re.compile(_TYPE)
+"""The type of an array."""
 
 _NPY = re.compile(
     rb"\x93NUMPY\x01\0.."
-    rb"\{'descr': '(?P<kind>[<>|][?a-zA-NP-UW-Z][0-9]{1,9}(?:\[[a-zA-Z0-9]{1,9}\])?)', "
+    rb"\{'descr': '(?P<kind>" + _TYPE.encode() + rb")', "
     rb"'fortran_order': (?P<fortran>True|False), "
     rb"'shape': \((?P<shape>(?:(?:[0-9]{1,18}, )*[0-9]{1,18},?)?)\), \} *\n",
     re.DOTALL,

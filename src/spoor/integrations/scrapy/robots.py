@@ -9,6 +9,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -19,7 +21,7 @@ from scrapy.http.request import NO_CALLBACK
 
 from spoor.bounded import BoundedDict
 from spoor.integrations.scrapy.components import read_settings
-from spoor.integrations.scrapy.scheduler import scheduler_of
+from spoor.integrations.scrapy.scheduler import Scheduler, scheduler_of
 from spoor.integrations.scrapy.visits import LATER, VISIT, RobotsForbiddenError, Visit
 from spoor.politeness.robots import RobotsCache, origin_of
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, LIMIT, Rules, from_reply
@@ -54,8 +56,6 @@ _FILE = "spoor_robots"
 
 MOST_UNPACKED = 16 * LIMIT
 """Bytes of a robots.txt without its content encoding; of what comes in `LIMIT` are read."""
-
-_META = {"dont_obey_robotstxt": True, "download_maxsize": MOST_UNPACKED, _FILE: True}
 
 
 class RobotsMiddleware:
@@ -131,6 +131,13 @@ class RobotsMiddleware:
         """Seconds that a robots.txt may take which has no place of its own."""
         return float(PATIENCE * 2.0 ** min(self._late.get(origin, 0), TRIES - 1))
 
+    @contextmanager
+    def _awaited(self, scheduler: Scheduler, origin: str) -> Iterator[float | None]:
+        """Seconds that a robots.txt may take within it; None, without end, for one that has a place
+        of its own."""
+        with scheduler.place_of_its_own("robots", MOST_AWAITED) as beside:
+            yield None if beside else self._patience(origin)
+
     def _was_late(self, origin: str, patience: float) -> None:
         """It took longer than so many seconds, as perhaps several that waited know."""
         if patience == self._patience(origin):
@@ -150,8 +157,7 @@ class RobotsMiddleware:
             if rules is None:
                 rules = await self._rules(origin, agent, waits=waits)
             return rules
-        with scheduler.place_of_its_own("robots", MOST_AWAITED) as beside:
-            patience = None if beside else self._patience(origin)
+        with self._awaited(scheduler, origin) as patience:
             done, _ = await asyncio.wait([fetch], timeout=patience)
         if done:
             return fetch.result()
@@ -164,8 +170,7 @@ class RobotsMiddleware:
         scheduler = scheduler_of(self._crawler)
         if scheduler is None:
             return await self._download(key, origin, agent, None)
-        with scheduler.place_of_its_own("robots", MOST_AWAITED) as beside:
-            patience = None if beside else self._patience(origin)
+        with self._awaited(scheduler, origin) as patience:
             return await self._download(key, origin, agent, patience)
 
     async def _download(
@@ -176,7 +181,7 @@ class RobotsMiddleware:
         request = Request(
             f"{origin}/robots.txt",
             priority=PRIORITY,
-            meta=dict(_META),
+            meta={"dont_obey_robotstxt": True, "download_maxsize": MOST_UNPACKED, _FILE: True},
             callback=NO_CALLBACK,
         )
         if patience is not None:
