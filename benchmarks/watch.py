@@ -1,6 +1,6 @@
 """What a watch tells on sites with noise of eight kinds, and on recorded histories.
 
-    .venv/bin/python benchmarks/watch.py                    generated sites
+    .venv/bin/python benchmarks/watch.py                    generated sites; --seeds 3 4 5: others
     .venv/bin/python benchmarks/watch.py --recorded DATA    a front page and a wiki as they changed
     .venv/bin/python benchmarks/watch.py --windows DATA     the same at many times, taken together
 
@@ -96,7 +96,7 @@ class Article:
 class NoisySites:
     """News sites whose pages differ at every look."""
 
-    def __init__(self, sites: int, days: float, a_day: float) -> None:
+    def __init__(self, sites: int, days: float, a_day: float, seed: int = 0) -> None:
         self.start, self.now = START, START
         self.end = START + days * DAY
         self.visits = 0
@@ -104,7 +104,7 @@ class NoisySites:
         self.articles: dict[str, list[Article]] = {}
         self.by_url: dict[str, Article] = {}
         for number, host in enumerate(self.hosts):
-            self.articles[host] = list(self._write(host, Random(number), a_day))
+            self.articles[host] = list(self._write(host, Random(1_000 * seed + number), a_day))
             self.by_url |= {one.url: one for one in self.articles[host]}
 
     def _write(self, host: str, random: Random, a_day: float) -> Iterator[Article]:
@@ -233,8 +233,12 @@ def feed_reader(world: NoisySites) -> tuple[list[Line], int]:
     return lines, requests
 
 
-def truth_of(world: Recorded, wanted: str) -> tuple[dict[str, float], dict[str, list[float]]]:
-    """New documents that are wanted and when each came, and when which page was edited."""
+Truth = tuple[dict[str, float], dict[str, list[float]]]
+"""New documents that are wanted and when each came, and when which page was edited."""
+
+
+def truth_of(world: Recorded, wanted: str) -> Truth:
+    """Of a recording."""
     pattern = TextPattern(wanted)
     truth, edited, there = dict[str, float](), dict[str, list[float]](), set[str]()
     for version in world.world.versions:
@@ -262,30 +266,38 @@ class Found:
     delays: list[list[float]] = field(default_factory=list)
     """Minutes, of each window."""
 
-    def add(self, lines: list[Line], world: Recorded, wanted: str) -> list[float]:
-        """Count the lines of a watch; minutes of what was found."""
-        truth, edited = truth_of(world, wanted)
+    def add(self, lines: list[Line], truth: Truth, begin: float, end: float) -> list[float]:
+        """Count the lines of a watch from `begin` to `end`; minutes of what was found. A change
+        that is told is right where an editor made one since the line before it."""
+        new, edited = truth
         told, before = dict[str, float](), dict[str, float]()
         for line in lines:
             url, at = line["url"], line["at"]
             if line["kind"] == "new":
                 told.setdefault(url, at)
             elif line["kind"] == "changed":
-                since = before.get(url, world.start)
+                since = before.get(url, begin)
                 self.changes += 1
                 self.edits += any(since < edit <= at for edit in edited.get(url, ()))
             before[url] = at
-        begin, end = world.start + DAY / 2, world.end - 2 * HOUR
-        asked = {url for url, at in truth.items() if begin <= at < end}
-        right = {url for url in told if truth.get(url, 0.0) >= world.start - DAY}
+        asked = {url for url, at in new.items() if begin + DAY / 2 <= at < end - 2 * HOUR}
+        right = {url for url in told if new.get(url, 0.0) >= begin - DAY}
         self.told, self.right = self.told + len(told), self.right + len(right)
         self.asked += len(asked)
-        return [(told[url] - truth[url]) / 60 for url in asked & right]
+        return [(told[url] - new[url]) / 60 for url in sorted(asked & right)]
+
+    def row(self) -> str:
+        """Of the table."""
+        delays = [one for of in self.delays for one in of]
+        return (
+            f"{self.told:>5} {self.right / max(1, self.told):>9.3f} "
+            f"{len(delays) / max(1, self.asked):>7.3f} {_median(delays):>7.1f} min "
+            f"{self.edits:>6} of {self.changes}"
+        )
 
 
 def windows(data: Path, per_day: int, fleets: list[str], sources: list[str]) -> None:
     """Medians over many windows of the recordings."""
-    rng = np.random.default_rng(0)
     for source in sources:
         wanted, days, begins = WINDOWS[source]
         history = news_front_page if source == "news_bbc_home" else wiki_history
@@ -299,26 +311,32 @@ def windows(data: Path, per_day: int, fleets: list[str], sources: list[str]) -> 
                 for name in fleets:
                     recording.rewind()
                     fleet = fleet_named(name, recording.roots(), wanted, per_day)
-                    minutes[name] += found[name].add(watch(fleet, world), world, wanted)
+                    truth = truth_of(world, wanted)
+                    minutes[name] += found[name].add(
+                        watch(fleet, world), truth, world.start, world.end
+                    )
             for name in fleets:
                 found[name].delays.append(minutes[name])
                 rounded = [round(one, 1) for one in minutes[name]]
                 print(f"    {day} {name}: {rounded} min", flush=True)
         print(f"{source}, {len(begins)} windows of {days:g} days, twice each")
         first = found[fleets[0]].delays
-        drawn = rng.integers(len(begins), size=(2_000, len(begins)))
         for name, its in found.items():
-            ratios = [_ratio(its.delays, first, draw) for draw in drawn]
-            low, high = np.nanpercentile(ratios, [2.5, 97.5])
             delays = [one for of in its.delays for one in of]
             print(
                 f"{name:<12} told {its.told:>4}, right {its.right:>4}; found {len(delays):>4} "
                 f"of {its.asked}; median {_median(delays):6.1f} min, mean "
-                f"{np.mean(delays or [np.nan]):6.1f}; × "
-                f"{_ratio(its.delays, first, range(len(begins))):.2f} ({low:.2f} to {high:.2f}); "
+                f"{np.mean(delays or [np.nan]):6.1f}; {_times(its.delays, first)}; "
                 f"changes right {its.edits} of {its.changes}",
                 flush=True,
             )
+
+
+def _times(its: list[list[float]], first: list[list[float]]) -> str:
+    """By how much a median is to be multiplied, with an interval by drawing windows."""
+    drawn = np.random.default_rng(0).integers(len(first), size=(2_000, len(first)))
+    low, high = np.nanpercentile([_ratio(its, first, draw) for draw in drawn], [2.5, 97.5])
+    return f"× {_ratio(its, first, range(len(first))):.2f} ({low:.2f} to {high:.2f})"
 
 
 def _median(delays: list[float]) -> float:
@@ -330,38 +348,11 @@ def _ratio(its: list[list[float]], first: list[list[float]], chosen: Iterable[in
     return _median(mine) / _median(others)
 
 
-def measures(
-    lines: list[Line],
-    truth: dict[str, float],
-    edited: dict[str, list[float]],
-    start: float,
-    end: float,
-) -> str:
-    """A row of the table. `truth`: URL on topic → when it was published; `edited`: when an editor
-    changed it. A change that is told is right where one was made since the line before it."""
-    told = {line["url"]: line["at"] for line in reversed(lines) if line["kind"] == "new"}
-    right = {url for url in told if truth.get(url, 0.0) >= start - DAY}
-    asked = {url for url, at in truth.items() if start + DAY / 2 <= at < end - 2 * HOUR}
-    delays = [told[url] - truth[url] for url in asked & right]
-    changed, true, before = 0, 0, dict[str, float]()
-    for line in lines:
-        url, at = line["url"], line["at"]
-        if line["kind"] == "changed":
-            changed += 1
-            true += any(before.get(url, start) < edit <= at for edit in edited.get(url, ()))
-        before[url] = at
-    precision = len(right) / max(1, len(told))
-    recall = len(asked & right) / max(1, len(asked))
-    delay = float(np.median(delays)) / 60 if delays else float("nan")
-    return (
-        f"{len(told):>5} {precision:>9.3f} {recall:>7.3f} {delay:>7.1f} min {true:>6} of {changed}"
-    )
-
-
-def fleet_named(name: str, seeds: list[str], wanted: str, per_day: int) -> Fleet:
+def fleet_named(name: str, seeds: list[str], wanted: str, per_day: int, seed: int = 0) -> Fleet:
     hosts = Hosts(delay=1.0, per_host=1, per_day=per_day)
     watching = Watching(TextPattern(wanted))
-    task = FleetTask(seeds, SelfTaught(), np.random.default_rng(0), hosts=hosts, watching=watching)
+    rng = np.random.default_rng(seed)
+    task = FleetTask(seeds, SelfTaught(), rng, hosts=hosts, watching=watching)
     foragers = {"recheck": 1_800.0, "max_step": steps_of_a_path(per_day)}
     settings = foragers if name in ("WL", "RL", "WLRL") else {}
     fleet: Fleet = registry.build("fleets", name, task, settings=settings)
@@ -374,6 +365,7 @@ def main() -> None:
     options.add_argument("--windows", type=Path)
     options.add_argument("--sources", nargs="+", choices=WINDOWS, default=list(WINDOWS))
     options.add_argument("--sites", type=int, default=4)
+    options.add_argument("--seeds", nargs="+", type=int, default=[0])
     options.add_argument("--days", type=float, default=2.0)
     options.add_argument("--per-day", type=int, default=300)
     options.add_argument("--fleets", nargs="+", default=sorted(registry.names("fleets")))
@@ -385,18 +377,36 @@ def main() -> None:
     if chosen.recorded:
         recorded(chosen.recorded, chosen.days, chosen.per_day, chosen.fleets)
         return
-    world = NoisySites(chosen.sites, chosen.days, 24.0)
-    truth = {url: one.published for url, one in world.by_url.items() if one.on_topic}
-    edited = {url: [one.corrected] for url, one in world.by_url.items()}
-    for name in chosen.fleets:
-        world.now, world.visits = world.start, 0
-        began = time.process_time()
-        fleet = fleet_named(name, world.hosts, "praise the kiln", chosen.per_day)
-        row = measures(watch(fleet, world), truth, edited, world.start, world.end)
-        cpu = time.process_time() - began
-        print(f"{name:<12} {fleet.counts.requests:>8} {row}   ({cpu:.0f} s of CPU)", flush=True)
-    lines, requests = feed_reader(world)
-    print(f"{'feed reader':<12} {requests:>8} {measures(lines, truth, {}, world.start, world.end)}")
+    generated(chosen.seeds, chosen.sites, chosen.days, chosen.per_day, chosen.fleets)
+
+
+def generated(seeds: list[int], sites: int, days: float, per_day: int, fleets: list[str]) -> None:
+    """Medians over the sites of several seeds."""
+    found = {name: Found() for name in [*fleets, "feed reader"]}
+    requests = dict.fromkeys(found, 0)
+    began = time.process_time()
+    for seed in seeds:
+        world = NoisySites(sites, days, 24.0, seed)
+        truth: Truth = (
+            {url: one.published for url, one in world.by_url.items() if one.on_topic},
+            {url: [one.corrected] for url, one in world.by_url.items()},
+        )
+        for name, its in found.items():
+            world.now, world.visits = world.start, 0
+            if name == "feed reader":
+                lines, sent = feed_reader(world)
+            else:
+                fleet = fleet_named(name, world.hosts, "praise the kiln", per_day, seed)
+                lines, sent = watch(fleet, world), fleet.counts.requests
+            its.delays.append(its.add(lines, truth, world.start, world.end))
+            requests[name] += sent
+            minutes = sorted(round(one, 1) for one in its.delays[-1])
+            cpu = time.process_time() - began
+            print(f"    seed {seed} {name}: {minutes} min ({cpu:.0f} s of CPU)", flush=True)
+    best = min(fleets, key=lambda name: _median([one for of in found[name].delays for one in of]))
+    for name, its in found.items():
+        times = "" if name == "feed reader" else _times(its.delays, found[best].delays)
+        print(f"{name:<12} {requests[name]:>8} {its.row()}   {times}", flush=True)
 
 
 def recorded(data: Path, days: float, per_day: int, fleets: list[str]) -> None:
@@ -407,13 +417,14 @@ def recorded(data: Path, days: float, per_day: int, fleets: list[str]) -> None:
     }
     for source, recording in worlds.items():
         world = Recorded(recording)
-        truth, edited = truth_of(world, WANTED[source])
+        truth = truth_of(world, WANTED[source])
         print(source, len(recording), "pages")
         for name in fleets:
             recording.rewind()
             fleet = fleet_named(name, recording.roots(), WANTED[source], per_day)
-            row = measures(watch(fleet, world), truth, edited, world.start, world.end)
-            print(f"{name:<12} {fleet.counts.requests:>8} {row}", flush=True)
+            its = Found()
+            its.delays.append(its.add(watch(fleet, world), truth, world.start, world.end))
+            print(f"{name:<12} {fleet.counts.requests:>8} {its.row()}", flush=True)
 
 
 if __name__ == "__main__":
