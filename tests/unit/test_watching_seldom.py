@@ -14,7 +14,7 @@ from noisy_news import article
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
 from spoor.foragers.hosts import Hosts
-from spoor.foragers.request_budget import DAY
+from spoor.foragers.request_budget import DAY, RequestBudget
 from spoor.foragers.revisit import LEAST_LOOKED_AT, ChangeRate
 from spoor.foragers.states import NoStates
 from spoor.foragers.watching import Watching
@@ -292,3 +292,72 @@ def test_a_site_that_has_nothing_to_do_slows_no_other(once: bool) -> None:
             assert step.until > now
             now = step.until
     assert sum(url.startswith(other) for url in asked) >= 25
+
+
+def test_a_budget_keeps_requests_for_what_is_new() -> None:
+    """Of 30 that may be sent at once a page that is known has 27; what is new needs to wait for
+    none. Beside as much that is new as may be asked for, every second request is for what is known.
+    """
+    for budget in (RequestBudget(300), RequestBudget(0, 300)):
+        now, sent = BEGIN, Counter[bool]()
+        budget.take("a.example", now, new=False)  # and its robots.txt
+        for new in (False, True):
+            while budget.free_at("a.example", now, new=new) <= now:
+                budget.take("a.example", now, new=new)
+                sent[new] += 1
+        assert sent == {False: 25, True: 3}
+        budget.load(unpack(pack(budget.save())))
+        between = DAY / 270
+        at = budget.free_at("a.example", now, new=False)
+        assert at == pytest.approx(now + 2 * between)
+        assert budget.free_at("a.example", now) == pytest.approx(now + between)
+        sent.clear()
+        while now < BEGIN + DAY:
+            for new in (False, True):
+                if budget.free_at("a.example", now, new=new) <= now:
+                    budget.take("a.example", now, new=new)
+                    sent[new] += 1
+            now += 10.0
+        assert sent[False] == pytest.approx(135, abs=4)
+        assert sent.total() == pytest.approx(270, abs=8)
+        # Where nothing is new for a while, all of them are for what is known.
+        now += 7 * between
+        while budget.free_at("a.example", now, new=False) <= now:
+            budget.take("a.example", now, new=False)
+        assert budget.free_at("a.example", now, new=False) == pytest.approx(now + between, abs=20)
+
+
+def test_what_appears_is_asked_for_at_once_though_the_budget_is_small() -> None:
+    """An article an hour, three requests an hour, and a hundred known pages that want looks."""
+    old = [f"old{number}" for number in range(100)]
+    names = [f"n{number}" for number in range(48)]
+    versions = [version(-90 * DAY, name, [*article(at), LIT]) for at, name in enumerate(old)]
+    versions.append(version(-5, "", ["Front."], *old))
+    for number, name in enumerate(names):
+        at = 3_600.0 * (number + 1)
+        versions.append(version(at, name, [*article(200 + number), LIT]))
+        versions.append(version(at, "", [f"Front {name}."], *names[: number + 1]))
+    world = EvolvingWorld(versions, roots=[SITE], start=BEGIN, end=BEGIN + 3 * DAY)
+    world.advance(BEGIN)
+    hosts, rng = Hosts(delay=1.0, per_host=1, per_day=75), np.random.default_rng(0)
+    task = FleetTask([SITE], NoStates(), rng, hosts=hosts, watching=Watching(None))
+    fleet = change_rate(task)
+    tracker, lines, fronts, asked = (
+        ChangeTracker(fleet),
+        list[Line](),
+        list[float](),
+        dict[str, float](),
+    )
+    now = BEGIN
+    while now < BEGIN + 49 * 3_600:
+        step = fleet.next(now)
+        if isinstance(step, Fetch):
+            asked.setdefault(step.url.removeprefix(SITE), now)
+            if step.url == SITE:
+                fronts.append(now)
+        now, told = take(step, fleet, world, now, tracker)
+        lines += told
+    shown = [min(at for at in fronts if at >= BEGIN + 3_600.0 * (1 + n)) for n in range(46)]
+    waited = [asked[name] - at for name, at in zip(names, shown, strict=False)]
+    assert np.median(waited) < 5.0
+    assert len({line["url"] for line in lines if line["url"] != SITE}) >= 46

@@ -105,6 +105,12 @@ class Steady(Protocol):
     began: float
     """When its process took over: each pass looks at the seeds."""
 
+    @property
+    def spares(self) -> bool:
+        """Whether known pages wait while a budget has only the requests that it keeps for what is
+        new (`Known.is_new`)."""
+        ...
+
     def next_visit(self, free: Callable[[int], bool], busy: Container[int], now: float) -> int:
         """The URL number to visit next, which is none of `busy`; -1 where no page of a free host
         is worth it."""
@@ -278,13 +284,13 @@ class Fleet:
                 del self._again[index]
                 return self._fetch(url, hops, ticket, now)
         busy = {url for url, _ in self._flights.values()} | {url for _, url, _ in self._again}
-        answers: dict[str, bool] = {}
+        answers: dict[tuple[str, bool], bool] = {}
 
         def free(url: int) -> bool:
-            name = known.hosts[url]
-            if name not in answers:
-                answers[name] = hosts.always_free or hosts.free(name, now)
-            return answers[name] and not known.promises.rests(url, now)
+            name, new = known.hosts[url], not crew.spares or known.is_new(url)
+            if (name, new) not in answers:
+                answers[name, new] = hosts.always_free or hosts.free(name, now, new=new)
+            return answers[name, new] and not known.promises.rests(url, now)
 
         url = crew.next_visit(free, busy, now)
         while url >= 0 and known.superseded(url):
@@ -292,17 +298,22 @@ class Fleet:
             url = crew.next_visit(free, busy, now)
         if url >= 0:
             self.counts.steps += 1
-            return self._fetch(url, 0, None, now)
-        times = [hosts.free_at(name, now) for name in known.names()]
-        waits = [time for time in times if time is not None]
+            return self._fetch(url, 0, None, now, new=not crew.spares or known.is_new(url))
+        waits, again = list[float](), list[float]()
+        for name in known.names():
+            time = hosts.free_at(name, now)
+            if time is not None and time <= now:  # nothing is new; it may not be asked for more yet
+                again = list(crew.weighs_again(now))
+                time = hosts.free_at(name, now, new=not crew.spares)
+            if time is not None:
+                waits.append(time)
         if any(time <= now for time in waits):
             # Of a free host no page is worth it, or none yet; a reply may change that.
             over = known.promises.next_over()
-            idle = now + (IDLE if over is None else min(LONG, max(IDLE, over - now)))
-            # Meanwhile another host may be asked again, or more of what is known be weighed.
-            later = [time for time in waits if time > now]
-            return Sleep(min([idle, *later, *crew.weighs_again(now)]))
-        return Sleep(min(waits)) if waits else Starved()
+            again.append(now + (IDLE if over is None else min(LONG, max(IDLE, over - now))))
+        # Meanwhile another host may be asked again, or more of what is known be weighed.
+        later = [*again, *(time for time in waits if time > now)]
+        return Sleep(min(later)) if later else Starved()
 
     def _received_steady(
         self, crew: _SteadyCrew, reply: Fetched | Failed | NotModified, url: int, now: float
@@ -402,13 +413,15 @@ class Fleet:
         free = [time for time in times if time is not None]
         return Sleep(min(free)) if free else Starved()
 
-    def _fetch(self, url: int, hops: int, ticket: int | None, now: float) -> Fetch:
+    def _fetch(
+        self, url: int, hops: int, ticket: int | None, now: float, *, new: bool = True
+    ) -> Fetch:
         if ticket is None:
             ticket = self._next_ticket
             self._next_ticket += 1
         host = self.known.hosts[url]
         if not self.frontier.always_free:
-            self.frontier.take(host, now)
+            self.frontier.take(host, now, new=new)
         self._flights[ticket] = (url, hops)
         self.counts.requests += 1
         choice = Choice(url, why=SITEMAP if url in self.known.sitemaps else ())

@@ -41,27 +41,28 @@ class Hosts:
         limited = delay or per_host or self._pace or self._free_at or self._budget.limits
         self.always_free = not limited
 
-    def free(self, host: str, now: float) -> bool:
+    def free(self, host: str, now: float, *, new: bool = True) -> bool:
+        """`new`: for what is new, for which a budget keeps some requests."""
         return (
             self._busy.get(host, 0) < self._per_host
             and self._free_at.get(host, now) <= now
-            and self._budget.free_at(host, now) <= now
+            and self._budget.free_at(host, now, new=new) <= now
         )
 
-    def free_at(self, host: str, now: float) -> float | None:
+    def free_at(self, host: str, now: float, *, new: bool = True) -> float | None:
         """The time its delay ends and its budget has a request left; None while it must wait for
         a reply."""
         if self._busy.get(host, 0) >= self._per_host:
             return None
-        return max(self._free_at.get(host, -math.inf), self._budget.free_at(host, now))
+        return max(self._free_at.get(host, -math.inf), self._budget.free_at(host, now, new=new))
 
     def spent(self, host: str, now: float) -> bool:
         """Whether all requests are sent that a host's budget allows at once."""
         return self._budget.free_at(host, now) > now
 
-    def take(self, host: str, now: float) -> None:
+    def take(self, host: str, now: float, *, new: bool = True) -> None:
         """A request begins."""
-        self._budget.take(host, now)
+        self._budget.take(host, now, new=new)
         self.occupy(host)
 
     def left(self, host: str, now: float, *, own: bool = True) -> float:

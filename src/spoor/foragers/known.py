@@ -266,6 +266,11 @@ class Known(Urls):
         plain = self.watching.parameters.without(self.urls[url], self.hosts[url])
         return plain != self.urls[url] and plain in self._numbers
 
+    def is_new(self, url: int) -> bool:
+        """Whether something is new about a URL, so that it is asked for before what is known: it
+        appeared, is said to have changed, or is looked at once more."""
+        return self.appeared(url) or url in self.hints.open or url in self.again
+
     def admits(self, url: str) -> bool:
         """Whether a redirect may lead to a URL, as a link may."""
         return self._admit is None or bool(self._admit(Page(url, links=[Link(url)]), 0))

@@ -14,6 +14,20 @@ DAY = 86_400.0
 _EXACT = 1e-6
 """Tokens: sums of many parts are not exact."""
 
+KEPT = 0.1
+"""Share of the requests that may be sent at once, one at least, that are kept for what is new: a
+page that is known waits until there are more."""
+
+SLOW = 2.0
+"""Beside what is new all the time, known pages have one of so many requests."""
+
+
+def _known_at(now: float, tokens: float, rate: float, capacity: float, last: float) -> float:
+    """When a page that is known may be asked for, of which the `last` was then."""
+    kept = min(capacity - 1.0, max(1.0, KEPT * capacity))
+    at_pace = max(last + SLOW / rate, now + (1.0 - tokens) / rate)
+    return max(now, min(at_pace, now + (1.0 + kept - _EXACT - tokens) / rate))
+
 
 class DailyBudget:
     """At most `most` requests in any 24 hours (those that end before the 24 hours are over).
@@ -30,7 +44,8 @@ class DailyBudget:
         self.rate = (most - self.capacity) / DAY
         """Tokens a second."""
         self._tokens = self.capacity
-        self._at = -math.inf
+        self._at = self._known = -math.inf
+        """When tokens were counted last, and when a page that is known was asked for."""
 
     def free_at(self, now: float, spare: float = 0.0) -> float:
         """When the next request may be sent, with so many to spare: `now`, or later."""
@@ -40,10 +55,17 @@ class DailyBudget:
             return now
         return max(now, self._at) + (wanted - tokens) / self.rate
 
-    def take(self, now: float, requests: int) -> None:
-        """So many requests are sent."""
+    def known_at(self, now: float) -> float:
+        """When a page that is known may be asked for."""
+        free = self.free_at(now)
+        return max(free, _known_at(now, self._now(now), self.rate, self.capacity, self._known))
+
+    def take(self, now: float, requests: int, *, new: bool = True) -> None:
+        """So many requests are sent, for what is `new` or a page that is known."""
         self._tokens = self._now(now) - requests
         self._at = max(now, self._at)
+        if not new:
+            self._known = now
 
     def left(self, now: float) -> float:
         """Requests that may be sent now."""
@@ -55,17 +77,21 @@ class DailyBudget:
         return min(self.capacity, self._tokens + (now - self._at) * self.rate)
 
     def save(self) -> State:
-        return {"tokens": self._tokens, "at": None if self._at == -math.inf else self._at}
+        times = {"at": self._at, "known": self._known}
+        saved = {name: None if at == -math.inf else at for name, at in times.items()}
+        return {"tokens": self._tokens, **saved}
 
     def load(self, state: State) -> None:
         """Go on from `save`; the number of requests a day may be another."""
         self._tokens = min(self.capacity, float(state["tokens"]))
-        self._at = -math.inf if state["at"] is None else float(state["at"])
+        times = state["at"], state.get("known")  # a version before this had no second
+        self._at, self._known = (-math.inf if at is None else float(at) for at in times)
 
 
 class _Share(NamedTuple):
     tokens: float
     at: float
+    known: float = -math.inf
 
 
 class DomainShares:
@@ -83,19 +109,34 @@ class DomainShares:
         tokens, rate = self._now(domain, now)
         if tokens >= 1.0 - _EXACT:
             return total
-        spare = self._total.free_at(now, self._total.capacity / 2)
-        return max(total, min(now + (1.0 - tokens) / rate, spare))
+        return max(total, min(now + (1.0 - tokens) / rate, self._spare_at(now)))
+
+    def known_at(self, domain: str, now: float) -> float:
+        """When a page of a domain that is known may be asked for."""
+        total = self._total.free_at(now)
+        tokens, rate = self._now(domain, now)
+        capacity, last = self._capacity(), self._shares[domain].known
+        own = _known_at(now, tokens, rate, capacity, last)
+        return max(total, min(own, self._spare_at(now)))
+
+    def _spare_at(self, now: float) -> float:
+        """When what no domain uses is left to all."""
+        return self._total.free_at(now, self._total.capacity / 2)
+
+    def _capacity(self) -> float:
+        return max(1.0, self._total.capacity / len(self._shares))
 
     def left_for_others(self, domain: str, now: float) -> float:
         """Requests that pages of other sites may send to a domain now."""
         tokens, _ = self._now(domain, now)
         return tokens - self._total.capacity / len(self._shares) / 2 + _EXACT
 
-    def take(self, domain: str, now: float, requests: int) -> None:
+    def take(self, domain: str, now: float, requests: int, *, new: bool = True) -> None:
         """So many requests are sent."""
         tokens, _ = self._now(domain, now)
         self._total.take(now, requests)
-        self._shares[domain] = _Share(max(0.0, tokens - requests), now)
+        known = self._shares[domain].known if new else now
+        self._shares[domain] = _Share(max(0.0, tokens - requests), now, known)
         for other, share in list(self._shares.items()):
             if share.at < now - DAY:
                 del self._shares[other]
@@ -104,18 +145,22 @@ class DomainShares:
         """Tokens of a domain, and how many come in a second. One of which nobody asked yet has all
         that it may hold, and a share from now on."""
         share = self._shares.setdefault(domain, _Share(math.inf, now))
-        domains = len(self._shares)
-        rate, most = self._total.rate / domains, max(1.0, self._total.capacity / domains)
-        return min(most, share.tokens + max(0.0, now - share.at) * rate), rate
+        rate = self._total.rate / len(self._shares)
+        tokens = share.tokens + max(0.0, now - share.at) * rate
+        return min(self._capacity(), tokens), rate
 
     def save(self) -> State:
         most = self._total.capacity
-        return {name: [min(most, share.tokens), share.at] for name, share in self._shares.items()}
+        return {
+            name: [min(most, share.tokens), share.at, max(0.0, share.known)]
+            for name, share in self._shares.items()
+        }
 
     def load(self, state: State) -> None:
         """Go on from `save`."""
         self._shares = {
-            domain: _Share(float(tokens), float(at)) for domain, (tokens, at) in state.items()
+            domain: _Share(*map(float, share))  # of a version before this without `known`
+            for domain, share in state.items()
         }
 
 
@@ -146,13 +191,16 @@ class RequestBudget:
         """Whether there is any limit."""
         return bool(self._per_host or self._total)
 
-    def free_at(self, host: str, now: float) -> float:
-        """When this host may be asked: `now`, or later."""
+    def free_at(self, host: str, now: float, *, new: bool = True) -> float:
+        """When this host may be asked, for what is `new` or a page that is known: `now`, or
+        later."""
         times = [now]
         if self._per_host:
-            times.append(self._of(host).free_at(now))
+            budget = self._of(host)
+            times.append(budget.free_at(now) if new else budget.known_at(now))
         if self._shares is not None:
-            times.append(self._shares.free_at(registrable_domain(host), now))
+            shares, domain = self._shares, registrable_domain(host)
+            times.append(shares.free_at(domain, now) if new else shares.known_at(domain, now))
         return max(times)
 
     def left(self, host: str, now: float, *, own: bool = True) -> float:
@@ -166,16 +214,16 @@ class RequestBudget:
             found.append(self._shares.left_for_others(registrable_domain(host), now))
         return min(found, default=math.inf)
 
-    def take(self, host: str, now: float) -> None:
+    def take(self, host: str, now: float, *, new: bool = True) -> None:
         """A request is sent to a host; the first also asks for its robots.txt."""
         requests = 1
         if now - self._robots.get(host, -math.inf) >= self._robots_age:
             self._robots[host] = now
             requests = 2
         if self._per_host:
-            self._of(host).take(now, requests)
+            self._of(host).take(now, requests, new=new)
         if self._shares is not None:
-            self._shares.take(registrable_domain(host), now, requests)
+            self._shares.take(registrable_domain(host), now, requests, new=new)
 
     def restarted(self) -> None:
         """Another process goes on, which knows no robots.txt yet."""

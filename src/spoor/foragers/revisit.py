@@ -71,6 +71,7 @@ class _Submits(Saved):
 
     expands = True
     only_due = False
+    spares = False
     began = 0.0
 
     SAVED = attributes(agent=PART, _marked=MARKED, _asked=VALUE, began=VALUE)
@@ -460,6 +461,11 @@ class ChangeRate(_Submits):
         watching = self._known.watching
         changed = self._known.version[page] != self._versions[page]
         return changed and (watching is None or page in watching.wanted)
+
+    @property
+    def spares(self) -> bool:  # type: ignore[override]
+        """A pass of `--once` asks for all that it may."""
+        return not self.only_due
 
     def select(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
         """Links are followed in their turn only; the next URLs of the batch are fetched too."""

@@ -76,6 +76,11 @@ class Scouts(Saved):
         self.rates.only_due = value
 
     @property
+    def spares(self) -> bool:
+        """As `ChangeRate.spares`."""
+        return self.rates.spares
+
+    @property
     def began(self) -> float:
         """When its process took over."""
         return self.rates.began
@@ -105,7 +110,7 @@ class Scouts(Saved):
             strangers = known.strangers
             own = self._own(lambda one: free(one) and one not in strangers, busy)
             return own if own >= 0 and not self._asked(own) else -1
-        if url in known.hints.open or url in known.again or known.appeared(url):
+        if known.is_new(url):
             return url
         name, asked = known.hosts[url], self._asked(url)
         if asked and (known.brought[url] >= LIST or self.rates.pays(url, now)):
