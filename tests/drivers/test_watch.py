@@ -156,6 +156,22 @@ def test_many_seeds_that_changed_are_said_in_one_short_line(
     assert len(said) < 500
 
 
+def test_a_start_that_cannot_be_had_is_told_once_and_at_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A watch of months would be silent; a page that is not there is named beside one that is."""
+    gone = f"{FRONT}nowhere.html"
+    with served(rolling(60.0, 0.5)) as port:
+        told = command(port, tmp_path / "run", "--for", "2s", gone)
+        assert run([one for one in told if one != "--json"]) == 0
+    said = capsys.readouterr().err.splitlines()
+    assert said == [f"nothing came yet: {gone}: 404 Not Found"]
+    private = ["watch", "http://127.0.0.1:9/", "--for", "1s", "--delay", "0.05"]
+    assert run([*private, "--out", str(tmp_path / "private")]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("nothing came yet: http://127.0.0.1:9/: 127.0.0.1 is not a public")
+
+
 def test_a_pass_ends_with_the_requests_that_may_be_sent_at_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -55,6 +55,9 @@ COMMIT_SECONDS = 0.025
 DATED_WITHIN = 10.0
 """Seconds between the clock of the calls and the machine's that are no difference."""
 
+MOST_FAILED = 20
+"""Starts of which it is told that nothing came yet."""
+
 DELIVERY_SECONDS = 5.0
 """That a watch which ends waits for its receivers."""
 
@@ -74,9 +77,11 @@ class Watch:
         self.on_line: Callable[[Line], None] = lambda line: None
         self.on_interrupt: Callable[[], None] = lambda: None
         self.on_fault: Callable[[str], None] = lambda line: None
-        """Called with a line about a receiver that cannot be told, a judge that fell back, or a
-        clock that was wrong."""
+        """Called with a line about a start that cannot be had, a receiver that cannot be told, a
+        judge that fell back, or a clock that was wrong."""
         self.last_failure = ""
+        self._failed = set[str]()
+        """Starts of which nothing came yet."""
         settings = folder.settings
         self._receivers = receivers(settings.on_new, settings.webhook)
         self._driver: HttpDriver | None = None
@@ -247,6 +252,17 @@ class Watch:
             self._conditions.judged(fetch.url, fetch.host, watching.change is not None)
         if isinstance(step, Outcome) and isinstance(step.reply, Failed):
             self.last_failure = f"{fetch.url}: {in_words(step.reply)}"
+            self._tell_failed(fetch.url, step.choice.link)
+
+    def _tell_failed(self, url: str, number: int) -> None:
+        """Tell once that nothing came yet of a start: else its watch would be silent for good."""
+        known = self.fleet.known
+        begins = known.parent[number] < 0 and number not in known.sitemaps
+        if not begins or known.digests[number] or url in self._failed:
+            return
+        if len(self._failed) < MOST_FAILED:
+            self._failed.add(url)
+            self.on_fault(f"nothing came yet: {self.last_failure}")
 
     def _commit(self) -> None:
         """Make durable all that was done; then report it."""
