@@ -106,6 +106,7 @@ def check(known: Known) -> None:
     """Nothing that is known leads to a number that is free."""
     free = set(known.free())
     assert free == {number for number, url in enumerate(known.urls) if not url}
+    assert known.names() == list(dict.fromkeys(name for name in known.hosts if name))
     links = {url: known.links_before(url) for url in range(len(known.urls))}
     assert not free & {link for targets in links.values() for link in targets}
     cited = Counter(link for targets in links.values() for link in targets)

@@ -75,6 +75,8 @@ class Urls:
         self._compaction: Compaction | None = None
         """The one that is under way."""
         self._numbers: dict[str, int] = {}
+        self._of_host = Counter[str]()
+        """Host → its URLs."""
         self._host_names: dict[str, int] = {}
         self._host_numbers: list[int] = []
 
@@ -95,7 +97,7 @@ class Urls:
 
     def names(self) -> list[str]:
         """The hosts of all URLs, each once."""
-        return [name for name in dict.fromkeys(self.hosts) if name]
+        return list(self._of_host)
 
     def number(self, url: str, born: float = NEVER, parent: int = -1, now: float = NEVER) -> int:
         """The number of a URL, new ones entered. One that a compaction left is no new one: it was
@@ -110,6 +112,7 @@ class Urls:
                 if before.told:
                     self.told_before.add(number)
             self.urls[number], self.hosts[number] = url, host(url)
+            self._of_host[self.hosts[number]] += 1
             self.active[number], self.parent[number] = now, parent
             self.depth[number], self._born[number] = _depth(url), born
             self._brought(parent, born, 1)
@@ -244,6 +247,7 @@ class Urls:
         gone, columns = set(left), self._columns()
         for url in left:
             del self._numbers[self.urls[url]]
+            self._of_host[self.hosts[url]] -= 1
             if self.fetched[url] == NEVER:
                 self._waits_no_more(url)
             self._cite(self.links_before(url), -1)
@@ -257,6 +261,7 @@ class Urls:
             for url, target in self.alias.items()
             if url not in gone and target not in gone
         }
+        self._of_host = +self._of_host
         self.told_before -= gone
         self._free += left
         # A page of which the parent has left pays itself.
@@ -270,6 +275,7 @@ class Urls:
             (self.brought if born > NEVER else self.introduced)[parent] += count
 
     def _count_links(self) -> None:
+        self._of_host = Counter(filter(None, self.hosts))
         self.depth = list(map(_depth, self.urls))
         self.brought, self.introduced = [0] * len(self.urls), [0] * len(self.urls)
         for born, parent in zip(self._born, self.parent, strict=True):
@@ -286,7 +292,7 @@ class Urls:
     def _count_waiting(self) -> None:
         seeds = (name for name, at in zip(self.hosts, self.parent, strict=True) if name and at < 0)
         self._named = set(map(registrable_domain, seeds))
-        self.waiting, self.of_strangers = dict.fromkeys(self.names(), 0), Counter()
+        self.waiting, self.of_strangers = dict.fromkeys(filter(None, self.hosts), 0), Counter()
         for url, (name, at) in enumerate(zip(self.hosts, self.fetched, strict=True)):
             if name and at == NEVER:
                 self._waits(url, self.strangers.get(url, ""))
