@@ -101,35 +101,70 @@ def subfolder(folder: Path, *names: str) -> Path:
     return folder
 
 
-def read_plain(path: Path, most: int) -> bytes:
-    """The bytes of a plain file, whose name may come from a stranger. Raises OSError, also for a
-    device, a pipe, and a file of more than `most` bytes."""
-    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+def read_plain(path: Path, most: int, flags: int = 0) -> bytes:
+    """The bytes of a plain file, whose name may come from a stranger; `flags` of `os.open` beside
+    the usual ones. Raises OSError, also for a device, a pipe, and a file of more than `most` bytes,
+    of which nothing is read."""
+    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | flags)
     with open(opened, "rb") as file:
-        if not stat.S_ISREG(os.fstat(opened).st_mode):
+        found = os.fstat(opened)
+        if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "not a plain file")
-        data = file.read(most + 1)
-    if len(data) > most:
-        raise OSError(errno.EFBIG, f"it has more than {most:,} bytes")
+        # What grows meanwhile is more than its size.
+        data = b"" if found.st_size > most else file.read(most + 1)
+    if max(found.st_size, len(data)) > most:
+        size = max(found.st_size, len(data))
+        raise OSError(errno.EFBIG, f"it has {size:,} bytes, and at most {most:,} are read")
     return data
 
 
-def read_toml(path: Path) -> dict[str, Any]:
-    """The table in a plain TOML file of at most 16 MiB. Raises OSError, and ValueError for a
-    text that is not TOML."""
-    return toml_of(read_plain(path, 16 << 20).decode())
+MOST_TOML = 2 << 20
+"""Bytes of a TOML file that a user may be handed: a topic, an experiment, tasks. Most have some KB;
+a topic may hold the texts of a hundred example pages."""
+
+
+MOST_HEAD = 1 << 26
+"""Bytes of a JSON file that says what a folder of a web holds."""
+
+MOST_VALUES = 500_000
+"""Values and their names in a TOML text, each of which takes some 5 µs."""
+
+
+def read_toml(path: Path, most: int = MOST_TOML) -> dict[str, Any]:
+    """The table in a plain TOML file. Raises OSError, also for one of more bytes, and ValueError
+    for a text that is not TOML."""
+    return toml_of(read_plain(path, most).decode())
 
 
 def toml_of(text: str) -> dict[str, Any]:
-    """The table that a TOML text describes. Raises ValueError, also for deep nesting: a name of
-    many parts (`a.b.c`) takes memory that grows with the square of their number."""
+    """The table that a TOML text describes. Raises ValueError, also for deep nesting and for more
+    than `MOST_VALUES`: a name of many parts (`a.b.c`) takes memory that grows with the square of
+    their number."""
     if _DEEP.search(text):
         raise ValueError("a name has more than eight parts")
+    if (values := values_in(text)) > MOST_VALUES:
+        raise ValueError(f"it has some {values:,} values, and at most {MOST_VALUES:,} are read")
     try:
         return tomllib.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
 
+
+def values_in(text: str) -> int:
+    """About how many values, names and comments a TOML text has: strings and comments, signs
+    outside of them, and what is escaped."""
+    rest, literals = _LITERAL.subn("", text)
+    signs = sum(rest.count(sign) * cost for sign, cost in _COSTS.items())
+    return literals + signs + text.count("\\")
+
+
+_LITERAL = re.compile(
+    r'"""(?:[^\\"]|\\.|"(?!""))*+(?:"""|\Z)|"(?:[^"\\\n]|\\[^\n])*+"?'
+    r"|'''(?:[^']|'(?!''))*+(?:'''|\Z)|'[^'\n]*+'?|#[^\n]*+",
+    re.DOTALL,
+)
+_COSTS = {",": 1, "=": 1, ".": 1, "[": 4}
+"""Sign → the values whose time it takes at most."""
 
 _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
 _DEEP = re.compile(rf"(?<![\w.-]){_PART}(?:\.[ \t]*+{_PART}){{8}}")

@@ -10,6 +10,7 @@ import sys
 import threading
 import zipfile
 import zlib
+from collections.abc import Callable
 from http.cookies import SimpleCookie
 from itertools import pairwise
 from pathlib import Path
@@ -32,9 +33,16 @@ from spoor.formats.warc_reader import Warc
 from spoor.http.cookies import MOST_BYTES as MOST_OF_COOKIES
 from spoor.http.cookies import Cookies, _Jar
 from spoor.judges.classifier import MOST_BYTES, TextModel
-from spoor.judges.topic import read_topic
+from spoor.judges.topic import MOST_COMPARED, read_topic
+from spoor.lab import experiment, papers
+from spoor.lab.duel import dataset
+from spoor.runs import inputs
+from spoor.runs.inputs import read_seeds, with_inputs
+from spoor.runs.schema import read_settings
+from spoor.settings import Settings
 from spoor.types import Recording
 from spoor.web.content_encoding import Layers, decoded
+from spoor.worlds.generated import GeneratedWorld
 from spoor.worlds.import_web import record
 from spoor.worlds.recorded import RecordedWorld
 
@@ -56,12 +64,85 @@ def test_ordinary_tables_are_read(text: str) -> None:
     assert toml_of(text)
 
 
-def test_a_topic_is_a_plain_file_of_some_size(tmp_path: Path) -> None:
+def large(file: Path, size: int = 50_000_000) -> str:
+    """A file of this size that takes no room; what is told of it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("wb") as opened:
+        opened.truncate(size)
+    return rf"{file}\b.* has {size:,} bytes.* at most [0-9,]+"
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    "topic.toml": read_topic,
+    "experiment.toml": lambda file: experiment.read(file, "stranger"),
+    "page.toml": lambda file: papers.read(file.parent),
+    "tasks.toml": lambda file: dataset.read(file.parent),
+    "web.toml": lambda file: GeneratedWorld.open(file.parent),
+    "spoor.toml": lambda file: read_settings(file.parent),
+    "seeds.txt": lambda file: read_seeds([str(file)]),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_a_large_file_is_told_with_its_size_and_the_limit(name: str, tmp_path: Path) -> None:
+    """A `spoor.toml` of 50 MB took 20 s."""
+    told = large(tmp_path / "given" / name)
+    with pytest.raises(InputError, match=told):
+        READERS[name](tmp_path / "given" / name)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a = [" + "1," * 600_000 + "]",
+        "[[a]]\n" * 70_000,
+        "a = [" + '"",' * 300_000 + "]",
+        "#\n" * 600_000,
+        "a.b.c.d = 1\n" * 200_000,
+        f"a = ['''\"''', {'1,' * 600_000} '''\"''']",
+        'a = """" """\nb = [' + "1," * 600_000 + '\n]\nc = """" """',
+    ],
+)
+def test_values_of_a_file_have_a_bound(text: str) -> None:
+    with pytest.raises(ValueError, match="values, and at most 500,000"):
+        toml_of(text)
+
+
+def test_signs_in_texts_are_no_values() -> None:
+    text = "a, b, [c] = 'd'. # " * 40_000
+    quoted = text.replace("'", "")
+    assert toml_of(f'a = """{text}"""\nb = "{text}"\nc = \'{quoted}\'')["b"] == text
+
+
+def test_seeds_that_no_settings_hold_are_refused_before_a_run_begins(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A run could not be opened again."""
+    urls = [f"http://a.example/{number}" for number in range(9)]
+    assert len(with_inputs(Settings(), urls).seeds) == 9
+    monkeypatch.setattr(inputs, "MOST_SEEDS", 8)
+    with pytest.raises(InputError, match=r"9 seeds of .* are more than a run has in spoor"):
+        with_inputs(Settings(), urls)
+
+
+def test_what_each_page_is_compared_with_has_a_bound(tmp_path: Path) -> None:
+    """300,000 keywords took 37 s to begin with, and a minute and a half a page."""
+    words = ",".join(f'"glaze {number}"' for number in range(MOST_COMPARED))
+    topic = tmp_path / "topic.toml"
+    topic.write_text(f"keywords = [{words}]")
+    assert len(read_topic(topic).topic.keywords) == MOST_COMPARED
+    topic.write_text(f'keywords = [{words}, "kiln"]')
+    with pytest.raises(InputError, match=r"topic.toml: 'keywords' has 5,001 items.* the 5,000"):
+        read_topic(topic)
+    topic.write_text(f'name = "{"kiln " * 9_000}"')
+    with pytest.raises(InputError, match=r"'name' has 45,000 characters; write at most 10,000"):
+        read_topic(topic)
+
+
+def test_a_topic_is_a_plain_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    (tmp_path / "long").write_text(f"name = '{'a' * (16 << 20)}'")
-    for name in ("pipe", "long"):
-        with pytest.raises(InputError, match="cannot read topic file"):
-            read_topic(tmp_path / name)
+    with pytest.raises(InputError, match="cannot read topic file"):
+        read_topic(tmp_path / "pipe")
 
 
 def test_a_classifier_is_bounded_and_a_plain_file(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from spoor.errors import InputError
 from spoor.judges.combined import AllOf, AnyOf, Not, WeightedSum
 from spoor.judges.facts import Function, Label, MediaType, UrlPattern
-from spoor.judges.keywords import FIELD_WEIGHTS, Keywords, occurrences
+from spoor.judges.keywords import FIELD_WEIGHTS, Keywords, Part
 from spoor.judges.relevance import Relevance
 from spoor.judges.similarity import TfIdf, VectorCosine, content_stems
 from spoor.judges.spec import judge_of, words_of
@@ -131,7 +131,7 @@ letters = st.lists(st.sampled_from("ab"), max_size=12)
 def test_occurrences_agree_with_looking_everywhere(phrase: list[str], words: list[str]) -> None:
     size = len(phrase)
     expected = sum(words[at : at + size] == phrase for at in range(len(words)))
-    assert occurrences(tuple(phrase), words) == expected
+    assert Part.of(tuple(words)).occurrences(tuple(phrase)) == expected
 
 
 # ---------------------------------------------------------------- likeness

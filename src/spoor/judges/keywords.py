@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 
 from spoor.errors import InputError
@@ -68,18 +69,16 @@ class Keywords:
         relevant = score >= self.threshold
         return Judgement(score, relevant, float(relevant), tuple(why))
 
-    def _best_match(
-        self, words: tuple[str, ...], parts: Mapping[str, tuple[str, ...]]
-    ) -> tuple[float, str]:
+    def _best_match(self, words: tuple[str, ...], parts: Mapping[str, Part]) -> tuple[float, str]:
         best, reason = 0.0, ""
         for field, weight in self._fields.items():
             if weight <= best:
                 continue
-            count = occurrences(words, parts[field])
+            count = parts[field].occurrences(words)
             if not count:
                 continue
             if field == "text":
-                density = count * 1000.0 / max(len(parts[field]), 1000)
+                density = count * 1000.0 / max(len(parts[field].words), 1000)
                 weight *= 1.0 - 2.0**-density
             if weight > best:
                 times = f" {count} times" if count > 1 else ""
@@ -94,8 +93,8 @@ def _words(words: Sequence[str], language: str | None) -> tuple[str, ...]:
 @lru_cache(maxsize=1)  # a topic may have many judges, and each sees the same page
 def _parts(
     language: str | None, title: str, headings: tuple[str, ...], url: str, text: str
-) -> Mapping[str, tuple[str, ...]]:
-    """The words of each part of a page."""
+) -> Mapping[str, Part]:
+    """Each part of a page."""
     fields = {
         "title": tokens(title),
         # An empty word, which no phrase has, separates two headings.
@@ -103,19 +102,28 @@ def _parts(
         "url": [word for part in url_words(url) for word in part],
         "text": words_of(text).first(_TEXT_WORDS),
     }
-    return {name: _words(words, language) for name, words in fields.items()}
+    return {name: Part.of(_words(words, language)) for name, words in fields.items()}
 
 
-def occurrences(phrase: tuple[str, ...], words: Sequence[str]) -> int:
-    """How often the words of a phrase follow one another. O(words)."""
-    first, size = phrase[0], len(phrase)
-    if size == 1:
-        return words.count(first)
-    count, start = 0, 0
-    while True:
-        try:
-            start = words.index(first, start)
-        except ValueError:
-            return count
-        count += tuple(words[start : start + size]) == phrase
-        start += 1
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The words of a part of a page, and where each stands: a topic may have thousands of phrases,
+    and most stand nowhere."""
+
+    words: tuple[str, ...]
+    places: Mapping[str, Sequence[int]]
+
+    @classmethod
+    def of(cls, words: tuple[str, ...]) -> Part:
+        places: dict[str, list[int]] = {}
+        for place, word in enumerate(words):
+            places.setdefault(word, []).append(place)
+        return cls(words, places)
+
+    def occurrences(self, phrase: tuple[str, ...]) -> int:
+        """How often the words of a phrase follow one another. O(how often its first word does)."""
+        found = self.places.get(phrase[0], ())
+        size = len(phrase)
+        if size == 1:
+            return len(found)
+        return sum(self.words[start : start + size] == phrase for start in found)

@@ -18,7 +18,7 @@ from spoor.judges.facts import TextPattern, UrlPattern
 from spoor.judges.keywords import Keywords
 from spoor.judges.named import named as named_function
 from spoor.judges.relevance import Relevance
-from spoor.judges.wish import Wish
+from spoor.judges.wish import MOST, Wish
 from spoor.judges.wish import parse as parse_wish
 from spoor.protocols import Judge
 from spoor.registry import nearest
@@ -131,6 +131,9 @@ _RELEVANT: dict[str, tuple[type, ...]] = {
 }
 
 
+MOST_COMPARED = 5_000
+"""Items of one list of a topic; a keyword takes some 20 µs of every page."""
+
 SECOND: dict[str, tuple[type, ...]] = {
     "ask": (str,),
     "encoder": (str,),
@@ -173,8 +176,16 @@ def read_topic(path: Path | str) -> TopicFile:
         "patterns",
         "url_patterns",
     ):
-        if not all(isinstance(item, str) for item in data.get(key, [])):
+        items = data.get(key, [])
+        if not all(isinstance(item, str) for item in items):
             raise InputError(f"{path}: {key!r} must be a list of strings")
+        if len(items) > MOST_COMPARED:
+            raise InputError(
+                f"{path}: {key!r} has {len(items):,} items, and each page is compared with all; "
+                f"keep the {MOST_COMPARED:,} that say most"
+            )
+    if len(name := data.get("name", "")) > MOST:
+        raise InputError(f"{path}: 'name' has {len(name):,} characters; write at most {MOST:,}")
     threshold = relevant.get("threshold")
     if threshold is not None and not 0.0 < threshold <= 1.0:
         raise InputError(f"{path}: 'threshold' lies in (0, 1], as scores do, not {threshold!r}")

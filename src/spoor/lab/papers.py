@@ -100,7 +100,8 @@ def read(folder: Path) -> Table | None:
     try:
         content = read_toml(file)
     except (OSError, ValueError) as error:
-        raise InputError(f"{file} cannot be used: {error}") from error
+        why = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{file} cannot be used: {why}") from error
     with taking_in(str(file), "mend its tables"):
         for kind in KEYS:
             for item in [content] if kind == "page" else content.get(kind, []):

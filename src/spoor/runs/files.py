@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from spoor.errors import InputError, SpoorError
-from spoor.files import names_a_file, open_unlinked
+from spoor.files import names_a_file, open_unlinked, read_plain
 
 SETTINGS = "spoor.toml"
 """The settings that the run was begun with, for people and programs to read."""
@@ -83,7 +83,10 @@ REPORT = "report.html"
 """The report for people."""
 
 MOST_BYTES = 1 << 26
-"""Of a file of a run that is read into memory at once: of settings, states of shards, labels."""
+"""Of a file of a run that is read into memory at once: of states of shards, labels."""
+
+MOST_SETTINGS = 1 << 23
+"""Bytes of settings, most of which are seeds."""
 
 _SHARD = "shard-"
 _RECOVERED = "recovered-"
@@ -158,17 +161,24 @@ def open_own(file: Path, flags: int) -> int:
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-        raise InputError(f"{file} is not a plain file; delete it") from error
+        raise _not_plain(file) from error
 
 
-def read_own(file: Path) -> str:
-    """The text of a file of a run. Raises OSError, UnicodeDecodeError, and InputError for one of
-    more than MOST_BYTES."""
-    with open(open_own(file, os.O_RDONLY), "rb") as opened:
-        data = opened.read(MOST_BYTES + 1)
-    if len(data) > MOST_BYTES:
-        raise InputError(f"{file} is damaged: it has more than {MOST_BYTES:,} bytes")
-    return data.decode()
+def _not_plain(file: Path) -> InputError:
+    return InputError(f"{file} is not a plain file; delete it")
+
+
+def read_own(file: Path, most: int = MOST_BYTES) -> str:
+    """The text of a file of a run. Raises OSError, UnicodeDecodeError, and InputError for a device
+    and one of more than so many bytes."""
+    try:
+        return read_plain(file, most, os.O_NOFOLLOW).decode()
+    except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise InputError(f"{file} is damaged: {error.strerror}") from error
+        if error.errno == errno.EINVAL:
+            raise _not_plain(file) from error
+        raise
 
 
 def new_run(prefix: str = "", under: Path = Path(RUNS)) -> Path:

@@ -13,8 +13,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from spoor.errors import InputError
+from spoor.files import read_plain
+from spoor.runs import files
 from spoor.settings import Settings
 from spoor.web.urls import canonical
+
+MOST_SEEDS = 200_000
+"""Of a run: `spoor.toml`, which names them, is read by whoever looks at it."""
+
+_AROUND = 8
+"""Bytes around a URL there."""
 
 
 def with_inputs(settings: Settings, seeds: Sequence[str]) -> Settings:
@@ -26,11 +34,16 @@ def with_inputs(settings: Settings, seeds: Sequence[str]) -> Settings:
         from spoor.runs.earlier import as_begun
 
         settings = as_begun(settings)
+    found = read_seeds([*settings.seeds, *seeds], routes=settings.render != "never")
+    size = sum(len(url) + _AROUND for url in found)
+    if len(found) > MOST_SEEDS or size > files.MOST_SETTINGS:
+        raise InputError(
+            f"{len(found):,} seeds of {size:,} bytes are more than a run has in {files.SETTINGS}: "
+            f"{MOST_SEEDS:,} of {files.MOST_SETTINGS:,} bytes; give some of them to another run"
+        )
     return replace(
         settings,
-        seeds=tuple(
-            read_seeds([*settings.seeds, *seeds], routes=settings.render != "never"),
-        ),
+        seeds=tuple(found),
         files={name: _fingerprint(Path(name)) for name in _files(settings)},
         folder=os.getcwd(),
     )
@@ -61,7 +74,7 @@ def read_seeds(given: Sequence[str], *, routes: bool = False) -> list[str]:
                     f"exists{meant}"
                 )
             try:
-                text = path.read_text("utf-8")
+                text = read_plain(path, files.MOST_SETTINGS).decode()
             except OSError as error:
                 raise InputError(f"cannot read the seed file {path}: {error.strerror}") from error
             except UnicodeDecodeError as error:

@@ -73,7 +73,7 @@ def read_settings(path: Path) -> Settings:
     format, and as `Settings.from_dict` does."""
     files.refuse_links(path)
     try:
-        tables = toml_of(files.read_own(path / files.SETTINGS))
+        tables = toml_of(files.read_own(path / files.SETTINGS, files.MOST_SETTINGS))
     except OSError as error:
         raise InputError(f"{path} is no run: it has no {files.SETTINGS}") from error
     except ValueError as error:
