@@ -327,6 +327,16 @@ def test_a_budget_keeps_requests_for_what_is_new() -> None:
         assert budget.free_at("a.example", now, new=False) == pytest.approx(now + between, abs=20)
 
 
+def test_a_watch_whose_budget_was_lifted_goes_on_each_time() -> None:
+    budget = RequestBudget(300)
+    budget.take("a.example", BEGIN)
+    for per_host in (0, 0, 300):
+        again = RequestBudget(per_host)
+        again.load(unpack(pack(budget.save())))
+        assert again.free_at("a.example", BEGIN + 1.0) <= BEGIN + DAY / 270
+        budget = again
+
+
 def test_what_appears_is_asked_for_at_once_though_the_budget_is_small() -> None:
     """An article an hour, three requests an hour, and a hundred known pages that want looks."""
     old = [f"old{number}" for number in range(100)]

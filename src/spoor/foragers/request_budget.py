@@ -232,7 +232,7 @@ class RequestBudget:
     def _of(self, host: str) -> DailyBudget:
         budget = self._hosts.get(host)
         if budget is None:
-            budget = self._hosts[host] = DailyBudget(self._per_host)
+            budget = self._hosts[host] = DailyBudget(self._per_host or 2)
         return budget
 
     def save(self) -> State:
