@@ -829,3 +829,18 @@ def test_whoever_waits_holds_no_long_rules(monkeypatch: pytest.MonkeyPatch) -> N
     asyncio.run(go())
     assert len(most) == len(hosts)
     assert max(most) <= 4, "those of two turns, and what the cache keeps"
+
+
+def test_who_can_give_up_nothing_later_gives_little_time_once_half_of_the_places_are_taken() -> (
+    None
+):
+    slots = RequestSlots(2)
+    for ticket in range(PLACES + 1):
+        slots.begin(ticket, 0, 0.0)
+        assert slots.chance(ticket) == math.inf
+    assert (slots.slow, slots.next_slow()) == (0, 0.25)
+    slots.free(1.0)
+    assert (slots.slow, slots.next_slow()) == (PLACES + 1, None)
+    for ticket, times_late, chance in ((90, 0, 0.6), (91, 2, 2.4), (92, 9, 16.0), (93, None, 16.0)):
+        slots.begin(ticket, times_late, 1.0)
+        assert slots.chance(ticket) == chance

@@ -11,8 +11,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import SimpleNamespace
@@ -89,6 +90,8 @@ class Site:
 
     root: str = ""
     asked: list[tuple[str, float]] = field(default_factory=list)
+    late: list[str] = field(default_factory=list)
+    """Paths that were answered without what they were to wait for."""
 
     @property
     def paths(self) -> list[str]:
@@ -100,9 +103,11 @@ def served(
     pages: Mapping[str, str | Reply | Iterator[Reply]],
     *,
     wait: threading.Event | None = None,
+    mute: threading.Event | None = None,
     release: threading.Event | None = None,
 ) -> Iterator[Site]:
-    """A site on loopback. robots.txt is answered when `wait` is set; `/release` sets `release`."""
+    """A site on loopback. robots.txt is answered when `wait` is set, and all else when `mute` is;
+    `/release` sets `release`."""
     site = Site()
     lock = threading.Lock()
 
@@ -116,8 +121,9 @@ def served(
                 found = pages.get(self.path, (404, {}, "nothing here"))
                 if isinstance(found, Iterator):
                     found = next(found)
-            if self.path == "/robots.txt" and wait is not None:
-                wait.wait(100)
+            event = wait if self.path == "/robots.txt" else mute
+            if event is not None and not event.wait(100):
+                site.late.append(self.path)
             if self.path == "/release" and release is not None:
                 release.set()
             status, headers, text = (200, {}, found) if isinstance(found, str) else found
@@ -127,8 +133,9 @@ def served(
             for name, value in {"Content-Type": kind, **headers}.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            with suppress(ConnectionError):
+                self.end_headers()
+                self.wfile.write(body)
 
         do_POST = do_GET  # noqa: N815
 
@@ -860,20 +867,28 @@ class Mine(Walk):
             for root in self.settings["MUTE"]:
                 yield Request(root + "/", errback=self.failed)
 """
+MUTE_PAGES = MUTE.replace(
+    "robots.MOST_AWAITED, robots.PATIENCE, robots.TRIES = 2, 0.05, 8",
+    "from spoor.politeness import request_slots as slots\n"
+    "slots.FIRST_PATIENCE, slots.PLACES, slots.FIRST_CHANCE = 0.05, 2, 0.1",
+)
 
 
-def test_hosts_whose_robots_txt_does_not_come_take_no_place_of_others() -> None:
-    """Twelve of them, and four places: their answers come once all pages of another site have."""
+@pytest.mark.parametrize(("kind", "spider"), [("wait", MUTE), ("mute", MUTE_PAGES)])
+def test_hosts_that_do_not_answer_take_no_place_of_others(kind: str, spider: str) -> None:
+    """Twelve that give no robots.txt, or no page, and four places: their answers come once all
+    pages of another site have."""
     steps = [f"/{number}" for number in range(20)]
     ways = dict(zip(["/", *steps], [*steps, "/release"], strict=True))
     pages = {path: page("Owls", f"{target} on") for path, target in ways.items()}
     known = threading.Event()
     with ExitStack() as stack:
         site = stack.enter_context(served({**pages, "/release": page("Owls")}, release=known))
-        mute = [stack.enter_context(served({"/": page("Owl")}, wait=known)) for _ in range(12)]
+        owl = partial(served, {"/": page("Owl")}, **{kind: known})
+        mute = [stack.enter_context(owl()) for _ in range(12)]
         told = run_scrapy(
             site,
-            MUTE,
+            spider,
             MUTE=[one.root for one in mute],
             CONCURRENT_REQUESTS=4,
             DOWNLOAD_TIMEOUT=120,
@@ -882,6 +897,9 @@ def test_hosts_whose_robots_txt_does_not_come_take_no_place_of_others() -> None:
         )
         assert known.is_set()
         assert site.paths[-1] == "/release"
-        assert {len(one.paths) for one in mute} == {1}
-    assert len(told["seen"]) == 34
+        assert not [one for one in mute if one.late]
+        assert {one.paths[0] for one in mute} == {"/"}
+        if kind == "wait":
+            assert {len(one.paths) for one in mute} == {1}
+    assert len({url for url, *_ in told["seen"]}) == 34
     assert "Traceback" not in told["log"]

@@ -48,7 +48,7 @@ class _Request:
         """When its time is over; infinite while it is not sent."""
         if self.sent is None:
             return math.inf
-        return self.sent + min(FIRST_CHANCE * 2.0 ** (self.times_late or 0), _LONGEST_CHANCE)
+        return self.sent + _chance(self.times_late or 0)
 
     @property
     def way_at(self) -> float:
@@ -56,6 +56,10 @@ class _Request:
         return (
             math.inf if self.sent is None else self.sent + max(self.most, self.received / _LITTLE)
         )
+
+
+def _chance(times_late: int) -> float:
+    return float(min(FIRST_CHANCE * 2.0**times_late, _LONGEST_CHANCE))
 
 
 class RequestSlots:
@@ -101,6 +105,19 @@ class RequestSlots:
     @property
     def _full(self) -> bool:
         return 4 * self._slow >= 3 * self.places
+
+    @property
+    def slow(self) -> int:
+        """Requests that hold no slot, as of the last `free`; no more than there are places."""
+        return min(self._slow, self.places)
+
+    def chance(self, ticket: int) -> float:
+        """For whoever can give no request up later: the seconds that one has which begins now;
+        infinite as long as half of the places are free, also if all in flight should be slow."""
+        times_late = self._requests[ticket].times_late
+        if 2 * max(self._slow, len(self._requests) - self.limit) < self.places:
+            return math.inf
+        return _LONGEST_CHANCE if times_late is None else _chance(times_late)
 
     def look_up(self, ticket: int, now: float) -> None:
         """The request waits for the address of its host; call `found` next."""
@@ -172,10 +189,16 @@ class RequestSlots:
         ]
         return list(dict.fromkeys([*way, *(ticket for _, ticket in sorted(over)[:spare])]))
 
+    def next_slow(self) -> float | None:
+        """When the next request becomes slow, if nothing happens before; None for never."""
+        waits = [one.since + one.patience for one in self._requests.values() if not one.slow]
+        return min(waits, default=None)
+
     def next_change(self, now: float) -> float | None:
         """When to call again if nothing happens before; None for never."""
         requests, full = self._requests.values(), self._full
-        times = [one.since + one.patience for one in requests if not one.slow]
+        slow_at = self.next_slow()
+        times = [] if slow_at is None else [slow_at]
         times += [one.until for one in requests if full and one.slow and one.sent is not None]
         times += [one.way_at for one in requests if one.way_at < math.inf]
         return max(now, min(times)) if times else None

@@ -16,7 +16,7 @@ from spoor.integrations.scrapy.components import (
     has_topic,
     read_components,
 )
-from spoor.integrations.scrapy.middleware import DownloadMiddleware, PageMiddleware
+from spoor.integrations.scrapy.middleware import DownloadMiddleware, LateMiddleware, PageMiddleware
 from spoor.integrations.scrapy.robots import RobotsMiddleware
 from spoor.settings import Settings, user_agent
 
@@ -36,6 +36,9 @@ POLITENESS = {
 
 ENGINE_SIDE = 10
 """Order before all middlewares of Scrapy for requests, and after them for responses."""
+
+DOWNLOADER_SIDE = 990
+"""The other way round."""
 
 
 class Addon(ComponentsOwner):
@@ -66,6 +69,9 @@ class Addon(ComponentsOwner):
         )
         settings.setdefault_in_component_priority_dict(
             "DOWNLOADER_MIDDLEWARES", DownloadMiddleware, ENGINE_SIDE
+        )
+        settings.setdefault_in_component_priority_dict(
+            "DOWNLOADER_MIDDLEWARES", LateMiddleware, DOWNLOADER_SIDE
         )
         _replace_robots(settings)
 

@@ -1,5 +1,5 @@
 """Middlewares that report to the scheduler: pages for the spider, requests from it, and failed
-downloads."""
+downloads, of which some are made again later."""
 
 from __future__ import annotations
 
@@ -72,3 +72,19 @@ class DownloadMiddleware:
         scheduler = scheduler_of(self._crawler)
         if scheduler is not None:
             scheduler.download_failed(request, exception)
+
+
+class LateMiddleware:
+    """A downloader middleware before that of retries: a request that had little time, since others
+    waited for its place, is made again later."""
+
+    def __init__(self, crawler: Crawler) -> None:
+        self._crawler = crawler
+
+    @classmethod
+    def from_crawler(cls, crawler: Crawler) -> LateMiddleware:
+        return cls(crawler)
+
+    def process_exception(self, request: Request, exception: Exception) -> Request | None:
+        scheduler = scheduler_of(self._crawler)
+        return None if scheduler is None else scheduler.places.again(request)

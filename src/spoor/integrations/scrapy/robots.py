@@ -22,7 +22,7 @@ from scrapy.http.request import NO_CALLBACK
 from spoor.bounded import BoundedDict
 from spoor.integrations.scrapy.components import read_settings
 from spoor.integrations.scrapy.scheduler import Scheduler, scheduler_of
-from spoor.integrations.scrapy.visits import LATER, VISIT, RobotsForbiddenError, Visit
+from spoor.integrations.scrapy.visits import LATER, ROBOTS, VISIT, RobotsForbiddenError, Visit
 from spoor.politeness.robots import RobotsCache, origin_of
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, LIMIT, Rules, from_reply
 from spoor.web.urls import canonical
@@ -50,9 +50,6 @@ long. It is given up with the last try."""
 MOST_LATER = 300.0
 """Seconds until the link is chosen again, at most: else so many that all origins whose robots.txt
 did not come in time take one place together."""
-
-_FILE = "spoor_robots"
-"""Key in the meta of a request for a robots.txt."""
 
 MOST_UNPACKED = 16 * LIMIT
 """Bytes of a robots.txt without its content encoding; of what comes in `LIMIT` are read."""
@@ -108,7 +105,7 @@ class RobotsMiddleware:
             rules = await self._rules(origin, agent, waits=not chosen)
             if rules is None:
                 later = 2 * len(self._late) * self._patience(origin)
-                request.meta[LATER] = min(later, MOST_LATER)
+                request.meta[LATER] = min(later, MOST_LATER), "robots", "its robots.txt is awaited"
                 return request
         if not rules.allowed(url):
             self._crawler.stats.inc_value("robotstxt/forbidden")
@@ -181,7 +178,7 @@ class RobotsMiddleware:
         request = Request(
             f"{origin}/robots.txt",
             priority=PRIORITY,
-            meta={"dont_obey_robotstxt": True, "download_maxsize": MOST_UNPACKED, _FILE: True},
+            meta={"dont_obey_robotstxt": True, "download_maxsize": MOST_UNPACKED, ROBOTS: True},
             callback=NO_CALLBACK,
         )
         if patience is not None:
@@ -212,7 +209,7 @@ class RobotsMiddleware:
 
     def _receive(self, data: bytes, request: Request) -> None:
         """Stop the download of a file after its first `LIMIT` bytes, which count."""
-        if _FILE in request.meta:
+        if ROBOTS in request.meta:
             self._came[request] = came = self._came.get(request, 0) + len(data)
             if came > LIMIT:
                 raise StopDownload(fail=False)

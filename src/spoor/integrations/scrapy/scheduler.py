@@ -50,6 +50,7 @@ from spoor.integrations.scrapy.job import (
     taking_in_job,
     write_job,
 )
+from spoor.integrations.scrapy.places import Places
 from spoor.integrations.scrapy.visits import (
     FOUND_ON,
     LATER,
@@ -123,6 +124,8 @@ class Scheduler(BaseScheduler):
         self._refusals = read_settings(settings).refusals
         self._joiner = Joiner()
         self._folder = job_dir(settings)
+        self.places = Places(crawler, lambda: self.crawl.frontier, self._now, self._wake)
+        self.places.bound()
         self._flights: dict[int, Flight] = {}
         self._read = WeakKeyDictionary["Response", Page]()
         """Responses that were parsed before the spider's middlewares got them."""
@@ -174,6 +177,7 @@ class Scheduler(BaseScheduler):
     def close(self, reason: str) -> Deferred[None] | None:
         if self._helpers is not None:
             self._helpers.close()
+        self.places.close()
         self._receive_ended()
         self._guard(self.crawl.revise)
         self._count()
@@ -357,8 +361,8 @@ class Scheduler(BaseScheduler):
         redirected = url != flight.url or hops > flight.hops
         later = request.meta.pop(LATER, None)
         if later is not None:
-            why = "its robots.txt is awaited"
-            reply = Failed(flight.ticket, "later", why, transient=True, retry_after=later)
+            wait, kind, why = later
+            reply = Failed(flight.ticket, kind, why, transient=True, retry_after=wait)
         elif redirected and not request.dont_filter and self._dupefilter.request_seen(request):
             reply = Failed(flight.ticket, "duplicate", f"redirects to {url}, known already")
         elif url != flight.url:
@@ -519,6 +523,7 @@ class Scheduler(BaseScheduler):
         state, last, self._known, requests = job
         with taking_in_job(folder):
             self._orderer.restore(state, last)
+            self.places.bound()
             self._requests = dict(requests["open"])
             self._repeats = dict(requests["again"])
         for _, request in requests["past"]:

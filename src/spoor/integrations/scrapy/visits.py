@@ -25,7 +25,11 @@ FOUND_ON = "spoor_found_on"
 """Key in the meta of a request from the spider: ticket of the page on which its link is."""
 
 LATER = "spoor_later"
-"""Key in the meta of a request that is given back: seconds until it may be chosen again."""
+"""Key in the meta of a request that is given back, since its host did not answer: seconds until it
+may be chosen again, and why."""
+
+ROBOTS = "spoor_robots"
+"""Key in the meta of a request for a robots.txt."""
 
 
 class RobotsForbiddenError(IgnoreRequest):
