@@ -12,7 +12,7 @@ import pytest
 
 import document_makers
 from spoor.documents import office
-from spoor.documents.document import Document
+from spoor.documents.document import Document, Unreadable
 from spoor.documents.extract import extract
 
 URL = "http://docs.example/a"
@@ -290,3 +290,75 @@ def test_what_an_office_file_does_not_say_is_no_guess(kind: str, missing: str) -
     said = read(repacked(body, changed[missing]))
     assert (said.title, said.author, said.date, said.language) == ("", "", "", "")
     assert (said.text, said.media_type) == (told.text, media)
+
+
+def damaged(body: bytes, name: str) -> bytes:
+    """A zip file of which one part is not what its checksum says."""
+    with zipfile.ZipFile(io.BytesIO(body)) as archive:
+        part = archive.getinfo(name)
+    begin = part.header_offset + 26
+    size = sum(int.from_bytes(body[at : at + 2], "little") for at in (begin, begin + 2))
+    at = begin + 4 + size + part.compress_size // 2
+    return body[:at] + bytes([body[at] ^ 0xFF]) + body[at + 1 :]
+
+
+NEEDED = {
+    "docx": ["word/document.xml"],
+    "pptx": ["ppt/slides/slide1.xml"],
+    "odt": ["content.xml", "mimetype"],
+    "xlsx": [
+        *("xl/worksheets/sheet1.xml", "xl/sharedStrings.xml", "xl/workbook.xml"),
+        *("[Content_Types].xml", "xl/_rels/workbook.xml.rels"),  # openpyxl finds the sheets by them
+    ],
+}
+
+
+@pytest.mark.parametrize("kind", NEEDED)
+def test_no_damaged_part_without_text_loses_a_word(kind: str) -> None:
+    """A theme, a thumbnail, a font, a layout, the relations: each at a time."""
+    pytest.importorskip("docx", reason="the extra documents is not installed")
+    body = getattr(document_makers, kind)("The zanzibar kiln")
+    words, read_so_far = set(read(body).text.split()), 0
+    with zipfile.ZipFile(io.BytesIO(body)) as archive:
+        names = [one.filename for one in archive.infolist() if one.compress_size > 2]
+    for name in names:
+        if name in NEEDED[kind]:
+            continue
+        document = read(damaged(body, name))
+        assert set(document.text.split()) >= words - {"-"}, name
+        assert any(name in note for note in document.notes), (name, document.notes)
+        read_so_far += 1
+    assert read_so_far == {"docx": 16, "pptx": 37, "odt": 3, "xlsx": 5}[kind]
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"), [("docx", "word/document.xml"), ("pptx", "ppt/slides/slide1.xml")]
+)
+def test_what_an_office_file_leads_to_need_not_be_there(kind: str, part: str) -> None:
+    pytest.importorskip("docx", reason="the extra documents is not installed")
+    body = getattr(document_makers, kind)("The zanzibar kiln")
+    folder, _, name = part.rpartition("/")
+    nowhere = '<Relationship Id="rN" Type="http://a.example/{}" Target="none.xml"/></Relationships>'
+    for lacks in ("image", "unheard-of", "chart", "footnotes"):
+        changed = {f"{folder}/_rels/{name}.rels": ("</Relationships>", nowhere.format(lacks))}
+        document = read(repacked(body, changed))
+        assert document.text == read(body).text
+        if lacks == {"docx": "footnotes", "pptx": "chart"}[kind]:
+            assert "none.xml" in document.notes[0]
+            assert "left out" in document.notes[0]
+
+
+def test_slides_that_are_whole_are_read() -> None:
+    pptx = pytest.importorskip("pptx", reason="the extra documents is not installed")
+    deck = pptx.Presentation()
+    for title in ("first", "second", "third"):
+        deck.slides.add_slide(deck.slide_layouts[0]).shapes.title.text = title
+    deck.save(file := io.BytesIO())
+    document = read(damaged(file.getvalue(), "ppt/slides/slide2.xml"))
+    assert document.text.split() == ["first", "third"]
+    assert document.notes == ("parts (ppt/slides/slide2.xml) left out: damaged, or missing",)
+    document = read(damaged(file.getvalue(), "ppt/presentation.xml"))
+    assert document.text.split() == ["first", "second", "third"]
+    found = extract("", URL, damaged(document_makers.pptx("kiln"), "ppt/slides/slide1.xml"))
+    assert isinstance(found, Unreadable)
+    assert "slides" in found.reason

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from itertools import islice, zip_longest
+from itertools import islice
 from typing import Any
 from xml.etree.ElementTree import Element
 
@@ -16,19 +17,21 @@ from spoor.documents.document import Document, Limits
 from spoor.documents.errors import UnreadableError
 from spoor.documents.kinds import KINDS, import_reader
 from spoor.documents.links import Links
+from spoor.documents.package import Package
+from spoor.documents.slides import read_slides
 from spoor.documents.word import read_docx
-from spoor.documents.zipped import open_zip, tree_of
+from spoor.documents.zipped import DAMAGED, damaged_in, open_zip, part_of, tree_of
 
-Reader = Callable[[Any, Blocks, Links, list[str], Limits], None]
+Reader = Callable[[zipfile.ZipFile, Blocks, Links, list[str], Limits], None]
 
 
 def read_office(kind: str, url: str, body: bytes, limits: Limits) -> Document:
     """A `docx`, `xlsx`, `pptx` or `odt`. Raises UnreadableError, InputError without the extra, and
     whatever the libraries raise for a damaged one."""
+    blocks, links, notes = Blocks(limits.characters), Links(url, limits.links), list[str]()
     with open_zip(body, limits) as archive:
         facts = _open_document(archive) if kind == "odt" else _core_properties(archive)
-    blocks, links, notes = Blocks(limits.characters), Links(url, limits.links), list[str]()
-    _READERS[kind](io.BytesIO(body), blocks, links, notes, limits)
+        _READERS[kind](archive, blocks, links, notes, limits)
     if blocks.cut:
         notes.append(f"cut after {limits.characters} characters")
     if links.cut:
@@ -74,8 +77,20 @@ def _by_name(elements: Iterable[Element]) -> dict[str, Any]:
     return {str(one.tag).rpartition("}")[2]: one.text for one in elements}
 
 
-def _docx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> None:
-    read_docx(file, blocks, links)
+def _docx(
+    archive: zipfile.ZipFile, blocks: Blocks, links: Links, notes: list[str], limits: Limits
+) -> None:
+    package = Package(archive, "docx")
+    read_docx(package, blocks, links)
+    notes += package.notes()
+
+
+def _pptx(
+    archive: zipfile.ZipFile, blocks: Blocks, links: Links, notes: list[str], limits: Limits
+) -> None:
+    package = Package(archive, "pptx")
+    notes += read_slides(package, archive.namelist(), blocks, links, limits)
+    notes += package.notes()
 
 
 # ---------------------------------------------------------------- xlsx
@@ -86,11 +101,20 @@ _EMPTY = 20
 """Empty cells at the end of a row that take as long as one."""
 
 
-_FAULTS = (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError)
+_FAULTS = (
+    *(ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError),
+    *DAMAGED,
+)
 """What openpyxl raises for a part that is not as it should be; broken XML is a SyntaxError."""
 
 
-def _xlsx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> None:
+_CELLS = re.compile(r"xl/(?:worksheets/|sharedStrings)")
+"""Parts of a workbook that hold text."""
+
+
+def _xlsx(
+    archive: zipfile.ZipFile, blocks: Blocks, links: Links, notes: list[str], limits: Limits
+) -> None:
     _, read_only, reader, excel, styles = import_reader(
         "xlsx",
         "openpyxl.worksheet._read_only",
@@ -99,7 +123,7 @@ def _xlsx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Lim
         "openpyxl.styles.stylesheet",
     )
     with _unmeasured(read_only.ReadOnlyWorksheet):
-        book = _workbook(excel.ExcelReader, styles.apply_stylesheet, file)
+        book = _workbook(excel.ExcelReader, styles.apply_stylesheet, archive.fp)
     cells, room = MOST_CELLS, limits.characters
     try:
         for sheet in book.worksheets[: limits.pages]:
@@ -128,6 +152,7 @@ def _xlsx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Lim
             notes.append(f"cut after {limits.pages} sheets")
     finally:
         book.close()
+    notes += damaged_in(archive, [one for one in archive.namelist() if _CELLS.match(one)])
 
 
 def _workbook(reader: Any, apply_styles: Callable[[Any, Any], object], file: Any) -> Any:
@@ -187,108 +212,34 @@ def _line(row: tuple[Any, ...]) -> list[str]:
     return cells
 
 
-# ---------------------------------------------------------------- pptx
-
-
-_OTHER_SHOWS = ("slideshow", "template")
-"""Those with macros, which are never run, that the library does not know (ppsm, potm)."""
-
-
-def _pptx(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> None:
-    _, oxml, opc, package, part = import_reader(
-        "pptx", "pptx.oxml", "pptx.opc.package", "pptx.package", "pptx.parts.presentation"
-    )
-    for kind in _OTHER_SHOWS:
-        media_type = f"application/vnd.ms-powerpoint.{kind}.macroEnabled.main+xml"
-        opc.PartFactory.part_type_for.setdefault(media_type, part.PresentationPart)
-    # `pptx.Presentation` refuses shows and templates, which differ in nothing that is read here.
-    deck = package.Package.open(file).main_document_part.presentation
-    slides = list(deck.slides)
-    for slide in slides[: limits.pages]:
-        title = slide.shapes.title
-        heading = "" if title is None else title.text_frame.text
-        blocks.heading(2, heading)
-        for shape in _shapes(slide.shapes):
-            if shape.shape_id == (title.shape_id if title is not None else -1):
-                continue
-            if getattr(shape, "has_table", False):
-                blocks.long_table([cell.text for cell in row.cells] for row in shape.table.rows)
-            elif shape.has_text_frame:
-                for paragraph in shape.text_frame.paragraphs:
-                    blocks.item(paragraph.text, depth=paragraph.level)
-                    for run in paragraph.runs:
-                        links.add(run.hyperlink.address, run.text, headings=(heading,))
-        for relation in slide.part.rels.values():
-            add = _DRAWN.get(relation.reltype.rpartition("/")[2])
-            if add is not None and not relation.is_external:
-                add(oxml.parse_xml(relation.target_part.blob), blocks)
-        if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
-            blocks.paragraph(slide.notes_slide.notes_text_frame.text, kind="quote")
-    if len(slides) > limits.pages:
-        notes.append(f"cut after {limits.pages} of {len(slides)} slides")
-
-
-_DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
-_CHART = "{http://schemas.openxmlformats.org/drawingml/2006/chart}"
-_MOST_SERIES = MOST_COLUMNS - 1
-
-
-def _chart(space: Any, blocks: Blocks) -> None:
-    """Its title, and its series as columns of a table; as the file keeps them beside the workbook
-    that they came from."""
-    for title in space.iter(f"{_CHART}title"):
-        blocks.paragraph(_written(title))
-    series = list(islice(space.iter(f"{_CHART}ser"), _MOST_SERIES))
-    names = [" ".join(_values(one, "tx")) for one in series]
-    labels = max((_values(one, "cat", "xVal") for one in series), key=len, default=[])
-    columns = [
-        [name, *_values(one, "val", "yVal")] for name, one in zip(names, series, strict=True)
-    ]
-    blocks.long_table(zip_longest(["", *labels], *columns, fillvalue=""))
-
-
-def _values(series: Any, *names: str) -> list[str]:
-    found = (series.find(_CHART + name) for name in names)
-    part = next((one for one in found if one is not None), None)
-    inner = [] if part is None else part.iter(f"{_CHART}v")
-    return [one.text or "" for one in islice(inner, MOST_ROWS)]
-
-
-def _diagram(data: Any, blocks: Blocks) -> None:
-    """The points of SmartArt."""
-    for paragraph in islice(data.iter(f"{_DRAWING}p"), MOST_ROWS):
-        blocks.item(_written(paragraph))
-
-
-_DRAWN: dict[str, Callable[[Any, Blocks], None]] = {"chart": _chart, "diagramData": _diagram}
-"""What a slide holds beside its shapes, by the last word of its relation."""
-
-
-def _written(element: Any) -> str:
-    return "".join(text.text or "" for text in element.iter(f"{_DRAWING}t"))
-
-
-def _shapes(shapes: Any) -> Iterator[Any]:
-    """All shapes, those in groups too."""
-    waiting = list(reversed(list(shapes)))
-    for _ in range(10_000):
-        if not waiting:
-            return
-        shape = waiting.pop()
-        inner = getattr(shape, "shapes", None)
-        if inner is None:
-            yield shape
-        else:
-            waiting += reversed(list(inner))
-
-
 # ---------------------------------------------------------------- odt
 
 
-def _odt(file: Any, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> None:
+_ODT = "application/vnd.oasis.opendocument.text"
+_MANIFEST = f"""<manifest:manifest
+ xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">
+<manifest:file-entry manifest:full-path="/" manifest:media-type="{_ODT}"/>
+<manifest:file-entry manifest:full-path="content.xml" manifest:media-type="text/xml"/>
+</manifest:manifest>"""
+
+
+def _text_alone(archive: zipfile.ZipFile) -> io.BytesIO:
+    """The same document without its pictures, of which a damaged one would lose all."""
+    content, file = part_of(archive, "content.xml"), io.BytesIO()
+    with zipfile.ZipFile(file, "w") as made:
+        made.writestr("mimetype", _ODT)
+        made.writestr("META-INF/manifest.xml", _MANIFEST)
+        made.writestr("content.xml", content)
+    return file
+
+
+def _odt(
+    archive: zipfile.ZipFile, blocks: Blocks, links: Links, notes: list[str], limits: Limits
+) -> None:
     names = ("odf.opendocument", "odf.teletype", "odf.text", "odf.table")
     _, opendocument, teletype, text, table = import_reader("odt", *names)
-    document = opendocument.load(file)
+    document = opendocument.load(_text_alone(archive))
+    notes += damaged_in(archive)
     plain = teletype.extractText
     kinds = {
         element(check_grammar=False).qname: kind

@@ -1,28 +1,22 @@
-"""Word documents (docx), by python-docx. Its own accessors pass over content controls, insertions,
-text boxes and notes; so the text is read from the elements that it parsed."""
+"""Word documents (docx): text, tables and notes, also those in content controls, insertions and
+text boxes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from spoor.documents.blocks import Blocks, one_line
-from spoor.documents.kinds import import_reader
+from spoor.documents.errors import UnreadableError
 from spoor.documents.links import Links
+from spoor.documents.package import Package, Relation
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
 _COMPATIBLE = "{http://schemas.openxmlformats.org/markup-compatibility/2006}"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-
-_OTHER_TYPES = (
-    "application/vnd.ms-word.document.macroEnabled.main+xml",
-    "application/vnd.openxmlformats-officedocument.wordprocessingml.template.main+xml",
-    "application/vnd.ms-word.template.macroEnabledTemplate.main+xml",
-)
-"""Documents with macros, which are never run, and templates (docm, dotx, dotm)."""
 
 _TEXT = frozenset((f"{_W}t", f"{_M}t"))
 _SIGNS = {f"{_W}tab": " ", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
@@ -39,27 +33,31 @@ _LINKS = tuple(f"{_W}{name}" for name in ("hyperlink", "instrText", "fldSimple")
 _FIELD = re.compile(r'HYPERLINK\s+"([^"]+)"')
 
 
-def read_docx(file: Any, blocks: Blocks, links: Links) -> None:
-    """Adds what the document holds."""
-    _, opc, package, part = import_reader(
-        "docx", "docx.opc.part", "docx.package", "docx.parts.document"
-    )
-    for media_type in _OTHER_TYPES:
-        opc.PartFactory.part_type_for.setdefault(media_type, part.DocumentPart)
-    # `docx.Document` refuses the others, which differ from a document in nothing that is read here.
-    document = package.Package.open(file).main_document_part.document
-    reader = _Reader(document, blocks, links)
-    reader.read(document.element.body)
-    for relation in document.part.rels.values():
-        name = relation.reltype.rpartition("/")[2]
-        if name in _NOTES and not relation.is_external:
-            reader.read_notes(relation.target_part.blob, name.removesuffix("s"))
+def read_docx(package: Package, blocks: Blocks, links: Links) -> None:
+    """Adds what the document holds. Raises UnreadableError where it cannot be read."""
+    main = package.main("word/document.xml")
+    body, relations = package.needed(main).find(f"{_W}body"), package.relations(main)
+    if body is None:
+        raise UnreadableError("it is damaged: it has no body")
+    styles = next(package.trees(relations, "styles"), ())
+    reader = _Reader(styles, relations, blocks, links)
+    reader.read(body)
+    for kind in _NOTES:
+        for notes in package.trees(relations, kind):
+            reader.read_notes(notes, kind.removesuffix("s"))
 
 
 class _Reader:
-    def __init__(self, document: Any, blocks: Blocks, links: Links) -> None:
-        self._styles = {style.style_id: style.name or "" for style in document.styles}
-        self._rels = document.part.rels
+    def __init__(
+        self, styles: Any, relations: Mapping[str, Relation], blocks: Blocks, links: Links
+    ) -> None:
+        named = {style.get(f"{_W}styleId"): style.find(f"{_W}name") for style in styles}
+        self._styles = {
+            key: _capitalised(name.get(f"{_W}val") or "")
+            for key, name in named.items()
+            if name is not None
+        }
+        self._relations = relations
         self._blocks = blocks
         self._links = links
 
@@ -73,10 +71,8 @@ class _Reader:
             elif element.tag == f"{_W}tbl":
                 self._table(element)
 
-    def read_notes(self, part: bytes, name: str) -> None:
-        from docx.oxml import parse_xml
-
-        for note in islice(parse_xml(part).iterchildren(f"{_W}{name}"), _MOST_NOTES):
+    def read_notes(self, notes: Any, name: str) -> None:
+        for note in islice(notes.iterchildren(f"{_W}{name}"), _MOST_NOTES):
             if note.get(f"{_W}type") is None:  # the others are lines between text and notes
                 self.read(note)
 
@@ -110,13 +106,18 @@ class _Reader:
         for link in _parts(element, *_LINKS):
             if self._links.cut:
                 return
-            relation = self._rels.get(link.get(_RELATION))
+            relation = self._relations.get(link.get(_RELATION))
             words = one_line(_text(link)) or around
             before, _, after = around.partition(words) if words else ("", "", "")
-            if relation is not None and relation.is_external:
-                self._links.add(relation.target_ref, words, before=before, after=after)
+            if relation is not None and relation.external:
+                self._links.add(relation.target, words, before=before, after=after)
             elif found := _FIELD.search(link.text or link.get(f"{_W}instr") or ""):
                 self._links.add(found[1], words, before=before, after=after)
+
+
+def _capitalised(name: str) -> str:
+    """Of a style; Word shows `heading 1` as *Heading 1*."""
+    return name[:1].upper() + name[1:]
 
 
 def _below(container: Any) -> Iterator[Any]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import lzma
 import zipfile
 import zlib
+from collections.abc import Collection, Sequence
 from xml.etree.ElementTree import Element, ParseError
 
 from defusedxml import DefusedXmlException  # type: ignore[import-untyped]
@@ -12,6 +14,12 @@ from defusedxml.ElementTree import fromstring  # type: ignore[import-untyped]
 
 from spoor.documents.document import Limits
 from spoor.documents.errors import UnreadableError
+
+DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError),
+    *(NotImplementedError, OSError, ValueError),
+)
+"""What reading a damaged part raises."""
 
 _MOST_PARTS = 20_000
 _ENCRYPTED = 1
@@ -44,8 +52,37 @@ def part_of(archive: zipfile.ZipFile, name: str) -> bytes:
         return archive.read(name)
     except KeyError as error:
         raise UnreadableError(f"its part {name[:80]} is missing") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, OSError) as error:
+    except DAMAGED as error:
         raise UnreadableError("the zip file is damaged or cut off") from error
+
+
+_PIECE = 1 << 18
+_NAMED = 3
+"""Parts that a note names."""
+
+
+def damaged_in(archive: zipfile.ZipFile, known: Collection[str] = ()) -> list[str]:
+    """A note of the parts that are damaged and without text; `known`: those that are not to be
+    looked at. All others are unpacked for it."""
+    parts = [one for one in archive.infolist() if one.filename not in known]
+    damaged = [one.filename for one in parts if not _is_whole(archive, one)]
+    return [f"{listed(damaged)} without text damaged"] if damaged else []
+
+
+def _is_whole(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> bool:
+    try:
+        with archive.open(part) as opened:
+            while opened.read(_PIECE):
+                pass
+    except DAMAGED:
+        return False
+    return True
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names of parts, for a note."""
+    more = "" if len(names) <= _NAMED else f" and {len(names) - _NAMED} more"
+    return f"parts ({', '.join(name[:80] for name in names[:_NAMED])}{more})"
 
 
 def tree_of(archive: zipfile.ZipFile, name: str) -> Element:
