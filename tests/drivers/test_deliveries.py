@@ -4,6 +4,7 @@ does."""
 from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ import pytest
 from spoor.errors import InputError
 from spoor.formats import digest
 from spoor.formats.feeds import json_feed, rss
+from spoor.live import deliveries
 from spoor.live.deliveries import Deliveries, receivers
 from spoor.live.sources import Sources
 from spoor.settings import Settings
@@ -81,7 +83,9 @@ def hook() -> Iterator[str]:
         thread.join()
 
 
-def deliver(folder: Path, on_new: str, webhooks: tuple[str, ...], size: int) -> list[str]:
+def deliver(
+    folder: Path, on_new: str, webhooks: tuple[str, ...], size: int, seconds: float = 60.0
+) -> list[str]:
     """Tell all there is; what was reported."""
     said: list[str] = []
     delivering = Deliveries(
@@ -89,7 +93,7 @@ def deliver(folder: Path, on_new: str, webhooks: tuple[str, ...], size: int) -> 
     )
     delivering.start()
     delivering.written(size)
-    delivering.stop(60.0)
+    delivering.stop(seconds)
     return said
 
 
@@ -288,3 +292,35 @@ def test_a_file_that_is_moved_away_meanwhile_is_told_of(tmp_path: Path, hook: st
     assert [one.rpartition(": ")[2] for one in said] == [
         "cannot read news.jsonl (No such file or directory); it is told no more"
     ]
+
+
+@pytest.mark.parametrize("ended_by", ["its time", "the end of the watch"])
+def test_a_command_that_takes_too_long_ends_with_all_that_it_started(
+    ended_by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each try of a hook that hangs left its processes."""
+    monkeypatch.setattr(deliveries, "COMMAND_SECONDS", 0.3 if ended_by == "its time" else 60.0)
+    os.mkfifo(tmp_path / "held")
+    hook = tmp_path / "hook"
+    hook.write_text(f"#!/bin/sh\nexec 3>{tmp_path / 'held'}\nsleep 600 &\nsleep 600\n")
+    hook.chmod(0o755)
+    size = write(tmp_path, [line(0), line(1, pad="x" * 300_000)])  # more than a pipe takes
+    said: list[str] = []
+    delivering = Deliveries(
+        tmp_path, receivers(str(hook), ()), said.append, lambda ended, seconds: ended.wait()
+    )
+    delivering.start()
+    delivering.written(size)
+    with (tmp_path / "held").open("rb") as held:
+        if ended_by == "the end of the watch":
+            delivering.stop(0.1)
+        assert held.read() == b""  # nobody has it open any more
+    delivering.stop(0.1)
+    assert "2 lines wait" in said[-1]
+
+
+def test_a_line_without_end_is_not_read(tmp_path: Path) -> None:
+    size = write(tmp_path, [line(0), line(1, title="x" * (1 << 20))])
+    (said, left) = deliver(tmp_path, f"{sys.executable} -c pass", (), size, 3.0)
+    assert "a line has over 1,048,576 bytes" in said
+    assert "1 line waits" in left

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import shlex
+import signal
 import subprocess
 import threading
 import time
@@ -37,7 +38,7 @@ MOST_TRIES = 8
 """Of a line, by a command; a webhook is tried until it answers with 2xx."""
 
 _LONGEST = 1 << 20
-"""Bytes of a line, of which the last is looked for."""
+"""Bytes of a line; of the last one, which is looked for, too."""
 
 
 class _Place(NamedTuple):
@@ -67,6 +68,8 @@ class Receiver(NamedTuple):
     """Of a line, which is then passed over; 0: no limit."""
     name_before: str = ""
     """Its key as earlier versions wrote it."""
+    end: Callable[[], None] = lambda: None
+    """End what tells a line, from any thread."""
 
 
 def receivers(on_new: str, webhooks: tuple[str, ...]) -> list[Receiver]:
@@ -74,7 +77,8 @@ def receivers(on_new: str, webhooks: tuple[str, ...]) -> list[Receiver]:
     and for an address that is none."""
     found = []
     if on_new:
-        found.append(Receiver(f"command {on_new}", _command(on_new), MOST_TRIES))
+        command = _Command(on_new)
+        found.append(Receiver(f"command {on_new}", command.tell, MOST_TRIES, end=command.end))
     for url in webhooks:
         try:
             host = address(url).host
@@ -87,25 +91,48 @@ def receivers(on_new: str, webhooks: tuple[str, ...]) -> list[Receiver]:
     return found
 
 
-def _command(line: str) -> Tell:
-    try:
-        words = shlex.split(line)
-    except ValueError as error:
-        raise InputError(f"--on-new {line!r} cannot be read: {error}") from None
-    if not words:
-        raise InputError("--on-new names no command")
+class _Command:
+    """Runs a command for each line, with all that it starts in a session of its own: what takes too
+    long ends with all of these."""
 
-    def tell(told: bytes) -> None:
+    def __init__(self, line: str) -> None:
         try:
-            done = subprocess.run(
-                words, input=told, timeout=COMMAND_SECONDS, stdout=subprocess.DEVNULL, check=False
-            )
-        except subprocess.TimeoutExpired as error:
-            raise ValueError(f"{words[0]} took over {COMMAND_SECONDS:g} s") from error
-        if done.returncode:
-            raise ValueError(f"{words[0]} ended with {done.returncode}")
+            self._words = shlex.split(line)
+        except ValueError as error:
+            raise InputError(f"--on-new {line!r} cannot be read: {error}") from None
+        if not self._words:
+            raise InputError("--on-new names no command")
+        self._process: subprocess.Popen[bytes] | None = None
+        self._over = False
 
-    return tell
+    def tell(self, told: bytes) -> None:
+        with subprocess.Popen(
+            self._words,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as process:
+            self._process = process
+            try:
+                process.communicate(told, 0.0 if self._over else COMMAND_SECONDS)
+            except subprocess.TimeoutExpired as error:
+                _kill(process)
+                raise ValueError(f"{self._words[0]} took over {COMMAND_SECONDS:g} s") from error
+        if process.returncode:
+            raise ValueError(f"{self._words[0]} ended with {process.returncode}")
+
+    def end(self) -> None:
+        """Run no more, and end what runs; from any thread."""
+        self._over = True
+        if self._process is not None:
+            _kill(self._process)
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End the session that a process leads, as long as it does."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def _webhook(url: str) -> Tell:
@@ -200,8 +227,8 @@ class Deliveries:
             self._more.notify_all()
 
     def stop(self, seconds: float) -> None:
-        """Tell what is left, for so many seconds at most; the rest is told when the watch goes
-        on, and how much that is is reported."""
+        """Tell what is left, for so many seconds at most; a command that runs is ended then. The
+        rest is told when the watch goes on, and how much that is is reported."""
         deadline = time.monotonic() + seconds
         with self._more:
             self._more.wait_for(self._all_told, max(0.0, seconds))
@@ -210,6 +237,8 @@ class Deliveries:
             self._more.notify_all()
         for thread in self._threads:
             thread.join(max(0.1, deadline - time.monotonic()))
+        for receiver in self._receivers:
+            receiver.end()
         for receiver in self._receivers:
             if count := self._left(receiver):
                 lines = "1 line waits" if count == 1 else f"{count:,} lines wait"
@@ -223,7 +252,9 @@ class Deliveries:
         try:
             with (self._folder / files.NEWS).open("rb") as news:
                 news.seek(begin)
-                return sum(1 for _ in news)
+                return sum(
+                    line.endswith(b"\n") for line in iter(lambda: news.readline(_LONGEST), b"")
+                )
         except OSError:
             return 0
 
@@ -264,11 +295,13 @@ class Deliveries:
         try:
             with (self._folder / files.NEWS).open("rb") as news:
                 news.seek(begin)
-                line = news.readline()
+                line = news.readline(_LONGEST)
         except OSError as error:
             line, reason = b"", error.strerror
         else:
-            reason = "it was replaced"
+            reason = (
+                f"a line has over {_LONGEST:,} bytes" if line[_LONGEST - 1 :] else "it was replaced"
+            )
         if not line.endswith(b"\n"):
             self._report(
                 f"{receiver.name}: cannot read {files.NEWS} ({reason}); it is told no more"
