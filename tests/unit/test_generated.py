@@ -136,6 +136,7 @@ def test_everything_is_within_known_reach_of_the_root() -> None:
         bound = _tree_depth(page % SMALL.hosts) + _tree_depth(page // SMALL.hosts)
         assert 0 <= depth[page] <= bound
     assert found.targets.sum() > 10
+    assert found.targets.tolist() == ["pottery" in page.labels for page in world.pages()]
     for page in np.flatnonzero(found.targets).tolist():
         assert world.topic_of(page) == 0
 

@@ -228,6 +228,11 @@ def test_graph_follows_redirects_and_leaves_out_repeats_and_loops(small: Path) -
     assert graph.indptr.tolist() == [0, 2, 3, 4]
     assert graph.indices.tolist() == [1, 2, 0, 1]
     assert graph.targets.tolist() == [False, True, True]
+    for site in (None, "a", "b"):
+        scope = RecordedWorld(small, site=site)
+        for label in ("x", "y", "none"):  # as the pages themselves say
+            said = [label in page.labels for page in scope.pages()]
+            assert scope.graph(Label(label)).targets.tolist() == said
     within = RecordedWorld(small, site="a").graph(np.array([True, False]))
     assert (within.indices.tolist(), within.targets.tolist()) == ([1, 0], [True, False])
 

@@ -47,10 +47,10 @@ class Label:
     """Relevant: pages that were recorded with this label."""
 
     def __init__(self, label: str) -> None:
-        self._label = label
+        self.label = label
 
     def judge(self, page: Page) -> Judgement:
-        return _yes(f"is labelled {self._label!r}") if self._label in page.labels else _NO
+        return _yes(f"is labelled {self.label!r}") if self.label in page.labels else _NO
 
 
 class UrlPattern:

@@ -415,7 +415,13 @@ class GeneratedWorld:
             )
         mask = np.zeros(self.settings.pages, dtype=bool)
         if targets is not None:
-            mask = target_pages(targets, self.pages(), self.settings.pages)
+            numbers = range(self.settings.pages)
+            mask = target_pages(
+                targets,
+                self.pages(),
+                self.settings.pages,
+                lambda label: (label == self.label_of(page) for page in numbers),
+            )
         urls = [self.url_of(page) for page in range(self.settings.pages)]
         return WebGraph(urls, *self._arcs, mask)
 

@@ -390,7 +390,18 @@ class RecordedWorld:
 
     def _relevant(self, judge: Judge) -> Mask:
         """Which pages of `graph` this judge calls relevant."""
-        return target_pages(judge, self.pages(), len(self))
+        return target_pages(judge, self.pages(), len(self), self._labelled)
+
+    def _labelled(self, label: str) -> Mask:
+        """Which pages of `graph` carry a label."""
+        names = self._tables["labels"]
+        rows = self._rows[self._inside]
+        number = names.index(label) if label in names else -1
+        mask = np.zeros(len(rows), dtype=bool)
+        places = _spans(rows["labels_at"], rows["labels"])
+        of = np.repeat(np.arange(len(rows)), rows["labels"])
+        mask[of[self._label_ids[places] == number]] = True
+        return mask
 
     def graph(self, targets: Judge | Mask | None = None) -> WebGraph:
         """The pages of the world and their links among themselves, each target of a page once and
