@@ -284,13 +284,16 @@ class Fleet:
                 del self._again[index]
                 return self._fetch(url, hops, ticket, now)
         busy = {url for url, _ in self._flights.values()} | {url for _, url, _ in self._again}
-        answers: dict[tuple[str, bool], bool] = {}
+        asked: dict[str, tuple[bool, bool]] = {}
 
         def free(url: int) -> bool:
-            name, new = known.hosts[url], not crew.spares or known.is_new(url)
-            if (name, new) not in answers:
-                answers[name, new] = hosts.always_free or hosts.free(name, now, new=new)
-            return answers[name, new] and not known.promises.rests(url, now)
+            name = known.hosts[url]
+            if name not in asked:
+                asked[name] = hosts.free(name, now), hosts.free(name, now, new=not crew.spares)
+            for_new, for_known = asked[name]
+            if not (for_known or (for_new and known.is_new(url))):
+                return False
+            return not known.promises.rests(url, now)
 
         url = crew.next_visit(free, busy, now)
         while url >= 0 and known.superseded(url):

@@ -304,19 +304,7 @@ class ChangeRate(_Submits):
         self._next_new = len(worth)
         tried = np.array(known.fetched) > -np.inf
         tried[known.free()] = True
-        fresh = np.flatnonzero(~tried)
-        # First those whose links appeared last: what stood there at the first look can wait. Of
-        # that, first what a page links to that is new itself, then what is likely to be a list: few
-        # links lead to it from a seed, it has a short path, and many pages link to it. What only
-        # strangers link to comes last.
-        cited = np.array(known.cited, dtype=np.int64)[fresh]
-        depth = np.array(known.depth, dtype=np.int64)[fresh]
-        clicks = np.array(known.clicks, dtype=np.int64)[fresh]
-        parents = np.array(known.parent, dtype=np.int64)[fresh]
-        young = (parents >= 0) & (known.born(parents) > -np.inf)
-        behind = np.isin(fresh, list(known.strangers))
-        order = np.lexsort((-cited, depth, clicks, ~young, -known.born(fresh), behind))
-        fresh, behind = fresh[order], behind[order]
+        fresh, behind = self._fresh(~tried)
         may = self._of_pass(hosts, worth, now) if self.only_due else tried
         may[[*known.promises.kept_alone(now), *known.free()]] = False
         seen = np.flatnonzero(may)
@@ -327,25 +315,44 @@ class ChangeRate(_Submits):
         # A known page that brings hardly anything yet comes after several of them.
         after_new = np.array([self._after_new.get(name, 0) > 0 for name in names], dtype=np.int64)
         since = np.array([self._since_seldom.get(name, 0) for name in names], dtype=np.int64)
-        places = 2 * _ranks(hosts[seen]) + 1 - after_new[hosts[seen]]
-        wait = 2 * np.maximum(SELDOM - since, 0)[hosts[seen]] - 1
-        seldom = 2 * SELDOM * _ranks(hosts[seen]) + wait
-        between = np.array([self._between.get(name, 0) for name in names], dtype=np.int64)
-        soonest = np.where(between < BEHIND, 2 * len(fresh) + 40 * self._batch, 0)
+        host, ranks = hosts[seen], _ranks(hosts[seen])
+        places = 2 * ranks + 1 - after_new[host]
+        seldom = 2 * SELDOM * ranks + 2 * np.maximum(SELDOM - since, 0)[host] - 1
         turns_of_fresh = 2 * _ranks(hosts[fresh]) + after_new[hosts[fresh]]
-        later = hosts[fresh[behind]]
-        turns_of_fresh[behind] = 2 * BEHIND * _ranks(later) + soonest[later]
-        turns = np.concatenate(
-            [
-                turns_of_fresh,
-                np.where(expected[seen] < WORTH_A_TURN, seldom, places),
-            ]
-        )
+        if behind.any():
+            between = np.array([self._between.get(name, 0) for name in names], dtype=np.int64)
+            soonest = np.where(between < BEHIND, 2 * len(fresh) + 40 * self._batch, 0)
+            later = hosts[fresh[behind]]
+            turns_of_fresh[behind] = 2 * BEHIND * _ranks(later) + soonest[later]
+        turns_of_seen = np.where(expected[seen] < WORTH_A_TURN, seldom, places)
+        turns = np.concatenate([turns_of_fresh, turns_of_seen])
         # Two of each host at least: one whose budget is spent keeps none out.
         most = max(self._batch, 2 * len(known.names()))
         both = np.concatenate([fresh, seen])
         chosen: list[int] = both[np.argsort(turns, kind="stable")[:most]].tolist()
         return chosen
+
+    def _fresh(self, fresh: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """URLs that were never asked for in their order, and whether only strangers link to each.
+
+        First those whose links appeared last: what stood there at the first look can wait. Of that,
+        first what a page links to that is new itself, then what is likely to be a list: few links
+        lead to it from a seed, it has a short path, and many pages link to it. What only strangers
+        link to comes last.
+        """
+        known, urls = self._known, np.flatnonzero(fresh)
+        if not len(urls):
+            return urls, np.zeros(0, dtype=bool)
+        cited = np.array(known.cited, dtype=np.int64)[urls]
+        depth = np.array(known.depth, dtype=np.int64)[urls]
+        clicks = np.array(known.clicks, dtype=np.int64)[urls]
+        parents = np.array(known.parent, dtype=np.int64)[urls]
+        young = (parents >= 0) & (known.born(parents) > -np.inf)
+        of_strangers = np.zeros(len(fresh), dtype=bool)
+        of_strangers[list(known.strangers)] = True
+        behind = of_strangers[urls]
+        order = np.lexsort((-cited, depth, clicks, ~young, -known.born(urls), behind))
+        return urls[order], behind[order]
 
     def due(self, now: float, without: Container[str] = ()) -> bool:
         """Whether there is a hint, a URL never asked for, or a page that has changed by now, by
@@ -547,8 +554,9 @@ def _ranks(hosts: NDArray[np.int64]) -> NDArray[np.int64]:
     """The place of each URL, given by its host, among those of that host."""
     order = np.argsort(hosts, kind="stable")
     grouped = hosts[order]
-    begins = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]]) if len(order) else order
-    sizes = np.diff(np.r_[begins, len(order)])
+    places = np.arange(len(order))
+    begins = places.copy()
+    begins[1:][grouped[1:] == grouped[:-1]] = 0
     ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = np.arange(len(order)) - np.repeat(begins, sizes)
+    ranks[order] = places - np.maximum.accumulate(begins)
     return ranks
