@@ -76,10 +76,8 @@ def _pieces(sentence: str) -> Iterator[str]:
 def plain(sentence: str) -> str:
     """The words of a sentence without what changes by itself; empty where nothing else is left."""
     text = sentence.lower()
-    if _DIGITS.search(text):
-        text = _ID.sub(" ", _TIMES.sub(" ", text))
-    else:
-        text = _LETTERS.sub(" ", text)
+    numbers = _DIGITS.search(text)
+    text = _ID.sub(" ", _TIMES.sub(" ", text)) if numbers else _LETTERS.sub(" ", text)
     words = _WORD.findall(text)
     if len(words) <= SHORT:
         words = [word for word in words if not word.isdecimal()]

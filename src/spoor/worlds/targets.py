@@ -18,8 +18,8 @@ def target_pages(
     count: int,
     labelled: Callable[[str], Iterable[bool]] | None = None,
 ) -> NDArray[np.bool_]:
-    """Which of `count` pages a judge calls relevant once it has seen them all. `labelled` says which
-    have a label: with it, the judge of a label needs no page."""
+    """Which of `count` pages a judge calls relevant once it has seen them all. `labelled` says of
+    each whether it has a label: with it, the judge of a label needs no page."""
     if labelled is not None and type(judge) is Label:
         return np.fromiter(labelled(judge.label), dtype=bool, count=count)
     urls: list[str] = []
