@@ -79,6 +79,22 @@ def test_text_stays_text_in_markdown(pieces: list[tuple[str, list[str]]]) -> Non
             assert str(token.attrGet("href") or "http://docs.example").startswith("http://docs")
 
 
+@pytest.mark.parametrize(
+    ("written", "markdown"),
+    [
+        ("<code><a href='/m'>MVar</a></code>", "[`MVar`](http://h.example/m)"),
+        ("<a href='/m'><code>f*</code></a>", "[`f*`](http://h.example/m)"),
+        ("<code><a href='/m'>MVar</a> t</code> and <code>MVar</code>", "`MVar t` and `MVar`"),
+        ("<code>--to=<i>x</i> <b>y</b></code>", "`--to=x y`"),
+        ("<tt><b><a href='/m'>get</a></b></tt>", "[`get`](http://h.example/m)"),
+    ],
+)
+def test_markup_within_code_is_words(written: str, markdown: str) -> None:
+    read = extract("text/html", "http://h.example/", f"<p>{WORDS} {written}".encode())
+    assert isinstance(read, Document)
+    assert read.markdown.endswith(f" {markdown}")
+
+
 def test_boilerplate_goes_and_tables_and_code_stay() -> None:
     source = (
         "<title>t</title><nav><a href=/>Home</a></nav><main><h1>Kilns &amp; co</h1><p>A kiln is a "

@@ -49,6 +49,7 @@ _BLOCKS = frozenset(
 )
 _MARKUP = {"b": "**", "strong": "**", "i": "*", "em": "*", "code": "`", "kbd": "`", "samp": "`"}
 _MARKUP |= {"tt": "`", "a": "", "s": "~~", "del": "~~"}
+_CODE = frozenset(tag for tag, mark in _MARKUP.items() if mark == "`")
 _SPACE = re.compile(r"\s+")
 _ADDRESSES, _ADDRESSES_PER_BYTE = 1 << 18, 4
 """Characters of the addresses in the Markdown of a page, and more for each byte of it: by a long
@@ -89,6 +90,8 @@ class _Reader:
     written: list[str] = field(default_factory=list)
     markup: list[tuple[str, int, str]] = field(default_factory=list)
     """Open elements with markup: tag, where their content begins in `written`, target."""
+    code_link: tuple[str, str] = "", ""
+    """The words and the target of the last link within code."""
     lists: list[_List] = field(default_factory=list)
     item: bool = False
     """The next part is the first of a list's item."""
@@ -211,6 +214,8 @@ def _enter(node: LexborNode, tag: str, reader: _Reader) -> bool:
                 target = reader.joiner.join(node.attributes.get("href") or "", reader.base) or ""
                 reader.room -= len(target)
                 target = target if reader.room >= 0 else ""
+            if tag in _CODE:
+                reader.code_link = "", ""
             reader.markup.append((tag, len(reader.written), target))
         return True
     if tag == "br":
@@ -242,7 +247,16 @@ def _leave(tag: str, reader: _Reader) -> None:
     if tag in _MARKUP:
         if reader.markup and reader.markup[-1][0] == tag:
             _, begin, target = reader.markup.pop()
-            marked = _marked(tag, "".join(reader.written[begin:]), target)
+            content = "".join(reader.written[begin:])
+            if any(outer in _CODE for outer, _, _ in reader.markup):
+                # Within code all markup is text: it stays words, and one link that is all of the
+                # code goes around it.
+                if tag == "a":
+                    reader.code_link = content.strip(), target
+                return
+            marked = _marked(tag, content, target)
+            if tag in _CODE and reader.code_link[0] == content.strip():
+                marked = _marked("a", marked, reader.code_link[1])
             if marked.startswith("`") and begin and reader.written[begin - 1].endswith("`"):
                 # The fences of two pieces of code would be one, and what is in them no code.
                 marked = f" {marked}"
