@@ -19,6 +19,7 @@ from spoor import isolate
 from spoor.documents.document import Document, Limits, Unreadable
 from spoor.documents.errors import UnreadableError
 from spoor.documents.extract import extract
+from spoor.documents.html import read_html
 from spoor.documents.kinds import KINDS, Types, kind_of_media, tell
 from spoor.errors import InputError
 from spoor.isolate import parse_page
@@ -93,6 +94,31 @@ def test_markup_within_code_is_words(written: str, markdown: str) -> None:
     read = extract("text/html", "http://h.example/", f"<p>{WORDS} {written}".encode())
     assert isinstance(read, Document)
     assert read.markdown.endswith(f" {markdown}")
+
+
+def test_what_generators_of_documentation_add_is_no_text() -> None:
+    """Links of headings to themselves, and navigation that is named as such."""
+    ways = "<div class='navheader'><table><tr><td>Prev<td>Up<tr><td>a<td>b</table></div>"
+    listing = (
+        "<div class='fragment'><div class='line'><span class='lineno'>    1</span>int x;</div>"
+        "<div class='line'><span class='lineno'>    2</span>  return&#160;x;</div></div>"
+    )
+    source = (
+        f"{ways}<main><h1>Kilns<a class='headerlink' href='#kilns'>¶</a></h1><p>{WORDS}{listing}"
+        "<ul><li><ul><li><h4>fire</h4><li>It burns.<ul><li>Hot.</ul><li>Long.</ul></ul>"
+        "<p role='navigation'>Next: Ovens</p></main>"
+    )
+    read = read_html("text/html", URL, source.encode(), Limits(), whole=True)
+    assert read.markdown.startswith("# Kilns\n\n")
+    assert "```\nint x;\n  return x;\n```" in read.markdown
+    assert read.markdown.endswith("#### fire\n\n- It burns.\n    - Hot.\n- Long.")
+
+
+@pytest.mark.parametrize("of", ["<div class='navigation'>", "<body class='navbar'>"])
+def test_navigation_that_is_the_page_is_its_text(of: str) -> None:
+    read = extract("text/html", URL, f"{of}<h1>Kilns</h1><p>{WORDS}".encode())
+    assert isinstance(read, Document)
+    assert WORDS.strip() in read.text
 
 
 def test_boilerplate_goes_and_tables_and_code_stay() -> None:

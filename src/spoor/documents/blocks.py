@@ -32,6 +32,8 @@ class Blocks:
         self._room = room
         self._end = 0
         self._above: list[tuple[int, str]] = []
+        self._lists: list[int] = []
+        """Depths of the items that the last block, an item, stands in and its own."""
 
     @property
     def full(self) -> bool:
@@ -59,12 +61,17 @@ class Blocks:
         self._add(kind, text, "  \n".join(mark + line for line in lines))
 
     def item(self, text: str, markdown: str | None = None, depth: int = 0, number: int = 0) -> None:
-        """One of a list, `depth` lists inside others; number 0: it has none."""
+        """One of a list, `depth` lists inside others; number 0: it has none. It is written as far
+        inside as items that were written before it: a list in one without words stands alone."""
         text = one_line(text)
+        while self._lists and self._lists[-1] >= depth:
+            self._lists.pop()
         mark = f"{number}." if number else "-"
         written = _LINE_START.sub(r"\1\\\2", one_line(markdown or "") or escaped(text))
         if text:
-            self._add("item", text, f"{'    ' * min(depth, 8)}{mark} {written}")
+            inside = min(len(self._lists), 8)
+            self._lists.append(depth)
+            self._add("item", text, f"{'    ' * inside}{mark} {written}")
 
     def code(self, text: str, language: str = "") -> None:
         """Lines and spaces stay as they are."""
@@ -110,6 +117,8 @@ class Blocks:
     def _add(
         self, kind: str, text: str, markdown: str, under: tuple[str, ...] | None = None
     ) -> None:
+        if kind != "item":
+            self._lists.clear()
         text, markdown = _clean(text), _clean(markdown)
         begin = self._end + 2 if self.blocks else 0
         room = self._room - begin

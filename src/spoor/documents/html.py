@@ -40,6 +40,16 @@ _SKIPPED = frozenset(
     """script style noscript template svg math object iframe head select button textarea input
     audio video canvas""".split()
 )
+_PERMALINKS = frozenset("¶ # § 🔗 ⚓ ∞".split())
+"""Words of links of a heading to itself."""
+_WAYS = frozenset(
+    """breadcrumb breadcrumbs headerlink nav-panel navbar navfooter navheader navigation onthispage
+    prev-next-area prev-next-footer prev-next-bottom skip-link skiplink sphinxsidebar""".split()
+)
+"""Classes by which generators of documentation name what leads to other pages."""
+_WHOLE = frozenset(("body", "main", "article"))
+_MOST_WIDE = 8
+"""Elements that are said to be navigation and hold half of the page: after these nothing is."""
 _ASIDE = frozenset(("nav", "footer", "aside"))
 _NAVIGATION = frozenset(("nav",))
 _BLOCKS = frozenset(
@@ -90,6 +100,10 @@ class _Reader:
     written: list[str] = field(default_factory=list)
     markup: list[tuple[str, int, str]] = field(default_factory=list)
     """Open elements with markup: tag, where their content begins in `written`, target."""
+    size: int = 0
+    """Characters of the page, once they are asked for."""
+    wide: int = 0
+    """Elements that are said to be navigation and hold half of it."""
     code_link: tuple[str, str] = "", ""
     """The words and the target of the last link within code."""
     lists: list[_List] = field(default_factory=list)
@@ -193,7 +207,12 @@ def _read(body: LexborNode, reader: _Reader) -> None:
         tag = node.tag or ""
         if tag == "-text":
             _on_text(node, reader)
-        elif tag and tag[0].isalpha() and tag not in _SKIPPED and len(chain) < MAX_DEPTH:
+        elif not tag or not tag[0].isalpha() or tag in _SKIPPED or len(chain) >= MAX_DEPTH:
+            pass
+        elif _leads_away(node, tag, body, reader):
+            if tag in _BLOCKS:
+                _flush(reader)
+        else:
             if _enter(node, tag, reader) and node.child is not None:
                 chain.append(node)
                 node = node.child
@@ -201,6 +220,25 @@ def _read(body: LexborNode, reader: _Reader) -> None:
             _leave(tag, reader)
         node = node.next
     _flush(reader)
+
+
+def _leads_away(node: LexborNode, tag: str, body: LexborNode, reader: _Reader) -> bool:
+    """Whether an element is no text of the page: a link of a heading to itself, or what is said to
+    be navigation and holds less than half of the page."""
+    attributes = node.attributes
+    if not attributes or tag in _WHOLE:
+        return False
+    if tag == "a" and (attributes.get("href") or "").startswith("#"):
+        return node.text(deep=True).strip() in _PERMALINKS
+    named = (attributes.get("class") or "").split()
+    is_said = attributes.get("role") == "navigation" or not _WAYS.isdisjoint(named)
+    if not is_said or reader.wide >= _MOST_WIDE:
+        return False
+    reader.size = reader.size or len(body.text(deep=True))
+    if 2 * len(node.text(deep=True)) < reader.size:
+        return True
+    reader.wide += 1
+    return False
 
 
 def _enter(node: LexborNode, tag: str, reader: _Reader) -> bool:
@@ -222,7 +260,10 @@ def _enter(node: LexborNode, tag: str, reader: _Reader) -> bool:
         reader.words.append("\n")
         reader.written.append("\n")
     elif tag == "pre":
-        _on_code(node, reader)
+        _on_code(node, node.text(deep=True), reader)
+        return False
+    elif tag == "div" and _is_listing(node):
+        _on_code(node, _lines(node), reader)
         return False
     elif tag == "table" and (rows := _rows(node)):
         _on_table(node, rows, reader)
@@ -338,8 +379,27 @@ def _flush(reader: _Reader) -> None:
     reader.parts.append(part)
 
 
-def _on_code(node: LexborNode, reader: _Reader) -> None:
-    text = node.text(deep=True)
+def _is_listing(node: LexborNode) -> bool:
+    """Whether it is a listing of Doxygen, which makes an element of each line."""
+    first = node.child
+    while first is not None and first.tag == "-text":
+        first = first.next
+    if first is None or "fragment" not in (node.attributes.get("class") or "").split():
+        return False
+    return "line" in (first.attributes.get("class") or "").split()
+
+
+def _lines(listing: LexborNode) -> str:
+    """The lines of a listing, without their numbers."""
+    lines = []
+    for line in listing.css("div.line"):
+        number = line.css_first("span.lineno")
+        written = line.text(deep=True).replace("\xa0", " ")
+        lines.append(written if number is None else written.replace(number.text(), "", 1))
+    return "\n".join(lines)
+
+
+def _on_code(node: LexborNode, text: str, reader: _Reader) -> None:
     if not text.strip():
         return
     classes = [node.attributes.get("class") or "", node.attributes.get("lang") or ""]
