@@ -114,6 +114,13 @@ def test_what_generators_of_documentation_add_is_no_text() -> None:
     assert read.markdown.endswith("#### fire\n\n- It burns.\n    - Hot.\n- Long.")
 
 
+def test_the_lists_of_a_plain_page_are_its_text() -> None:
+    source = f"<h1>Kilns</h1><p>{WORDS}<ul><li>{WORDS}<li>Wood is fired last.</ul><p>{WORDS}"
+    read = extract("text/html", URL, source.encode())
+    assert isinstance(read, Document)
+    assert "- Wood is fired last." in read.markdown
+
+
 @pytest.mark.parametrize("of", ["<div class='navigation'>", "<body class='navbar'>"])
 def test_navigation_that_is_the_page_is_its_text(of: str) -> None:
     read = extract("text/html", URL, f"{of}<h1>Kilns</h1><p>{WORDS}".encode())

@@ -33,6 +33,8 @@ _MARK = 0xF0000
 _MOST_MARKS = 60_000
 """Parts that are told apart; a page with more is taken as it is."""
 
+_DEEPER = "<body><div><div><div>"
+"""Resiliparse takes each list near the body for a menu of the site, and so all of a plain page."""
 _FEW = 150
 """Where fewer characters are called content, everything outside navigation is."""
 
@@ -162,8 +164,9 @@ def read_html(
 def _content(tree: LexborHTMLParser, reader: _Reader, comments: bool) -> Iterator[_Part]:
     """The parts that are main content."""
     if reader.marks < _MOST_MARKS:
+        within = tree.body.inner_html if tree.body is not None else ""
         text = extract_plain_text(
-            tree.html or "", main_content=True, preserve_formatting=False, comments=comments
+            f"{_DEEPER}{within}", main_content=True, preserve_formatting=False, comments=comments
         )
         kept = {ord(character) - _MARK for character in text if character >= chr(_MARK)}
         main = [part for part in reader.parts if part.mark in kept]
