@@ -110,8 +110,9 @@ def read_plain(path: Path, most: int, flags: int = 0) -> bytes:
         found = os.fstat(opened)
         if not stat.S_ISREG(found.st_mode):
             raise OSError(errno.EINVAL, "not a plain file")
-        # What grows meanwhile is more than its size.
-        data = b"" if found.st_size > most else file.read(most + 1)
+        data = b"" if found.st_size > most else file.read(found.st_size + 1)
+        if len(data) > found.st_size:  # it grows meanwhile
+            data += file.read(most + 1 - len(data))
     if max(found.st_size, len(data)) > most:
         size = max(found.st_size, len(data))
         raise OSError(errno.EFBIG, f"it has {size:,} bytes, and at most {most:,} are read")

@@ -92,6 +92,45 @@ def test_any_value_in_a_model_is_told_in_one_line(policy: str, web: Path, tmp_pa
     told_in_one_line(read(model), model, use, 4)
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf, 1j])
+@pytest.mark.parametrize("policy", ["td-lambda", "naive-bayes", "context-graph", "trail"])
+def test_a_model_with_a_number_that_is_none_is_told(
+    policy: str, value: complex, web: Path, tmp_path: Path
+) -> None:
+    """Every choice would be one of chance, without a word."""
+    model = tmp_path / "model"
+    assert run(["train", policy, str(web), "--target", "url:1", "--out", str(model)]) == 0
+    state = read(model)
+    arrays = [
+        place
+        for place in places(state, 5)
+        if isinstance(found := at(state, place), np.ndarray) and found.dtype.kind == "f"
+    ]
+    assert arrays
+    for place in arrays:
+        broken = unpack(pack(state))
+        numbers = at(broken, place)
+        put(broken, place, np.full(numbers.shape, value, np.result_type(numbers, type(value))))
+        write(model, broken)
+        with pytest.raises(InputError, match="holds a number that is none"):
+            Orderer(want=("url:1",), policy=policy, model=model)
+
+
+def at(state: Any, place: tuple[Any, ...]) -> Any:
+    for key in place:
+        state = state[key]
+    return state
+
+
+@pytest.mark.parametrize("place", ["/dev/zero", "a pipe"])
+def test_a_model_is_a_plain_file(place: str, tmp_path: Path) -> None:
+    if place == "a pipe":
+        os.mkfifo(tmp_path / "pipe")
+        place = str(tmp_path / "pipe")
+    with bounded(), pytest.raises(InputError, match="not a plain file"):
+        Orderer("kiln", policy="td-lambda", model=place)
+
+
 @pytest.mark.parametrize("place", ["/dev/zero", "a pipe"])
 def test_a_parameter_names_no_device(place: str, tmp_path: Path) -> None:
     if place == "a pipe":

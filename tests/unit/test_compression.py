@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from spoor import compression
 from spoor.compression import MOST_BYTES, packed, unpacked, windows_up_to, zstd
 from spoor.errors import InputError
 from spoor.learn.state import MAGIC, pack, unpack
+from spoor.runs import events
 
 
 def frame(data: bytes, **options: int) -> bytes:
@@ -108,3 +110,29 @@ def test_a_state_that_is_packed_tightly_comes_back(monkeypatch: pytest.MonkeyPat
     assert not unpack(pack(state))["zeros"].any()
     with pytest.raises(InputError, match="unpacks to more than"):
         unpack(sealed(b'{"z": "' + b"z" * 100_000 + b'"}'))
+
+
+def state_frame(text: bytes) -> bytes:
+    """A state of a stranger."""
+    packed_text = zstd.compress(len(text).to_bytes(8, "little") + text)
+    return MAGIC + hashlib.sha256(packed_text).hexdigest().encode() + b"\n" + packed_text
+
+
+def test_values_of_json_in_a_frame_have_a_bound() -> None:
+    """1.6 kB took 886 MB and 16 s."""
+    for text in (b'{"a": [%s0]}' % (b"[]," * 5_000_000), b'{"a": [%s0]}' % (b"0," * 5_000_000)):
+        assert len(state_frame(text)) < 3_000
+        with pytest.raises(InputError, match="it has more than 50"):
+            unpack(state_frame(text))
+        entry = zstd.compress(len(text).to_bytes(8, "little") + text)
+        with pytest.raises(ValueError, match="it has more than 50"):
+            events.parts_of(entry)
+    signs = json.dumps('[,{\\" ,' * 200_000).encode()
+    assert unpack(state_frame(b'{"a": %s}' % signs))["a"].count("[") == 200_000
+
+
+def test_our_own_states_and_entries_are_read_however_many_values_they_have() -> None:
+    rows = [[number % 3, []] for number in range(300_000)]
+    assert unpack(pack({"rows": rows, "words": "a, b" * 9}))["rows"] == rows
+    assert events.parts_of(events.packed([["next", 0.0, rows]]))[0][0][2] == rows
+    assert len(pack({"words": [",[" * 400_000]})) < 3_000  # not for what stands in texts

@@ -23,11 +23,21 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.compression import compressor, packed_parts, unpacked
+from spoor.compression import (
+    compressor,
+    json_of,
+    least_for,
+    packed_parts,
+    unpacked,
+    values_in,
+)
 from spoor.errors import InputError
-from spoor.files import write_whole
+from spoor.files import read_plain, write_whole
 from spoor.learn.state_chunks import ChunkReader, ChunkWriter
 from spoor.types import Anchor, Link, Page, State
+
+MOST_OF_A_FILE = 1 << 30
+"""Bytes of a file with a state, which is read into memory."""
 
 MAGIC = b"spoor-state 1\n"
 CHUNKED = b"spoor-state 2\n"
@@ -54,6 +64,7 @@ def pack(state: State, level: int = 3, chunks: ChunkWriter | None = None) -> byt
     values = (piece for pair in zip(heads, map(_values, arrays), strict=True) for piece in pair)
     digest, whole = hashlib.sha256(), io.BytesIO()
     magic, least = (CHUNKED, chunks.least(size)) if chunks else (MAGIC, 0)
+    least = max(least, least_for(values_in(*parts[1:])))
     whole.write(magic + bytes(2 * digest.digest_size) + b"\n")
     for part in packed_parts(chain(parts, values), size, compressor(level), least):
         digest.update(part)
@@ -173,7 +184,7 @@ def _content(packed: bytes, chunks: ChunkReader | None) -> dict[str, Any]:
     if chunks is not None:
         chunks.begin(len(packed), len(content))
     begin = 8 + int.from_bytes(content[:8], "little")
-    header = json.loads(bytes(content[8:begin]).decode("utf-8", "surrogatepass"))
+    header = json_of(bytes(content[8:begin]), len(packed))
     if not isinstance(header, dict):
         raise ValueError("it is no object")
     arrays: list[np.ndarray[Any, Any]] = []
@@ -243,7 +254,7 @@ def write(path: Path, state: State) -> None:
 def read(path: Path) -> dict[str, Any]:
     """Read a state file. Raises InputError where it is missing or damaged."""
     try:
-        data = path.read_bytes()
+        data = read_plain(path, MOST_OF_A_FILE)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
     return unpack(data, source=str(path))

@@ -6,8 +6,11 @@ A model is a State {"policy", "features", "topic", "called", "about", "weights"}
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from spoor.errors import InputError
 from spoor.types import State, Task, Topic
@@ -52,7 +55,26 @@ def weights_of(task: Task, policy: str, features: str) -> Mapping[str, Any] | No
             "give that topic, or train anew"
         )
     weights: Mapping[str, Any] = model["weights"]
+    if not _all_finite(weights):
+        raise InputError(
+            f"the model of {policy!r} holds a number that is none (NaN, infinite); train "
+            "anew, or get it again"
+        )
     return weights
+
+
+def _all_finite(value: Any) -> bool:
+    """Whether all numbers in a state are real and finite: any other would make every choice one of
+    chance, without a word."""
+    if isinstance(value, Mapping):
+        return all(map(_all_finite, value.values()))
+    if isinstance(value, list):
+        return all(map(_all_finite, value))
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind not in "fc" or bool(
+            value.dtype.kind == "f" and np.isfinite(value).all()
+        )
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 def needed_weights(task: Task, policy: str, features: str) -> Mapping[str, Any]:

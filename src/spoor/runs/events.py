@@ -57,7 +57,8 @@ def packed(
     compressing a small entry."""
     head = json.dumps(events).encode()
     entry = b"".join((len(head).to_bytes(8, "little"), head, *bodies))
-    return compression.packed(entry, compressor or new_compressor())
+    least = compression.least_for(compression.values_in(head))
+    return compression.packed(entry, compressor or new_compressor(), least)
 
 
 def new_compressor() -> compression.zstd.ZstdCompressor:
@@ -69,8 +70,5 @@ def parts_of(entry: bytes) -> tuple[list[Event], bytes]:
     """Events and bodies of an entry. Raises ValueError if it is damaged."""
     data = compression.unpacked(entry)
     end = 8 + int.from_bytes(data[:8], "little")
-    try:
-        events: list[Event] = json.loads(data[8:end])
-    except RecursionError as error:
-        raise ValueError("its events are too deep") from error
+    events: list[Event] = compression.json_of(data[8:end], len(entry))
     return events, data[end:]
