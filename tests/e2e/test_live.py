@@ -6,6 +6,7 @@ import asyncio
 import gzip
 import json
 import re
+import shlex
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
@@ -75,6 +76,18 @@ def rows(out: Path, query: str) -> list[Any]:
         return db.execute(query).fetchall()
     finally:
         db.close()
+
+
+def test_a_run_names_the_command_that_goes_on_with_it(
+    served: Logged, tmp_path: Path, capsys: Capture
+) -> None:
+    out = tmp_path / "my run"
+    assert said(capsys, crawl(served, out, 4))["fetched"] == 4
+    assert run(["crawl", "--out", str(out), "--pages", "8"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    _, _, command = line.partition(" goes on by: spoor ")
+    again = shlex.split(command.replace("--pages=4", "--pages=6"))
+    assert said(capsys, [again[0], "--json", *again[1:]])["fetched"] == 6
 
 
 def test_a_crawl_leaves_what_it_says(served: Logged, tmp_path: Path, capsys: Capture) -> None:

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from spoor.cli.options import AsJson, takes_settings
+from spoor.cli.options import AsJson, no_start, takes_settings
 from spoor.display import command_line, printable, shown
-from spoor.errors import InputError
 from spoor.runs import files
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, LeftOut, Outcome
@@ -47,7 +46,7 @@ def crawl(
     from spoor.runs.inputs import with_inputs
 
     if not (seeds or settings.refresh):
-        raise InputError("say where to begin: a URL, a file of URLs, or --refresh RUN")
+        raise no_start(out, "say where to begin: a URL, a file of URLs, or --refresh RUN")
     settings = with_inputs(settings, seeds or [])
     split = bool(settings.shards or settings.cluster)
     with files.run_folder(out) as path:

@@ -11,6 +11,7 @@ import typer
 
 from spoor.errors import InputError
 from spoor.registry import parse_params
+from spoor.runs.files import is_run
 from spoor.setting import Setting
 from spoor.settings import Settings, described
 
@@ -137,3 +138,14 @@ Contact = Annotated[str, option("contact")]
 AllowPrivate = Annotated[list[str] | None, option("allow_private")]
 ConnectTo = Annotated[str, option("connect_to")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def no_start(out: Path | None, wanted: str) -> InputError:
+    """What is said where nothing says where to begin: what is `wanted`, or, of a run that exists,
+    the command that goes on with it. A folder, which may be a stranger's, begins nothing by itself."""
+    if out is None or not is_run(out):
+        return InputError(wanted)
+    from spoor.runs.reader import Run
+    from spoor.views.going_on import command_of
+
+    return InputError(f"{out} goes on by: {command_of(Run(out).latest_settings(), out)}")

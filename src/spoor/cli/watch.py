@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from spoor.cli.options import AsJson, takes_settings
+from spoor.cli.options import AsJson, no_start, takes_settings
 from spoor.display import shown
 from spoor.errors import InputError
 from spoor.runs import files
@@ -55,7 +55,8 @@ def watch(
         show(simulated(replay, settings, limit, out, quiet=as_json), as_json)
         return
     if not seeds and from_ is None:
-        raise InputError("say what to watch: a URL, a file of URLs, --from RUN or --replay WORLD")
+        wanted = "say what to watch: a URL, a file of URLs, --from RUN or --replay WORLD"
+        raise no_start(out, wanted)
     from spoor.runs.inputs import with_inputs
 
     with files.run_folder(out, "watch-") as path:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+from spoor.display import command_line
 from spoor.errors import InputError
 from spoor.runs.lock import is_running
 from spoor.runs.reader import Run
@@ -36,9 +36,15 @@ def page(path: Path, token: str, wrong: str = "") -> str:
             fetched=fetched,
             budget=budget,
             reaches=list(_reaching(settings)),
-            line=shlex.join(["spoor", *arguments(settings), "--out", str(path)]),
+            line=command_of(settings, path),
         )
     )
+
+
+def command_of(settings: Settings, path: Path) -> str:
+    """The command line that goes on with a run, without secrets."""
+    command, *given = arguments(settings)
+    return command_line(command, "--out", path, *given)
 
 
 def go_on(path: Path, form: Form, commands: Commands) -> None:
