@@ -142,7 +142,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 def no_start(out: Path | None, wanted: str) -> InputError:
     """What is said where nothing says where to begin: what is `wanted`, or, of a run that exists,
-    the command that goes on with it. A folder, which may be of a stranger, begins nothing itself."""
+    the command that goes on with it. A folder may be of a stranger: it begins nothing by itself."""
     if out is None or not is_run(out):
         return InputError(wanted)
     from spoor.runs.reader import Run
