@@ -47,10 +47,10 @@ class Label:
     """Relevant: pages that were recorded with this label."""
 
     def __init__(self, label: str) -> None:
-        self.label = label
+        self.wanted = label
 
     def judge(self, page: Page) -> Judgement:
-        return _yes(f"is labelled {self.label!r}") if self.label in page.labels else _NO
+        return _yes(f"is labelled {self.wanted!r}") if self.wanted in page.labels else _NO
 
 
 class UrlPattern:

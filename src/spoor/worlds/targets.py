@@ -21,7 +21,7 @@ def target_pages(
     """Which of `count` pages a judge calls relevant once it has seen them all. `labelled` says of
     each whether it has a label: with it, the judge of a label needs no page."""
     if labelled is not None and type(judge) is Label:
-        return np.fromiter(labelled(judge.label), dtype=bool, count=count)
+        return np.fromiter(labelled(judge.wanted), dtype=bool, count=count)
     urls: list[str] = []
 
     def relevant(page: Page) -> bool:
