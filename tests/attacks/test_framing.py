@@ -70,3 +70,24 @@ def test_tls_that_is_cut_gives_no_whole_body(tmp_path: Path) -> None:
     assert read(answer, tls=tls) == b"<p>half"
     with pytest.raises(aiohttp.ClientPayloadError):
         read(answer, cut, tls)
+
+
+def test_what_tls_brings_beside_an_answer_has_a_bound(tmp_path: Path) -> None:
+    """200,000 tickets, 50 MB, came with a page of five bytes."""
+    answer, tls = HEAD + b"\r\n<p>kiln", certificate(tmp_path)
+    tls.num_tickets = 500
+    assert read(answer, tls=tls) == b"<p>kiln"
+    tls.num_tickets = 5_000
+    with pytest.raises((TooManyBytesError, aiohttp.ClientConnectionError)):
+        read(answer, tls=tls)
+
+
+def test_records_of_a_byte_are_read(tmp_path: Path) -> None:
+    body = b"kiln" * 2_000
+
+    def by_bytes(writer: asyncio.StreamWriter) -> None:
+        for at in range(len(body)):
+            writer.write(body[at : at + 1])
+        writer.close()
+
+    assert read(HEAD + b"\r\n", by_bytes, certificate(tmp_path)) == body

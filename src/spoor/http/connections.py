@@ -45,10 +45,16 @@ _MOST_FRAMING_RATIO = 0.5
 however short it is."""
 
 
+_RECORD = 32
+"""Bytes on the wire, beside those before a body, for each byte that comes out of TLS: a record has
+some 25 bytes around what it holds, which may be one."""
+
+
 class _BoundedHandler(ResponseHandler):
     """Counts what arrives, before anything is made of it: interim responses, headers, chunk
-    extensions, trailers. A body that only the end of a TLS connection ends is whole where its
-    server said that it ends, since else anyone on the way can cut it."""
+    extensions, trailers, and what TLS brings beside (tickets, padding). A body that only the
+    end of a TLS connection ends is whole where its server said that it ends, since else
+    anyone on the way can cut it."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, head_limit: int, total_limit: int) -> None:
         super().__init__(loop)
@@ -64,13 +70,29 @@ class _BoundedHandler(ResponseHandler):
         self._body: Any = None
         self._began = 0
         """What had been received when the body began."""
+        self._wire = 0
+        """Bytes of TLS since the request began."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        secured = getattr(transport, "_ssl_protocol", None)  # no public place sees these bytes
+        if secured is not None:
+            passed_on = secured.buffer_updated
+
+            def buffer_updated(count: int) -> None:
+                passed_on(count)
+                self._wire += count
+                if self._wire > self._head_limit + _RECORD * self._received:
+                    self._cut(f"{self._wire} bytes of TLS for {self._received}")
+
+            secured.buffer_updated = buffer_updated
 
     def begin(self) -> bool:
         """The next request begins. False where the connection was used before and is not quiet:
         what waits there would be taken for the next reply."""
         if self._used and (self.should_close or self._readable()):
             return False
-        self._used, self._has_head, self._received = True, False, 0
+        self._used, self._has_head, self._received, self._wire = True, False, 0, 0
         self._body = None
         return True
 
