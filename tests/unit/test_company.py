@@ -14,7 +14,16 @@ from spoor.errors import InputError
 from spoor.judges.facts import Label
 from spoor.learn.temporal_difference import walkable
 from spoor.types import Fetched, WebGraph
-from spoor.worlds.company import LABEL, TABLE_1, TABLE_2, CompanySite, recordings, write
+from spoor.worlds.company import (
+    DIRECTORY,
+    LABEL,
+    SIXTY,
+    TABLE_1,
+    TABLE_2,
+    CompanySite,
+    recordings,
+    write,
+)
 from spoor.worlds.recorded import RecordedWorld
 
 
@@ -65,3 +74,12 @@ def test_a_site_does_not_depend_on_its_neighbours() -> None:
 def test_a_size_that_cannot_be(size: tuple[int, int, int]) -> None:
     with pytest.raises(InputError, match="no site 'x' can have 10 pages"):
         list(recordings([CompanySite("x", *size)], 0))
+
+
+def test_sixty_sites_hang_together_by_a_directory(tmp_path: Path) -> None:
+    write(tmp_path / "web", SIXTY[:9], 1, with_directory=True)
+    world = RecordedWorld(tmp_path / "web")
+    assert world.roots()[0] == DIRECTORY
+    graph = world.graph(Label(LABEL))
+    assert int(graph.targets.sum()) == 9
+    assert _pages_reached(graph, graph.index()[DIRECTORY]) == 1 + sum(s.pages for s in SIXTY[:9])

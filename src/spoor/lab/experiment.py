@@ -108,6 +108,8 @@ class Experiment:
     share: float | None = None
     """Budget as a share of the reachable pages."""
     in_flight: int = 1
+    found_per_host: int | None = None
+    """Targets after which a host is left; None: never."""
     kind: str = "harvest"
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings of a kind other than `harvest`."""
@@ -269,6 +271,11 @@ def read(path: Path, name: str) -> Experiment:
         pages=None if "pages" not in table else whole_number(table["pages"], f"{where}: pages"),
         share=share_of(table, where),
         in_flight=whole_number(table.get("in_flight", 1), f"{where}: in_flight"),
+        found_per_host=(
+            None
+            if "found_per_host" not in table
+            else whole_number(table["found_per_host"], f"{where}: found_per_host")
+        ),
         kind=text_of(table, "kind", where) or "harvest",
         settings=table_of(table, "settings", where),
         short=_short(table, where),

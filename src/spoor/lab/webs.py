@@ -33,9 +33,14 @@ def web_folder(web: WebSpec, out: Path) -> Path:
         if table not in company.TABLES or not isinstance(seed, int):
             have = " or ".join(company.TABLES)
             raise InputError(f"web {web.name!r}: company = {{ table = {have}, seed = a number }}")
-        source = [_store_digest(), part_digest("worlds/company.py"), table, seed]
-        sites = company.TABLES[table]
-        return _made(web, out, source, lambda folder: company.write(folder, sites, seed))
+        sites, together = company.TABLES[table], company.DIRECTORY in web.roots
+        source = [_store_digest(), part_digest("worlds/company.py"), table, seed, together]
+        return _made(
+            web,
+            out,
+            source,
+            lambda folder: company.write(folder, sites, seed, with_directory=together),
+        )
     if web.manuals:
         cache = out / "debian"
         return _made(

@@ -51,7 +51,16 @@ TABLE_2 = (
 )
 """The Greek sites."""
 
-TABLES = {"english": TABLE_1, "greek": TABLE_2}
+SIXTY = tuple(
+    CompanySite(f"firm{at:02}", pages := 20 + 7 * at % 40, pages * (4 + at % 8), 1)
+    for at in range(60)
+)
+"""Sixty sites of 20 to 59 pages with one advert each, which are ours: whoever wants one page from
+each of many sites crawls them together."""
+
+TABLES = {"english": TABLE_1, "greek": TABLE_2, "sixty": SIXTY}
+DIRECTORY = "http://directory.example/"
+"""A page that links to the front pages of all sites, by their names."""
 
 _CAREERS, _ABOUT = "careers", "about"
 _SECTIONS = {
@@ -95,10 +104,27 @@ def recordings(sites: Iterable[CompanySite], seed: int) -> Iterator[Recording]:
         yield from _Site(site, rng).recordings()
 
 
-def write(folder: Path, sites: Iterable[CompanySite], seed: int) -> None:
-    """Write a recorded web of these sites; its roots are their front pages. Raises InputError as a
-    `Writer` does, and for a size that no site can have."""
+def directory(sites: Iterable[CompanySite]) -> Recording:
+    """The page at `DIRECTORY`."""
+    links = "".join(f'<li><a href="{_front(site)}">{site.name}</a></li>' for site in sites)
+    body = f"<!doctype html><title>Companies</title><ul>{links}</ul>".encode()
+    made = parse(body, DIRECTORY, labels=frozenset({"other"}))
+    return Recording(DIRECTORY, Fetched(0, made, size=len(body)), extra={"root": True})
+
+
+def _front(site: CompanySite) -> str:
+    return f"http://www.{site.name}.example/"
+
+
+def write(
+    folder: Path, sites: Sequence[CompanySite], seed: int, *, with_directory: bool = False
+) -> None:
+    """Write a recorded web of these sites; its roots are their front pages and, where it is asked
+    for, the `directory`. Raises InputError as a `Writer` does, and for a size that no site can
+    have."""
     with Writer(folder) as writer:
+        if with_directory:
+            writer.add(pack(directory(sites)))
         for recording in recordings(sites, seed):
             writer.add(pack(recording))
 
@@ -195,9 +221,7 @@ class _Site:
     # -- documents
 
     def url_of(self, page: int) -> str:
-        if page == 0:
-            return f"http://www.{self.site.name}.example/"
-        return f"http://www.{self.site.name}.example/{self._path(page)}"
+        return f"{_front(self.site)}{self._path(page) if page else ''}"
 
     def _path(self, page: int) -> str:
         # Half of the companies name their folders by numbers.

@@ -38,6 +38,7 @@ class HarvestCell:
     pages: int | None
     share: float | None
     in_flight: int
+    found_per_host: int | None
     vectors: str
     trained_on: tuple[str, ...] = ()
     """Sites that a training may use, except the cell's own; none named: all."""
@@ -97,6 +98,7 @@ def _plan(experiment: Experiment, out: Path) -> Iterator[HarvestCell]:
                             experiment.pages,
                             experiment.share,
                             experiment.in_flight,
+                            experiment.found_per_host,
                             str(data_folder() / web.vectors) if web.vectors else "",
                             web.sites if contender.train == "leave-one-crawled-out" else (),
                         )
@@ -137,6 +139,7 @@ def _setup(cell: HarvestCell, pages: int | None) -> CrawlSetup:
         seed=cell.seed,
         pages=pages,
         in_flight=cell.in_flight,
+        found_per_host=cell.found_per_host,
         vectors=cell.vectors or None,
         free_look_ahead=cell.contender.free_look_ahead,
     )

@@ -59,7 +59,7 @@ def settings_blocks(results: Results) -> Iterator[Block]:
     settings = results.settings
     yield Heading("Settings")
     rows = [["experiment", f"`{results.name}`"]]
-    keys = ("seeds", "pages", "share", "in_flight")
+    keys = ("seeds", "pages", "share", "in_flight", "found_per_host")
     rows += [[key, str(settings[key])] for key in keys if settings.get(key) is not None]
     rows.append(["cells", f"{len(results.rows):,}"])
     for policy in settings.get("policies", ()):
