@@ -1,19 +1,15 @@
 """zstandard frames that may come from a stranger, and so must unpack to a bounded number of bytes.
 
 A frame may unpack to at most `MOST_BYTES` plus `MOST_RATIO` times its size. A frame of our own that
-is packed more tightly is padded with zero bytes, which no reader looks at. The same holds for the
-values of JSON in one.
+is packed more tightly is padded with zero bytes, which no reader looks at.
 
 `zstd` is the standard library's module, or before Python 3.14 the same from `backports`.
 """
 
 from __future__ import annotations
 
-import json
-import re
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -24,25 +20,16 @@ __all__ = [
     "MOST_BYTES",
     "MOST_RATIO",
     "compressor",
-    "json_of",
     "least_bytes",
-    "least_for",
     "packed",
     "packed_parts",
     "unpacked",
-    "values_in",
     "windows_up_to",
     "zstd",
 ]
 
 MOST_BYTES = 1 << 24
 MOST_RATIO = 20
-
-MOST_VALUES = 500_000
-VALUES_A_BYTE = 2
-"""JSON in a frame may have `MOST_VALUES` values, and so many for each byte of the frame: an empty
-list, three bytes of which a thousand are packed into one, takes 160 bytes of memory. States of
-crawls have .2 values for each byte."""
 
 
 def compressor(level: int = 3, *, checksum: bool = False) -> zstd.ZstdCompressor:
@@ -80,37 +67,6 @@ def packed_parts(
 def least_bytes(size: int) -> int:
     """The fewest bytes that a frame with `size` bytes of data may have."""
     return -(-(size - MOST_BYTES) // MOST_RATIO)
-
-
-def values_in(*parts: bytes) -> int:
-    """About how many values a JSON text has, in parts that cut no string; signs in its strings
-    count, too, as long as all are few."""
-    count = sum(part.count(sign) for part in parts for sign in _SIGNS)
-    if count <= MOST_VALUES:
-        return count
-    bare = (_STRING.sub(b"", part) for part in parts)
-    return sum(part.count(sign) for part in bare for sign in _SIGNS)
-
-
-def least_for(values: int) -> int:
-    """The fewest bytes that a frame may have which holds JSON of so many values."""
-    return -(-(values - MOST_VALUES) // VALUES_A_BYTE)
-
-
-def json_of(text: bytes, frame: int) -> Any:
-    """The value of a JSON text that came out of a frame of so many bytes. Raises ValueError where
-    it is none, has more values than the module says, or is nested too deep."""
-    most = MOST_VALUES + VALUES_A_BYTE * frame
-    if values_in(text) > most:
-        raise ValueError(f"it has more than {most:,} values")
-    try:
-        return json.loads(text.decode("utf-8", "surrogatepass"))
-    except RecursionError:
-        raise ValueError("it is nested too deep") from None
-
-
-_SIGNS = (b",", b"[", b"{")
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
 
 
 def unpacked(frame: bytes, most: int | None = None) -> bytes:

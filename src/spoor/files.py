@@ -17,6 +17,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from spoor.bounded import json_of
+
 _UNSAFE = re.compile(r"\.*[^\w.]+\.*")
 _DOTS = re.compile(r"\.{2,}")
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
@@ -124,11 +126,17 @@ MOST_TOML = 2 << 20
 a topic may hold the texts of a hundred example pages."""
 
 
-MOST_HEAD = 1 << 26
-"""Bytes of a JSON file that says what a folder of a web holds."""
+MOST_HEAD = 1 << 24
+"""Bytes of a JSON file that says what a folder holds."""
 
 MOST_VALUES = 500_000
 """Values and their names in a TOML text, each of which takes some 5 µs."""
+
+
+def read_json(path: Path, most: int = MOST_HEAD, flags: int = 0) -> Any:
+    """The value in a plain JSON file. Raises OSError, also for one of more bytes, and ValueError
+    for a text that is not JSON, or has more values than `bounded` says."""
+    return json_of(read_plain(path, most, flags))
 
 
 def read_toml(path: Path, most: int = MOST_TOML) -> dict[str, Any]:

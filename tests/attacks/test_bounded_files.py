@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import os
 import subprocess
 import sys
@@ -36,12 +37,16 @@ from spoor.judges.classifier import MOST_BYTES, TextModel
 from spoor.judges.topic import MOST_COMPARED, read_topic
 from spoor.lab import experiment, papers
 from spoor.lab.duel import dataset
+from spoor.live.deliveries import Deliveries
 from spoor.runs import inputs
 from spoor.runs.inputs import read_seeds, with_inputs
 from spoor.runs.schema import read_settings
+from spoor.runs.shards import read_status
 from spoor.settings import Settings
 from spoor.types import Recording
 from spoor.web.content_encoding import Layers, decoded
+from spoor.web.sitemaps import dates_of
+from spoor.worlds.evolving import EvolvingWorld
 from spoor.worlds.generated import GeneratedWorld
 from spoor.worlds.import_web import record
 from spoor.worlds.recorded import RecordedWorld
@@ -385,3 +390,30 @@ def test_a_member_that_unpacks_to_much_is_refused(tmp_path: Path) -> None:
 
 def _read(archive: Path) -> list[Recording]:
     return [record for job in Warc(archive).jobs() if (record := job()) is not None]
+
+
+LISTS = b"[" + b"[]," * 600_000 + b"0]"
+JSON_READERS: dict[str, Callable[[Path], object]] = {
+    "web.json": lambda file: RecordedWorld(file.parent),
+    "evolving.json": lambda file: EvolvingWorld.open(file.parent),
+    "cookies.json": lambda file: Cookies(kept=file),
+    "delivered.json": lambda file: Deliveries(file.parent, [], print),
+}
+
+
+@pytest.mark.parametrize("name", JSON_READERS)
+def test_lists_without_end_are_not_read(name: str, tmp_path: Path) -> None:
+    """64 MB of them took 3 GB."""
+    (tmp_path / name).write_bytes(LISTS)
+    with pytest.raises(InputError, match=rf"{name}.* damaged"):
+        JSON_READERS[name](tmp_path / name)
+
+
+def test_lists_without_end_are_no_dates_and_no_states(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "shards.json").write_bytes(b'{"shards": ' + LISTS + b"}")
+    monkeypatch.setattr(json, "loads", None)
+    assert read_status(tmp_path) is None
+    feed = b'{"version": "https://jsonfeed.org/version/1", "items": ' + LISTS + b"}"
+    assert dates_of(feed, "http://a.example/feed") == ()

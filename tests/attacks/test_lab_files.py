@@ -12,7 +12,7 @@ import pytest
 
 from spoor.cli.main import run
 from spoor.errors import InputError
-from spoor.lab import papers, results
+from spoor.lab import cells, papers
 from spoor.lab.cells import KINDS
 from spoor.lab.duel import dataset
 from spoor.lab.experiment import read
@@ -76,7 +76,7 @@ def test_a_page_of_a_paper_is_data(
 def test_results_of_empty_lists_take_no_memory_without_bound(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(results, "MEMORY", 1 << 20)
+    monkeypatch.setattr(cells, "MEMORY", 1 << 20)
     (tmp_path / "results.json").write_bytes(b"[" + b"[]," * 6_000_000 + b"1]")
     with pytest.raises(InputError, match="MemoryError"):
         papers.page_of(tmp_path)

@@ -20,7 +20,7 @@ import aiohttp
 from yarl import URL
 
 from spoor.errors import InputError
-from spoor.files import read_plain
+from spoor.files import read_json
 from spoor.setting import normal_host
 from spoor.web.urls import is_public_suffix, registrable_domain
 
@@ -211,7 +211,7 @@ def _load(path: Path, jar: _Jar) -> None:
     try:
         if path.is_symlink():
             raise ValueError
-        json.loads(read_plain(path, MOST_BYTES))  # aiohttp takes what is no JSON for a pickle
+        read_json(path, MOST_BYTES)  # aiohttp takes what is no JSON for a pickle
         jar.load(path)
     except Exception:  # whatever a stranger wrote there
         raise InputError(f"{path} is damaged; delete it to go on without its cookies") from None

@@ -21,6 +21,7 @@ from spoor.files import read_plain, subfolder, write_whole
 from spoor.lab.digests import code_digest, digest
 from spoor.lab.experiment import Experiment
 from spoor.lab.workers import run_batches
+from spoor.process_memory import at_most
 from spoor.registry import nearest
 
 Row = dict[str, Any]
@@ -32,6 +33,9 @@ KINDS = ("harvest", "bins", "tasks", "fleets", "shards", "judges", "duel")
 
 
 CELLS = "cells"
+MEMORY, MEMORY_PER_BYTE = 64 << 20, 10
+"""That JSON of figures may take: so much, and so much for each of its bytes."""
+
 MOST_BYTES = 1 << 26
 """Of the figures of a cell."""
 
@@ -161,10 +165,17 @@ def file_of(kind: Kind, cell: Cell, out: Path) -> Path:
     return out / CELLS / f"{kind.name}-{name}.json"
 
 
+def loaded(data: bytes) -> Any:
+    """The value of a JSON text that may come from a stranger. Raises ValueError, RecursionError,
+    and MemoryError where it takes far more memory than figures do."""
+    with at_most(MEMORY + MEMORY_PER_BYTE * len(data)):
+        return json.loads(data)
+
+
 def _stored(file: Path) -> Any:
     """Figures of a cell, perhaps a stranger's; None where there are none that can be read."""
     try:
-        figures = json.loads(read_plain(file, MOST_BYTES))
+        figures = loaded(read_plain(file, MOST_BYTES))
     except (OSError, *DAMAGED):
         return None
     rows = figures if isinstance(figures, list) else [figures]

@@ -16,18 +16,14 @@ from typing import Any
 from spoor.distribution import VERSION, import_extra
 from spoor.errors import InputError, taking_in
 from spoor.files import read_plain, write_whole
-from spoor.lab.cells import KINDS
+from spoor.lab.cells import KINDS, loaded
 from spoor.lab.digests import code_digest
 from spoor.lab.experiment import Experiment
-from spoor.process_memory import at_most
 
 FORMAT = 1
 FILE = "results.json"
 MOST_BYTES = 1 << 27
 """Of that file."""
-MEMORY, MEMORY_PER_BYTE = 64 << 20, 10
-"""Bytes that its values may take, and for each of its own; it may be nothing but empty lists."""
-
 Cells = Sequence[Mapping[str, Any]]
 
 
@@ -114,8 +110,7 @@ def read(folder: Path) -> Results:
             f"{folder} holds no results of an experiment ({why}); `spoor lab run` makes them"
         ) from error
     with taking_in_results(folder):
-        with at_most(MEMORY + MEMORY_PER_BYTE * len(data)):
-            content = json.loads(data)
+        content = loaded(data)
         names = {"name": str, "kind": str, "title": str, "about": str, "rows": list}
         for name, kind in {**names, "made": dict, "settings": dict, "more": dict}.items():
             if not isinstance(content.setdefault(name, {}), kind):

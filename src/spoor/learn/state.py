@@ -23,13 +23,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.bounded import json_of, least_for, values_in
 from spoor.compression import (
     compressor,
-    json_of,
-    least_for,
     packed_parts,
     unpacked,
-    values_in,
 )
 from spoor.errors import InputError
 from spoor.files import read_plain, write_whole

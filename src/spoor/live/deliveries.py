@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from spoor.errors import DAMAGED, InputError
-from spoor.files import write_whole
+from spoor.files import read_json, write_whole
 from spoor.http.post import address, post
 from spoor.runs import files
 
@@ -181,7 +181,7 @@ class Deliveries:
 
     def _read(self) -> dict[str, _Place]:
         try:
-            found = json.loads(files.read_own(self._folder / files.DELIVERED))
+            found = read_json(self._folder / files.DELIVERED, flags=os.O_NOFOLLOW)
             told: dict[str, _Place] = {}
             for name, place in found.items():
                 # Earlier versions wrote the offset alone.

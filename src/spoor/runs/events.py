@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from spoor import compression
+from spoor.bounded import json_of, least_for, values_in
 from spoor.errors import InputError
 from spoor.types import Judgement, Revision
 
@@ -57,7 +58,7 @@ def packed(
     compressing a small entry."""
     head = json.dumps(events).encode()
     entry = b"".join((len(head).to_bytes(8, "little"), head, *bodies))
-    least = compression.least_for(compression.values_in(head))
+    least = least_for(values_in(head))
     return compression.packed(entry, compressor or new_compressor(), least)
 
 
@@ -70,5 +71,5 @@ def parts_of(entry: bytes) -> tuple[list[Event], bytes]:
     """Events and bodies of an entry. Raises ValueError if it is damaged."""
     data = compression.unpacked(entry)
     end = 8 + int.from_bytes(data[:8], "little")
-    events: list[Event] = compression.json_of(data[8:end], len(entry))
+    events: list[Event] = json_of(data[8:end], len(entry))
     return events, data[end:]

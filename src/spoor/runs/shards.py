@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError, taking_in
-from spoor.files import write_whole
+from spoor.files import read_json, write_whole
 from spoor.runs import files
 from spoor.runs.lock import Lock
 from spoor.runs.recovery import damaged, lacks_room, read_mark, refuse_loss, telling
@@ -230,7 +230,7 @@ _EXCHANGED = ("links", "bytes", "merges")
 def read_status(path: Path) -> Mapping[str, Any] | None:
     """The state of a run's shards as it was written last; None where it was not, or is damaged."""
     with suppress(OSError, ValueError, TypeError, LookupError, OverflowError, RecursionError):
-        status = json.loads(files.read_own(path / files.SHARDS))
+        status = read_json(path / files.SHARDS, flags=os.O_NOFOLLOW)
         rows = [
             {name: int(row[name]) for name in _COUNTS}
             | {"lag": round(float(row["lag"]), 1), "state": str(row["state"])}

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import codecs
 import contextlib
-import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from itertools import chain, islice
 from xml.parsers import expat
 
+from spoor.bounded import json_of
 from spoor.types import Anchor, Link
 from spoor.web.content_encoding import Layers
 from spoor.web.encoding import encoding_of_xml
@@ -82,7 +82,7 @@ def dates_of(body: bytes, url: str) -> tuple[tuple[str, float], ...]:
 
 def _dates_of_json(body: bytes, url: str) -> tuple[tuple[str, float], ...]:
     try:
-        feed = json.loads(body)
+        feed = json_of(body)
         items = feed["items"] if "jsonfeed.org" in feed["version"] else []
         found = [
             (str(item.get("url") or item.get("id") or ""), item.get(name))

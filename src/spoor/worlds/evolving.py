@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spoor.compression import zstd
 from spoor.errors import CallerError, InputError
-from spoor.files import MOST_HEAD, plain, read_plain
+from spoor.files import plain, read_json
 from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
 from spoor.types import Anchor, Failed, Fetch, Fetched, Link, Page, Reply
 from spoor.worlds.graph import Arcs, Offsets, compressed
@@ -260,7 +260,7 @@ class EvolvingWorld:
 
 def _read_head(file: Path) -> Mapping[str, Any]:
     try:
-        head: dict[str, Any] = json.loads(read_plain(file, MOST_HEAD))
+        head: dict[str, Any] = read_json(file)
         known = head["format"]
     except OSError as error:
         raise InputError(f"{file.parent}: no evolving web (there is no {FILE})") from error

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from spoor.compression import unpacked
 from spoor.errors import InputError
-from spoor.files import MOST_HEAD, plain, read_plain
+from spoor.files import plain, read_json
 from spoor.protocols import Judge
 from spoor.types import Failed, Fetch, Fetched, Link, Page, Redirected, Reply, WebGraph
 from spoor.worlds.graph import compressed
@@ -450,7 +450,7 @@ def _header(path: Path) -> dict[str, Any]:
             "makes one"
         )
     try:
-        header: dict[str, Any] = json.loads(read_plain(file, MOST_HEAD))
+        header: dict[str, Any] = read_json(file)
         number = header["format"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{file}: damaged; import again") from error
