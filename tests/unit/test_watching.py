@@ -119,7 +119,8 @@ def test_any_text_has_sentences(text: str) -> None:
 
 
 def test_a_budget_holds_over_ten_days_with_a_kill_every_hour() -> None:
-    """The watch asks as often as it may; robots.txt is asked for again after each kill."""
+    """The watch asks as often as it may, for what is new and for what is known; robots.txt is asked
+    for again after each kill."""
     hosts = ["a.example", "b.example", "c.example"]
     budget, sent = RequestBudget(60, 100), list[tuple[float, str]]()
     now, killed, known = 0.0, 0.0, set[str]()
@@ -132,8 +133,9 @@ def test_a_budget_holds_over_ten_days_with_a_kill_every_hour() -> None:
             budget.restarted()
             killed, known = now, set()
         for name in random.sample(hosts, 3):
-            if budget.free_at(name, now) <= now:
-                budget.take(name, now)
+            new = random.random() < 0.3
+            if budget.free_at(name, now, new=new) <= now:
+                budget.take(name, now, new=new)
                 sent += [(now, name)] * (1 if name in known else 2)
                 known.add(name)
         now += 97.0

@@ -371,3 +371,30 @@ def test_what_appears_is_asked_for_at_once_though_the_budget_is_small() -> None:
     waited = [asked[name] - at for name, at in zip(names, shown, strict=False)]
     assert np.median(waited) < 5.0
     assert len({line["url"] for line in lines if line["url"] != SITE}) >= 46
+
+
+def test_a_host_with_many_known_pages_keeps_no_list_of_others_out() -> None:
+    """All of them wait for an hour by then, and are worth more than a list that was just looked at;
+    the other site is asked as often as its delay allows all the same."""
+    other, names = "http://quiet.example/", [f"n{number}" for number in range(600)]
+    versions = [version(-9 * DAY, name, [f"{name} was fired."]) for name in names]
+    versions.append(version(-5, "", ["Front."], *names))
+    versions.append(Version(BEGIN - 5, other, "Quiet", "Nothing yet."))
+    world = EvolvingWorld(versions, roots=[SITE], start=BEGIN, end=BEGIN + DAY)
+    world.advance(BEGIN)
+    hosts, rng = Hosts(delay=0.01, per_host=1), np.random.default_rng(0)
+    hosts.pace("quiet.example", 1.0)
+    task = FleetTask([SITE, other], NoStates(), rng, hosts=hosts, watching=Watching(None))
+    fleet, now, asked = change_rate(task, batch=10), BEGIN, list[str]()
+    tracker = ChangeTracker(fleet)
+    while len(fleet.known) < 600 or fleet.known.waiting["news.example"]:
+        now, _ = take(fleet.next(now), fleet, world, now, tracker)
+    now += 3_600.0
+    end = now + 20.0
+    while now < end:
+        step = fleet.next(now)
+        if isinstance(step, Fetch):
+            asked.append(step.url)
+        now, _ = take(step, fleet, world, now, tracker)
+    assert asked.count(other) >= 12
+    assert len(asked) > 100

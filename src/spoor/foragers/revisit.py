@@ -47,8 +47,10 @@ SELDOM = 4
 BEHIND = 8
 """Visits to a host between two to URLs to which only strangers link (`Urls.strangers`)."""
 
-OLD_BATCH = 5.0
-"""Seconds after which a batch of a watch is made anew, since more is known."""
+OLD_BATCH = 1.0
+"""Seconds after which a batch of a watch is made anew, since more is known; with more than 10⁵ URLs
+as many times longer. A site that has always something to ask for would else keep a batch in which
+others have nothing left."""
 
 BATCH_SECONDS = 0.2
 """Between two batches of a watch, which take some 20 ms with 10⁵ pages."""
@@ -268,7 +270,8 @@ class ChangeRate(_Submits):
         for url in self._urgent(now):
             if url not in busy and free(url):
                 return url
-        for least in (OLD_BATCH, BATCH_SECONDS):
+        old = OLD_BATCH * max(1.0, len(self._known.urls) / 100_000)
+        for least in (old, BATCH_SECONDS):
             if now >= self._batched + least:
                 self._batched = now
                 self._queue = deque(self._fair_batch(now))
@@ -308,7 +311,9 @@ class ChangeRate(_Submits):
         may = self._of_pass(hosts, worth, now) if self.only_due else tried
         may[[*known.promises.kept_alone(now), *known.free()]] = False
         seen = np.flatnonzero(may)
-        seen = seen[np.argsort(-worth[seen], kind="stable")[: 20 * self._batch]]
+        seen = seen[np.argsort(-worth[seen], kind="stable")]
+        # A host with many pages that wait for long keeps no page of others out.
+        seen = seen[_ranks(hosts[seen]) < self._batch]
         # One of each in turn, at each host by itself: where a budget lets one request through at a
         # time, hosts are free in a fixed order, and one would always meet the same turn.
         names = known.numbered_hosts()
