@@ -18,7 +18,8 @@ from spoor.errors import InputError
 Handle = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
 MOST_CONNECTIONS = 128
-"""At a time; beyond, one is closed at once. Each takes a file descriptor of this process."""
+"""At a time; beyond, one by which nothing is being asked gives way to the next. Each takes a file
+descriptor of this process."""
 
 HEAD_SECONDS = 10.0
 """Seconds in which the head of a first request has to be there."""
@@ -48,9 +49,24 @@ class _Bounded(web.Server):
         self._seconds = seconds
         self._asked = set[Any]()
         """Connections by which a request came."""
+        self._answering = set[Any]()
+        """Those by which one is being answered."""
 
     def __call__(self) -> Any:
-        return _Refused() if len(self.connections) >= self._most else super().__call__()
+        return super().__call__() if self._has_room() else _Refused()
+
+    def _has_room(self) -> bool:
+        """Whether there is room for one more: else whoever connects and says nothing would hold all
+        of it, again and again, and nobody else could ask."""
+        live = [one for one in self.connections if one.transport and not one.transport.is_closing()]
+        if len(live) < self._most:
+            return True
+        idle = [one for one in live if one not in self._answering]
+        first = next((one for one in idle if one not in self._asked), next(iter(idle), None))
+        if first is None or first.transport is None:
+            return False
+        first.transport.abort()
+        return True
 
     def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
         super().connection_made(handler, transport)
@@ -66,7 +82,11 @@ class _Bounded(web.Server):
 
     async def _begun(self, request: web.BaseRequest) -> web.StreamResponse:
         self._asked.add(request.protocol)
-        return await self._handle(request)
+        self._answering.add(request.protocol)
+        try:
+            return await self._handle(request)
+        finally:
+            self._answering.discard(request.protocol)
 
 
 @asynccontextmanager
@@ -79,7 +99,8 @@ async def listening(
     seconds: float = HEAD_SECONDS,
 ) -> AsyncIterator[int]:
     """A server at work; yields its port. Of at most `most` connections at a time each has so many
-    seconds for its first head; requests that are not done `STOP_SECONDS` after its end, as one that
+    seconds for its first head, and the oldest by which nothing is asked gives way to one more;
+    requests that are not done `STOP_SECONDS` after its end, as one that
     drips, are cut off. Raises InputError where it cannot listen there."""
     runner = web.ServerRunner(
         _Bounded(handle, most=most, seconds=seconds), shutdown_timeout=STOP_SECONDS
