@@ -15,6 +15,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, islice
 from math import prod
 from pathlib import Path
@@ -52,19 +53,24 @@ def pack(state: State, level: int = 3, chunks: ChunkWriter | None = None) -> byt
 
     Raises TypeError (the plug-in's fault) for a value that is neither JSON nor an array.
     """
-    arrays: list[np.ndarray[Any, Any]] = []
-    parts = [part.encode("utf-8", "surrogatepass") for part in _json(_plain(state, arrays, chunks))]
+    making = _Plain(chunks)
+    plain, arrays = making.of(state), making.arrays
+    texts = [_ENCODER.encode(plain)] if making.items <= SLICE else _json(plain)
+    parts = [text.encode("utf-8", "surrogatepass") for text in texts]
     size = sum(map(len, parts))
     parts.insert(0, size.to_bytes(8, "little"))
     heads = list(map(_head, arrays))
     size += 8 + sum(map(len, heads)) + sum(array.nbytes for array in arrays)
     # Piece by piece, since a crawl should not need the memory of its state once more.
     values = (piece for pair in zip(heads, map(_values, arrays), strict=True) for piece in pair)
+    pieces: Iterable[bytes] = chain(parts, values)
+    if size <= _TOGETHER:
+        pieces = (b"".join(pieces),)
     digest, whole = hashlib.sha256(), io.BytesIO()
     magic, least = (CHUNKED, chunks.least(size)) if chunks else (MAGIC, 0)
     least = max(least, least_for(values_in(*parts[1:])))
     whole.write(magic + bytes(2 * digest.digest_size) + b"\n")
-    for part in packed_parts(chain(parts, values), size, compressor(level), least):
+    for part in packed_parts(pieces, size, compressor(level), least):
         digest.update(part)
         whole.write(part)
     whole.seek(len(MAGIC))
@@ -74,9 +80,14 @@ def pack(state: State, level: int = 3, chunks: ChunkWriter | None = None) -> byt
 
 def _head(array: np.ndarray[Any, Any]) -> bytes:
     """What stands before the values of an array in .npy format."""
+    return _head_of(array.dtype, array.shape, array.flags.fnc)
+
+
+@lru_cache(maxsize=1_000)
+def _head_of(kind: np.dtype[Any], shape: tuple[int, ...], fortran: bool) -> bytes:
     head = io.BytesIO()
-    header_data = np.lib.format.header_data_from_array_1_0(array)
-    np.lib.format.write_array_header_1_0(head, header_data)
+    told = {"shape": shape, "fortran_order": fortran, "descr": np.lib.format.dtype_to_descr(kind)}
+    np.lib.format.write_array_header_1_0(head, told)
     return head.getvalue()
 
 
@@ -87,6 +98,9 @@ def _values(array: np.ndarray[Any, Any]) -> bytes:
 
 SLICE = 1_000
 """Items of a list or an object that are encoded at a time; no other thread runs meanwhile."""
+
+_TOGETHER = 1 << 16
+"""Bytes of a state that are compressed at once."""
 
 
 def column(values: Iterable[Any], count: int, dtype: Any) -> NDArray[Any]:
@@ -119,39 +133,52 @@ def _json(value: Any) -> Iterator[str]:
         yield _ENCODER.encode(value)
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, check_circular=False)
+"""Of what `_Plain` gives, which went through all of it."""
 
 
-def _plain(
-    value: Any, arrays: list[np.ndarray[Any, Any]], chunks: ChunkWriter | None = None
-) -> Any:
-    """The value as JSON values; arrays are added to `arrays`, or to `chunks`. It is not nested in
-    `pack`: a nested function that calls itself is garbage in a cycle, and would keep all arrays of
-    a state alive until Python collects it."""
-    kind = type(value)
-    if kind in _PLAIN:
+class _Plain:
+    """Makes JSON values of a state; its arrays are added to `arrays`, or to `chunks`."""
+
+    def __init__(self, chunks: ChunkWriter | None) -> None:
+        self.arrays: list[np.ndarray[Any, Any]] = []
+        self.items = 0
+        """Of all lists and objects so far."""
+        self._chunks = chunks
+
+    def of(self, value: Any) -> Any:
+        """The value as JSON values. Raises TypeError for an array of Python objects, and for a key
+        that stands for arrays."""
+        kind = type(value)
+        if kind in _PLAIN:
+            return value
+        if kind is list or kind is tuple:
+            self.items += len(value)
+            return [one if type(one) in _PLAIN else self.of(one) for one in value]
+        if isinstance(value, np.ndarray):
+            return self._array(value)
+        if isinstance(value, Mapping):
+            for key in ("__array__", "__chunks__"):
+                if key in value:
+                    raise TypeError(f"the key {key!r} stands for arrays and cannot be saved")
+            self.items += len(value)
+            return {str(key): self.of(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            self.items += len(value)
+            return [self.of(item) for item in value]
+        if isinstance(value, np.generic):
+            return value.item()
         return value
-    if kind is list or kind is tuple:
-        return [one if type(one) in _PLAIN else _plain(one, arrays, chunks) for one in value]
-    if isinstance(value, np.ndarray):
-        if value.dtype.hasobject:
+
+    def _array(self, array: np.ndarray[Any, Any]) -> dict[str, Any]:
+        if array.dtype.hasobject:
             raise TypeError("an array of Python objects cannot be saved")
-        kept = None if chunks is None else chunks.enter(value)
-        arrays.append(value if kept is None else kept)
+        kept = None if self._chunks is None else self._chunks.enter(array)
+        self.arrays.append(array if kept is None else kept)
+        place = len(self.arrays) - 1
         if kept is None:
-            return {"__array__": len(arrays) - 1}
-        place, shape = len(arrays) - 1, list(value.shape)
-        return {"__chunks__": place, "kind": value.dtype.str, "shape": shape}
-    if isinstance(value, Mapping):
-        for key in ("__array__", "__chunks__"):
-            if key in value:
-                raise TypeError(f"the key {key!r} stands for arrays and cannot be saved")
-        return {str(key): _plain(item, arrays, chunks) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item, arrays, chunks) for item in value]
-    if isinstance(value, np.generic):
-        return value.item()
-    return value
+            return {"__array__": place}
+        return {"__chunks__": place, "kind": array.dtype.str, "shape": list(array.shape)}
 
 
 _PLAIN = frozenset((str, int, float, bool, type(None)))
@@ -196,18 +223,27 @@ def _content(packed: bytes, chunks: ChunkReader | None) -> dict[str, Any]:
 def _array(content: memoryview, begin: int) -> tuple[np.ndarray[Any, Any], int]:
     """The array in .npy format at a byte, and the byte after it. NumPy's own reader takes what
     memory the head asks for, and Python's parser for heads that no NumPy of today writes."""
-    size = int.from_bytes(content[begin + 8 : begin + 10], "little")
-    head = _NPY.fullmatch(bytes(content[begin : begin + 10 + size]))
-    if head is None:
-        raise ValueError("the head of an array is none")
-    shape = tuple(map(int, _NUMBER.findall(head["shape"])))
-    kind = np.dtype(head["kind"].decode())
-    data = begin + 10 + size
+    data = begin + 10 + int.from_bytes(content[begin + 8 : begin + 10], "little")
+    head = bytes(content[begin:data])
+    kind, shape, order = (_told if len(head) <= _USUAL else _told.__wrapped__)(head)
     end = data + prod(shape) * kind.itemsize
     if end > len(content):
         raise ValueError("an array is cut short")
-    order: Literal["F", "C"] = "F" if head["fortran"] == b"True" else "C"
     return np.ndarray(shape, kind, bytes(content[data:end]), order=order).copy(order), end
+
+
+_USUAL = 256
+"""Bytes of a head that is kept with what it says: the same heads come again and again."""
+
+
+@lru_cache(maxsize=1_000)
+def _told(head: bytes) -> tuple[np.dtype[Any], tuple[int, ...], Literal["F", "C"]]:
+    """What a head says of its array: its type, its shape and its order."""
+    known = _NPY.fullmatch(head)
+    if known is None:
+        raise ValueError("the head of an array is none")
+    shape = tuple(map(int, _NUMBER.findall(known["shape"])))
+    return np.dtype(known["kind"].decode()), shape, "F" if known["fortran"] == b"True" else "C"
 
 
 _TYPE = r"[<>|][?a-zA-NP-UW-Z][0-9]{1,9}(?:\[[a-zA-Z0-9]{1,9}\])?"
@@ -226,7 +262,7 @@ _NUMBER = re.compile(rb"\d+")
 
 
 def _rich(value: Any, arrays: list[np.ndarray[Any, Any]], chunks: ChunkReader | None) -> Any:
-    """The value that `_plain` was given."""
+    """The value that `_Plain.of` was given."""
     if isinstance(value, dict):
         if value.keys() == {"__array__"}:
             return arrays[value["__array__"]]
