@@ -141,6 +141,8 @@ class Setting:
     def checked(self, given: Any, key: str) -> Any:
         """The value, converted to its type. Raises InputError, which names the setting `key`, for
         another type and for a value out of range."""
+        if type(given) is self.kind and given == self.default:
+            return given
         value: Any = {} if given is None and self.kind is dict else given
         if value is None and self.none is not None:
             return None

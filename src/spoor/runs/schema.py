@@ -6,6 +6,7 @@ import os
 import re
 import sqlite3
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -73,12 +74,21 @@ def read_settings(path: Path) -> Settings:
     format, and as `Settings.from_dict` does."""
     files.refuse_links(path)
     try:
-        tables = toml_of(files.read_own(path / files.SETTINGS, files.MOST_SETTINGS))
+        text = files.read_own(path / files.SETTINGS, files.MOST_SETTINGS)
+        return (_settings if len(text) <= _USUAL else _settings.__wrapped__)(path, text)
     except OSError as error:
         raise InputError(f"{path} is no run: it has no {files.SETTINGS}") from error
     except ValueError as error:
         raise InputError(f"{path / files.SETTINGS} is damaged: {error}") from error
-    return from_tables(path, tables)
+
+
+_USUAL = 1 << 16
+"""Characters of a file whose settings are kept: a run is looked at again and again."""
+
+
+@lru_cache(maxsize=8)
+def _settings(path: Path, text: str) -> Settings:
+    return from_tables(path, toml_of(text))
 
 
 def write_settings(path: Path, settings: Settings) -> None:

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -148,7 +148,7 @@ class StoredRun:
                     yield document, known.of(document.row.number)
 
     def _selected(self, selection: Selection) -> Iterator[RunDocument]:
-        scores, costs = self._passage_scores(), PassCosts()
+        scores, costs = self._passage_scores, PassCosts()
         where, values = selection.condition
         for row in map(PageRow.of, self._rows("pages", where=where, values=values)):
             yield RunDocument(self.path, row, scores, costs)
@@ -156,12 +156,13 @@ class StoredRun:
     def document(self, url: str) -> RunDocument | None:
         """The document of a canonical URL; None where it was not fetched."""
         row = self.page(url)
-        return None if row is None else RunDocument(self.path, row, self._passage_scores())
+        return None if row is None else RunDocument(self.path, row, self._passage_scores)
 
     def document_of(self, page: PageRow) -> RunDocument:
         """The document of a page of this run."""
-        return RunDocument(self.path, page, self._passage_scores())
+        return RunDocument(self.path, page, self._passage_scores)
 
+    @cached_property
     def _passage_scores(self) -> PassageScores:
         try:
             topic = topic_for_policy(snapshot.settings_of(self.path))
