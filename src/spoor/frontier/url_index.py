@@ -16,14 +16,18 @@ _SEGMENTS = 12
 """Bits of a hash that name its segment."""
 
 
+_NO_PRINTS, _NO_LINKS = array("Q"), array("i")
+
+
 class UrlIndex:
     """Hash of a URL → link: 12 bytes each, sorted, in segments that are short for fast inserts."""
 
     __slots__ = ("_links", "_prints")
 
     def __init__(self) -> None:
-        self._prints = [array("Q") for _ in range(1 << _SEGMENTS)]
-        self._links = [array("i") for _ in range(1 << _SEGMENTS)]
+        # Most segments of a small frontier are empty, and one array that is never written to.
+        self._prints = [_NO_PRINTS] * (1 << _SEGMENTS)
+        self._links = [_NO_LINKS] * (1 << _SEGMENTS)
 
     def get(self, key: int) -> LinkId:
         """The link; −1 for an unknown hash."""
@@ -38,6 +42,8 @@ class UrlIndex:
         index = bisect_left(prints, key)
         if index < len(prints) and prints[index] == key:
             links[index] = link
+        elif not prints:
+            self._prints[segment], self._links[segment] = array("Q", [key]), array("i", [link])
         else:
             prints.insert(index, key)
             links.insert(index, link)
@@ -59,6 +65,8 @@ class UrlIndex:
             ).tolist()
             for segment in range(per):
                 start, end = edges[segment], edges[segment + 1]
+                if start == end:
+                    continue
                 made._prints[part * per + segment] = array("Q", own[start:end].tobytes())
                 made._links[part * per + segment] = array("i", links[start:end].tobytes())
         return made

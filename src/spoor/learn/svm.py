@@ -25,14 +25,13 @@ def pegasos(
     replacement. A bias is a column of ones in x. O(steps · batch · D · C).
     """
     w = np.zeros((x.shape[1], y.shape[1]))
-    for t in range(1, steps + 1):
-        rows = rng.integers(len(x), size=batch)
+    for t, rows in enumerate(rng.integers(len(x), size=(steps, batch)), start=1):
         some, sign = x[rows], y[rows]
-        short = np.where(sign * (some @ w) < 1.0, sign, 0.0)
+        short = sign * (sign * (some @ w) < 1.0)
         eta = 1.0 / (lam * t)
         w = (1.0 - eta * lam) * w + (eta / batch) * (some.T @ short)
         # Project onto the ball of radius 1/√λ, which contains the optimum.
-        norms = np.sqrt((w * w).sum(axis=0))
+        norms = np.sqrt(np.add.reduce(w * w, axis=0))
         w *= np.minimum(1.0, 1.0 / (np.sqrt(lam) * np.maximum(norms, 1e-12)))
     return w
 

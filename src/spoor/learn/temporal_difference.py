@@ -55,7 +55,7 @@ class Network:
 
     def value(self, ones: Ones) -> float:
         """V of one state, given the numbers of its features that are 1. O(len(ones) · hidden)."""
-        summed = self._w[ones].sum(axis=0)
+        summed = np.add.reduce(self._w[ones], axis=0)
         if not self.hidden:
             return float(summed[0] + self.weights[-1])
         return float(np.tanh(summed + self._b) @ self._v + self.weights[-1])
@@ -67,7 +67,7 @@ class Network:
     def add_gradient(self, ones: Ones, trace: Floats) -> float:
         """Add ∇V(x) to `trace`, which is laid out as `weights`; returns V(x)."""
         w, b, v = self._parts(trace)
-        summed = self._w[ones].sum(axis=0)
+        summed = np.add.reduce(self._w[ones], axis=0)
         trace[-1] += 1.0
         if not self.hidden:
             w[ones] += 1.0

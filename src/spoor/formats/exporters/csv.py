@@ -15,6 +15,9 @@ _FORMULA = re.compile("^(?= *[\t\r\n])|(?:^|(?<=[;\t\r\n]))(?= *[=+@＝＋－＠
 """Where a spreadsheet takes what follows for a formula: at the beginning of a cell, and where
 programs that part cells by semicolons or tabs see one begin."""
 
+_PARTED = re.compile("[;\t\r\n]")
+"""What may stand before one, but for the beginning: without it there is one place to look at."""
+
 _CONTROLS = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """What a terminal obeys."""
 
@@ -64,7 +67,9 @@ def cell(value: object) -> object:
         value = _item(value)
     if isinstance(value, str):
         value = _CONTROLS.sub("", value)
-        return _FORMULA.sub("'", value)
+        if _PARTED.search(value):
+            return _FORMULA.sub("'", value)
+        return f"'{value}" if _FORMULA.match(value) else value
     return value
 
 
