@@ -8,7 +8,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, cast
 
@@ -24,7 +24,7 @@ from spoor.protocols import Explains, Mergeable, Policy, Relearns, ValuesLinks, 
 from spoor.sharding.outbox import Outbox
 from spoor.testing.shuffled import Shuffled
 from spoor.testing.small_worlds import TARGET, SmallWorld, random_web
-from spoor.types import Anchor, Fetch, Judgement, Link, LinkBatch, Page, Reply, State, Task, Topic
+from spoor.types import Anchor, Fetch, Judgement, Link, LinkBatch, Page, State, Task, Topic
 
 TOPIC = Topic("pottery", keywords=("kiln", "glaze", "clay", "stoneware"))
 """What the webs of these checks are searched for."""
@@ -444,27 +444,13 @@ def reach(world: SmallWorld, attempts: int = 3) -> set[str]:
     return reached
 
 
-class _Remembered:
-    """A world whose pages are made once."""
-
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._replies: dict[str, Reply] = {}
-
-    def answer(self, fetch: Fetch) -> Reply:
-        reply = self._replies.get(fetch.url)
-        if reply is None:
-            reply = self._replies[fetch.url] = self._world.answer(fetch)
-        return replace(reply, ticket=fetch.ticket)
-
-
 @cache
 def generated_web(seed: int) -> tuple[World, str, str]:
     """A generated web of 1,000 pages, its root and the label of its targets."""
     from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
     world = GeneratedWorld(GeneratedSettings(pages=1_000, hosts=6, seed=seed))
-    return _Remembered(world), world.roots()[0], world.topics[0]
+    return world, world.roots()[0], world.topics[0]
 
 
 # ---------------------------------------------------------------- random states

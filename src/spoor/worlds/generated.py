@@ -38,6 +38,9 @@ SECTION = 16
 CHILDREN = 8
 CYCLE = 50
 """The topics of a host repeat after so many sections."""
+KEPT = 1_000
+"""Pages that are made once: some 15 MB, and a third of the time of all crawls of a web but the
+first."""
 GRAPH_LIMIT = 300_000
 MOST_PAGES = 1_000_000_000
 
@@ -94,6 +97,8 @@ class GeneratedWorld:
         ]
         self._skew = 1.0 / (1.0 - 1.0 / (self.settings.in_exponent - 1.0))
         self._hosts = {self.host_name(host): host for host in range(self.settings.hosts)}
+        self._made: dict[str, tuple[Page, int]] = {}
+        """URL → its page and the characters of its HTML: as many as are `KEPT`."""
 
     def _check(self) -> None:
         settings = self.settings
@@ -346,23 +351,28 @@ class GeneratedWorld:
         return None if trap is None else (-1, trap)
 
     def answer(self, fetch: Fetch) -> Reply:
-        document = self.document(fetch.url)
-        if document is None:
+        made = self._page(fetch.url)
+        if made is None:
             return Failed(fetch.ticket, "absent", status=404, seconds=self._seconds)
-        page, source = document
-        return Fetched(
-            fetch.ticket, self._parse(page, source, fetch.url), self._seconds, len(source)
-        )
+        page, size = made
+        return Fetched(fetch.ticket, page, self._seconds, size)
 
-    def _parse(self, page: int, source: str, url: str) -> Page:
-        labels = frozenset({self.label_of(page)} if page >= 0 else {"trap"})
-        return parse(
-            source.encode(),
-            url,
-            content_type="text/html; charset=utf-8",
-            labels=labels,
-            joiner=self._joiner,
-        )
+    def _page(self, url: str) -> tuple[Page, int] | None:
+        """The page of a URL, and how long its HTML is; None where nothing is."""
+        made = self._made.get(url)
+        if made is None and (document := self.document(url)) is not None:
+            number, source = document
+            page = parse(
+                source.encode(),
+                url,
+                content_type="text/html; charset=utf-8",
+                labels=frozenset({self.label_of(number)} if number >= 0 else {"trap"}),
+                joiner=self._joiner,
+            )
+            made = page, len(source)
+            if len(self._made) < KEPT:
+                self._made[url] = made
+        return made
 
     # -- the entire web, where it is small enough
 
@@ -378,15 +388,13 @@ class GeneratedWorld:
 
     def page(self, url: str) -> Page:
         """Raises InputError for a URL that this web does not have."""
-        document = self.document(url)
-        if document is None:
+        made = self._page(url)
+        if made is None:
             raise InputError(f"{url} is not a page of this web; its root is {self.url_of(0)}")
-        return self._parse(*document, url)
+        return made[0]
 
     def pages(self) -> Iterator[Page]:
-        for page in range(self.settings.pages):
-            url = self.url_of(page)
-            yield self._parse(page, self.html_of(page), url)
+        return (self.page(self.url_of(page)) for page in range(self.settings.pages))
 
     @cached_property
     def _arcs(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
