@@ -211,6 +211,8 @@ class Process:
     world: SmallWorld
     policy: str
     root: str
+    mortal: bool = True
+    """Whether it may die, so that all that it reports has to be durable."""
     durable: bytes = b""
     pages: list[str] = field(default_factory=list)
     safe: int = 0
@@ -247,7 +249,8 @@ class Process:
         self.safe = len(self.pages)
 
     def report(self, order: dict[str, Any] | None) -> Report:
-        self.keep()
+        if self.mortal:
+            self.keep()
         self.worker.outbox.seal()
         return self.worker.report(order, [])
 
@@ -325,7 +328,7 @@ def _world(seed: int, failures: bool = True) -> SmallWorld:
 def _alone(seed: int) -> set[str]:
     world = _world(seed)
     root = next(iter(world.pages))
-    process = Process(0, 1, world, "breadth-first", root)
+    process = Process(0, 1, world, "breadth-first", root, mortal=False)
     rng = np.random.default_rng(seed)
     coordinator = _crawl({0: process}, 1, 1_000, rng, deaths=0.0)
     assert coordinator.reason == "no open link left"
@@ -344,7 +347,7 @@ def test_shards_fetch_what_one_crawl_fetches_each_page_once(
 ) -> None:
     world = _world(seed, not deaths)
     root = next(iter(world.pages))
-    processes = {at: Process(at, shards, world, policy, root) for at in range(shards)}
+    processes = {at: Process(at, shards, world, policy, root, deaths > 0) for at in range(shards)}
     coordinator = _crawl(processes, shards, 1_000, np.random.default_rng(seed), deaths=deaths)
     assert coordinator.reason == "no open link left"
     fetched = Counter(url for process in processes.values() for url in process.pages)
@@ -378,7 +381,7 @@ def test_the_number_of_shards_may_change_and_nothing_is_lost_or_fetched_again(
                 processes[at].shards = shards
                 processes[at].start()
             else:
-                processes[at] = Process(at, shards, world, "best-first", root)
+                processes[at] = Process(at, shards, world, "best-first", root, deaths > 0)
         last = number == len(divisions)
         until = 100_000 if last else turns
         coordinator = _crawl(processes, shards, 1_000, rng, deaths=deaths, until=until)

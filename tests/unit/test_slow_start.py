@@ -121,7 +121,7 @@ def test_it_goes_on_where_the_frontier_moves_to_disk(
         if asked.path == "/robots.txt":
             return MISSING
         return page(
-            *(f"http://{host}{n % 9}.example/{host}/{n}" for n in range(900)), text="Kilns."
+            *(f"http://{host}{n % 9}.example/{host}/{n}" for n in range(100)), text="Kilns."
         )
 
     server = Loopback(answer)
