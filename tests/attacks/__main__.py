@@ -131,6 +131,29 @@ ATTACKS = (
         ["drivers/test_scrapy.py::test_of_a_robots_txt_without_end_the_first_500_kib_are_read"],
     ),
     Attack(
+        "20",
+        "hosts that give a robots.txt and then no page, or none, in Scrapy",
+        "good ones keep their places",
+        ["drivers/test_scrapy.py::test_hosts_that_do_not_answer_take_no_place_of_others"],
+    ),
+    Attack("20", "files of a stranger without end", "one line", [f"{A}/test_bounded_files.py"]),
+    Attack(
+        "20",
+        "damaged parts of Office files",
+        "no word lost",
+        ["unit/test_office.py::test_no_damaged_part_without_text_loses_a_word"],
+    ),
+    Attack(
+        "20",
+        "hooks of a watch that hang",
+        "a minute, with all that they started",
+        [
+            "drivers/test_deliveries.py::test_a_command_that_takes_too_long_ends_with_all_that_it_started"
+        ],
+    ),
+    Attack("20", "what frames a body, TLS too", "256 KiB", [f"{A}/test_framing.py"]),
+    Attack("20", "clients that say nothing", "others are heard", [f"{A}/test_mute_clients.py"]),
+    Attack(
         "21",
         "an import that is ended, or made to cost",
         "nothing is left; 60 s and 20 s a MiB",
