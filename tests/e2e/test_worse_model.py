@@ -4,6 +4,7 @@ summary, in the report and by `spoor explain`; where it may, `trail` goes on."""
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,22 +31,28 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def crawl(web: Path, out: Path, *more: str) -> None:
+@pytest.fixture(scope="module")
+def port(web: Path) -> Iterator[int]:
+    """Where it is served."""
     with served(web / "new") as port:
-        command = ["crawl", "http://alder.example/", "--topic", "pottery"]
-        command += ["--want", r"url:/pottery/[a-z]+-", "--scope", "anywhere", "--json"]
-        command += ["--connect-to", f"127.0.0.1:{port}", "--delay", "0", "--pages", str(PAGES)]
-        command += ["--in-flight", "1", "--out", str(out), "--no-warc", *more]
-        assert spoor([*command, "--policy", "naive-bayes"]) == 0
+        yield port
+
+
+def crawl(port: int, out: Path, *more: str) -> None:
+    command = ["crawl", "http://alder.example/", "--topic", "pottery"]
+    command += ["--want", r"url:/pottery/[a-z]+-", "--scope", "anywhere", "--json"]
+    command += ["--connect-to", f"127.0.0.1:{port}", "--delay", "0", "--pages", str(PAGES)]
+    command += ["--in-flight", "1", "--out", str(out), "--no-warc", *more]
+    assert spoor([*command, "--policy", "naive-bayes"]) == 0
 
 
 def test_a_model_below_breadth_first_says_so_and_trail_goes_on_where_it_may(
-    web: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    web: Path, port: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     capsys.readouterr()
     found = {}
     for how in ("off", "tell", "trail"):
-        crawl(web, tmp_path / how, "--model", str(web / "model"), "--worse-model", how)
+        crawl(port, tmp_path / how, "--model", str(web / "model"), "--worse-model", how)
         told = json.loads(capsys.readouterr().out)
         found[how] = told["found"]
         report = (tmp_path / how / "report.html").read_text("utf-8")

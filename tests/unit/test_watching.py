@@ -785,7 +785,7 @@ def test_copies_at_one_path_take_no_news_of_another(listed: int) -> None:
             versions.append(version(at, "", [f"Front {name}."], "list", *names[: number + 1]))
         world = EvolvingWorld(versions, roots=[SITE, other], start=begin, end=begin + DAY)
         fleet = fleet_of(world, Watching(), per_day=20_000, seeds=[SITE, other])
-        lines = run(fleet, world, begin + 10_000, ChangeTracker(fleet))
+        lines = run(fleet, world, begin + 6_000, ChangeTracker(fleet))
         told = {line["url"].removeprefix(SITE) for line in lines if line["kind"] == "new"}
         assert told == {*names}, linking
 
