@@ -114,6 +114,20 @@ def test_what_generators_of_documentation_add_is_no_text() -> None:
     assert read.markdown.endswith("#### fire\n\n- It burns.\n    - Hot.\n- Long.")
 
 
+def test_what_stands_between_content_is_content() -> None:
+    """Whatever its class or id; but not what is links."""
+    source = (
+        f"<div><p>{WORDS}</p><section id='related-options'><h2>Related options</h2>"
+        "<ul><li>The damper closes the flue by hand.<li><a href='/x'>All other options of it</a></ul>"
+        f"</section><p>{WORDS}</p></div><div class='related'><p>Nothing beside it is content.</div>"
+    )
+    read = extract("text/html", URL, source.encode())
+    assert isinstance(read, Document)
+    assert "## Related options\n\n- The damper closes the flue by hand." in read.markdown
+    assert "All other options" not in read.text
+    assert "Nothing beside" not in read.text
+
+
 def test_the_lists_of_a_plain_page_are_its_text() -> None:
     source = f"<h1>Kilns</h1><p>{WORDS}<ul><li>{WORDS}<li>Wood is fired last.</ul><p>{WORDS}"
     read = extract("text/html", URL, source.encode())

@@ -2,23 +2,25 @@
 
 Resiliparse says which parts of a page are content; the parts themselves, with their tables, lists,
 code and links, are read from lexbor's tree. One private character marks each part in the source
-that Resiliparse reads, and those that come out again are content.
+that Resiliparse reads, and those that come out again are content. So are parts between them that
+stand beside them and are more than links: it leaves out what a class or an id calls `related` or
+`sidebar`, whatever is in it.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from resiliparse.extract.html2text import extract_plain_text
 from selectolax.lexbor import LexborHTMLParser
 
 from spoor.documents.blocks import Blocks, escaped, one_line
-from spoor.documents.declared import iso_date, language_tag, people
+from spoor.documents.declared import language_tag
 from spoor.documents.document import Document, Limits
+from spoor.documents.html_facts import Facts
 from spoor.documents.kinds import as_html
 from spoor.web.encoding import decode
 from spoor.web.page import MAX_SOURCE, parse
@@ -35,6 +37,10 @@ _MOST_MARKS = 60_000
 
 _DEEPER = "<body><div><div><div>"
 """Resiliparse takes each list near the body for a menu of the site, and so all of a plain page."""
+_BESIDE = 3
+"""Parts that share one of so many containers, the innermost, stand beside one another."""
+_SAYS = 4
+"""Words of a part that says something."""
 _FEW = 150
 """Where fewer characters are called content, everything outside navigation is."""
 
@@ -50,6 +56,7 @@ _WAYS = frozenset(
 )
 """Classes by which generators of documentation name what leads to other pages."""
 _WHOLE = frozenset(("body", "main", "article"))
+_CONTAINERS = frozenset(("article", "center", "dd", "div", "form", "main", "section", "td"))
 _MOST_WIDE = 8
 """Elements that are said to be navigation and hold half of the page: after these nothing is."""
 _ASIDE = frozenset(("nav", "footer", "aside"))
@@ -81,6 +88,10 @@ class _Part:
     rows: list[list[str]] = field(default_factory=list)
     mark: int = -1
     aside: bool = False
+    linked: int = 0
+    """Characters of the text that are in links."""
+    boxes: tuple[int, ...] = ()
+    """The innermost containers that it stands in, by their addresses."""
 
 
 @dataclass(slots=True)
@@ -114,10 +125,20 @@ class _Reader:
     heading: int = 0
     quotes: int = 0
     asides: int = 0
+    boxes: list[tuple[int, int]] = field(default_factory=list)
+    """Open containers: how deep their content is, and their address."""
+    linked: int = 0
+    """Characters of the open part that are in links."""
     mark: int = -1
     marks: int = 0
     room: int = 0
     """Characters that addresses of links may yet take."""
+
+    def add(self, part: _Part) -> None:
+        """Take a part that ends here."""
+        part.aside = self.asides > 0
+        part.boxes = tuple(box for _, box in self.boxes[-_BESIDE:])
+        self.parts.append(part)
 
 
 def read_html(
@@ -129,7 +150,7 @@ def read_html(
     page = parse(body, url, content_type=content_type, joiner=joiner, max_links=limits.links)
     source, _, _ = decode(body, content_type)
     tree = LexborHTMLParser(with_end_tags(source[:MAX_SOURCE]))
-    facts = _Facts(tree)
+    facts = Facts(tree)
     base = tree.css_first("base[href]")
     reader = _Reader(url, joiner, _NAVIGATION if whole else _ASIDE)
     reader.room = _ADDRESSES + _ADDRESSES_PER_BYTE * len(body)
@@ -157,7 +178,7 @@ def read_html(
         tuple(blocks.blocks),
         tuple(page.links),
         tuple(notes),
-        facts.licence(reader),
+        facts.licence(reader.joiner, reader.base),
     )
 
 
@@ -169,10 +190,26 @@ def _content(tree: LexborHTMLParser, reader: _Reader, comments: bool) -> Iterato
             f"{_DEEPER}{within}", main_content=True, preserve_formatting=False, comments=comments
         )
         kept = {ord(character) - _MARK for character in text if character >= chr(_MARK)}
-        main = [part for part in reader.parts if part.mark in kept]
-        if sum(len(part.text) for part in main) >= _FEW:
-            return iter(main)
+        if sum(len(part.text) for part in reader.parts if part.mark in kept) >= _FEW:
+            return iter(_with_gaps(reader.parts, kept))
     return _outside(reader)
+
+
+def _with_gaps(parts: Sequence[_Part], kept: Set[int]) -> list[_Part]:
+    """The parts with these marks, and those between them that belong to them."""
+    main = [at for at, part in enumerate(parts) if part.mark in kept]
+    boxes = {box for at in main for box in parts[at].boxes}
+    within = parts[main[0] : main[-1] + 1]
+    return [part for part in within if part.mark in kept or _belongs(part, boxes)]
+
+
+def _belongs(part: _Part, boxes: Set[int]) -> bool:
+    """Whether a part stands beside content, and says something."""
+    if part.aside or boxes.isdisjoint(part.boxes):
+        return False
+    if part.kind in ("code", "table", "heading"):
+        return True
+    return len(part.text.split()) >= _SAYS and 2 * part.linked < len(part.text.strip())
 
 
 def _outside(reader: _Reader) -> Iterator[_Part]:
@@ -205,6 +242,8 @@ def _read(body: LexborNode, reader: _Reader) -> None:
                 break
             node = chain.pop()
             _leave(node.tag or "", reader)
+            if reader.boxes and reader.boxes[-1][0] > len(chain):
+                reader.boxes.pop()
             node = node.next
             continue
         tag = node.tag or ""
@@ -218,6 +257,8 @@ def _read(body: LexborNode, reader: _Reader) -> None:
         else:
             if _enter(node, tag, reader) and node.child is not None:
                 chain.append(node)
+                if tag in _CONTAINERS:
+                    reader.boxes.append((len(chain), node.mem_id))
                 node = node.child
                 continue
             _leave(tag, reader)
@@ -346,6 +387,8 @@ def _on_text(node: LexborNode, reader: _Reader) -> None:
         return
     if text != " " and reader.mark < 0:
         reader.mark = _mark(node, reader)
+    if any(tag == "a" for tag, _, _ in reader.markup):
+        reader.linked += len(text)
     reader.words.append(text)
     reader.written.append(escaped(text))
 
@@ -368,9 +411,10 @@ def _flush(reader: _Reader) -> None:
     reader.written.clear()
     reader.markup = [(tag, 0, target) for tag, _, target in reader.markup]
     mark, reader.mark = reader.mark, -1
+    linked, reader.linked = reader.linked, 0
     if not text.strip():
         return
-    part = _Part("paragraph", text, written, mark=mark, aside=reader.asides > 0)
+    part = _Part("paragraph", text, written, mark=mark, linked=linked)
     if reader.heading:
         part.kind, part.level = "heading", reader.heading
     elif reader.item:
@@ -379,7 +423,7 @@ def _flush(reader: _Reader) -> None:
         reader.item = False
     elif reader.quotes > 0:
         part.kind = "quote"
-    reader.parts.append(part)
+    reader.add(part)
 
 
 def _is_listing(node: LexborNode) -> bool:
@@ -411,9 +455,8 @@ def _on_code(node: LexborNode, text: str, reader: _Reader) -> None:
         classes.append(inner.attributes.get("class") or "")
     language = _LANGUAGE.search(" ".join(classes))
     first = _first_text(node)
-    part = _Part("code", text, language[1] if language else "", aside=reader.asides > 0)
-    part.mark = -1 if first is None else _mark(first, reader)
-    reader.parts.append(part)
+    mark = -1 if first is None else _mark(first, reader)
+    reader.add(_Part("code", text, language[1] if language else "", mark=mark))
 
 
 def _rows(table: LexborNode) -> list[list[LexborNode]]:
@@ -433,19 +476,18 @@ def _rows(table: LexborNode) -> list[list[LexborNode]]:
 
 def _on_table(table: LexborNode, rows: list[list[LexborNode]], reader: _Reader) -> None:
     caption = table.css_first("caption")
-    aside = reader.asides > 0
     if caption is not None and (words := one_line(caption.text(deep=True))):
         first = _first_text(caption)
         mark = -1 if first is None else _mark(first, reader)
-        reader.parts.append(_Part("paragraph", words, mark=mark, aside=aside))
+        reader.add(_Part("paragraph", words, mark=mark))
     cells = [[cell.text(deep=True, separator=" ") for cell in row] for row in rows]
-    part = _Part("table", "\n".join("\t".join(row) for row in cells), rows=cells, aside=aside)
+    part = _Part("table", "\n".join("\t".join(row) for row in cells), rows=cells)
     # The head is often taken for something else than the body.
     middle = [cell for row in rows[1:] or rows for cell in row]
     for cell in sorted(middle, key=lambda cell: -len(cell.text(deep=True)))[:1]:
         first = _first_text(cell)
         part.mark = -1 if first is None else _mark(first, reader)
-    reader.parts.append(part)
+    reader.add(part)
 
 
 def _first_text(node: LexborNode) -> LexborNode | None:
@@ -453,104 +495,3 @@ def _first_text(node: LexborNode) -> LexborNode | None:
         if inner.tag == "-text" and (inner.text_content or "").strip():
             return inner
     return None
-
-
-# ---------------------------------------------------------------- what it says of itself
-
-_PUBLISHED = (
-    "article:published_time",
-    "datepublished",
-    "citation_publication_date",
-    "citation_date",
-    "dc.date",
-    "dc.date.issued",
-    "dcterms.issued",
-    "dcterms.created",
-    "dcterms.date",
-    "date",
-    "pubdate",
-    "publish-date",
-    "article:modified_time",
-    "dcterms.modified",
-    "og:updated_time",
-)
-_AUTHORS = (
-    "author",
-    "citation_author",
-    "dc.creator",
-    "dcterms.creator",
-    "article:author",
-    "creator",
-)
-_MOST_DATA = 1 << 18
-
-
-class _Facts:
-    """Meta elements, linked data and rel values of a page."""
-
-    def __init__(self, tree: LexborHTMLParser) -> None:
-        self._tree = tree
-        self._metas: dict[str, list[str]] = {}
-        for meta in tree.css("meta[content]")[:500]:
-            attributes = meta.attributes
-            name = attributes.get("name") or attributes.get("property") or ""
-            name = name or attributes.get("itemprop") or attributes.get("http-equiv") or ""
-            value = one_line((attributes.get("content") or "")[:2_000])
-            self._metas.setdefault(name.strip().lower(), []).append(value)
-        self._data = list(_linked_data(tree))
-
-    def first(self, *names: str) -> str:
-        """The first value that is not empty, of the first of these names that has one."""
-        values = (value for name in names for value in self._metas.get(name, ()))
-        return next(filter(None, values), "")
-
-    def language(self) -> str:
-        return language_tag(self.first("content-language", "og:locale", "dc.language"))
-
-    def date(self) -> str:
-        told: list[object] = [self.first(name) for name in _PUBLISHED[:1]]
-        told += [item.get("datePublished") for item in self._data]
-        told += [self.first(name) for name in _PUBLISHED[1:]]
-        told += [item.get("dateModified") for item in self._data]
-        for node in self._tree.css("time[itemprop=datePublished], time[pubdate]")[:3]:
-            told.append(node.attributes.get("datetime"))
-        return next(filter(None, map(iso_date, told)), "")
-
-    def author(self) -> str:
-        for name in _AUTHORS:
-            if found := people(self._metas.get(name, ())[:50]):
-                return found
-        names: list[object] = []
-        for item in self._data:
-            authors = item.get("author")
-            listed = authors if isinstance(authors, list) else [authors]
-            names += [one.get("name") if isinstance(one, dict) else one for one in listed]
-        if found := people(name for name in names if isinstance(name, str)):
-            return found
-        nodes = self._tree.css("[rel~=author], [itemprop=author]")[:5]
-        return people(node.text(deep=True) for node in nodes)
-
-    def licence(self, reader: _Reader) -> str:
-        for node in self._tree.css("a[rel~=license], link[rel~=license]")[:1]:
-            return reader.joiner.join(node.attributes.get("href") or "", reader.base) or ""
-        for item in self._data:
-            if isinstance(told := item.get("license"), str):
-                return one_line(told)[:500]
-        return self.first("dcterms.license", "dcterms.rights", "dc.rights")[:500]
-
-
-def _linked_data(tree: LexborHTMLParser) -> Iterator[dict[str, Any]]:
-    for node in tree.css('script[type="application/ld+json"]')[:20]:
-        text = node.text(deep=True)
-        try:
-            found = json.loads(text) if len(text) < _MOST_DATA else None
-        except (ValueError, RecursionError):
-            continue
-        items = found if isinstance(found, list) else [found]
-        for item in items[:50]:
-            if isinstance(item, dict):
-                yield item
-                graph = item.get("@graph")
-                for inner in graph[:50] if isinstance(graph, list) else ():
-                    if isinstance(inner, dict):
-                        yield inner

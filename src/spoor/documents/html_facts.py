@@ -1,0 +1,114 @@
+"""What a page of HTML says of itself: language, date, author and licence, by its meta elements,
+linked data and rel values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from spoor.documents.blocks import one_line
+from spoor.documents.declared import iso_date, language_tag, people
+
+if TYPE_CHECKING:
+    from selectolax.lexbor import LexborHTMLParser
+
+    from spoor.web.urls import Joiner
+
+_PUBLISHED = (
+    "article:published_time",
+    "datepublished",
+    "citation_publication_date",
+    "citation_date",
+    "dc.date",
+    "dc.date.issued",
+    "dcterms.issued",
+    "dcterms.created",
+    "dcterms.date",
+    "date",
+    "pubdate",
+    "publish-date",
+    "article:modified_time",
+    "dcterms.modified",
+    "og:updated_time",
+)
+_AUTHORS = (
+    "author",
+    "citation_author",
+    "dc.creator",
+    "dcterms.creator",
+    "article:author",
+    "creator",
+)
+_MOST_DATA = 1 << 18
+
+
+class Facts:
+    """Meta elements, linked data and rel values of a page."""
+
+    def __init__(self, tree: LexborHTMLParser) -> None:
+        self._tree = tree
+        self._metas: dict[str, list[str]] = {}
+        for meta in tree.css("meta[content]")[:500]:
+            attributes = meta.attributes
+            name = attributes.get("name") or attributes.get("property") or ""
+            name = name or attributes.get("itemprop") or attributes.get("http-equiv") or ""
+            value = one_line((attributes.get("content") or "")[:2_000])
+            self._metas.setdefault(name.strip().lower(), []).append(value)
+        self._data = list(_linked_data(tree))
+
+    def first(self, *names: str) -> str:
+        """The first value that is not empty, of the first of these names that has one."""
+        values = (value for name in names for value in self._metas.get(name, ()))
+        return next(filter(None, values), "")
+
+    def language(self) -> str:
+        return language_tag(self.first("content-language", "og:locale", "dc.language"))
+
+    def date(self) -> str:
+        told: list[object] = [self.first(name) for name in _PUBLISHED[:1]]
+        told += [item.get("datePublished") for item in self._data]
+        told += [self.first(name) for name in _PUBLISHED[1:]]
+        told += [item.get("dateModified") for item in self._data]
+        for node in self._tree.css("time[itemprop=datePublished], time[pubdate]")[:3]:
+            told.append(node.attributes.get("datetime"))
+        return next(filter(None, map(iso_date, told)), "")
+
+    def author(self) -> str:
+        for name in _AUTHORS:
+            if found := people(self._metas.get(name, ())[:50]):
+                return found
+        names: list[object] = []
+        for item in self._data:
+            authors = item.get("author")
+            listed = authors if isinstance(authors, list) else [authors]
+            names += [one.get("name") if isinstance(one, dict) else one for one in listed]
+        if found := people(name for name in names if isinstance(name, str)):
+            return found
+        nodes = self._tree.css("[rel~=author], [itemprop=author]")[:5]
+        return people(node.text(deep=True) for node in nodes)
+
+    def licence(self, joiner: Joiner, base: str) -> str:
+        for node in self._tree.css("a[rel~=license], link[rel~=license]")[:1]:
+            return joiner.join(node.attributes.get("href") or "", base) or ""
+        for item in self._data:
+            if isinstance(told := item.get("license"), str):
+                return one_line(told)[:500]
+        return self.first("dcterms.license", "dcterms.rights", "dc.rights")[:500]
+
+
+def _linked_data(tree: LexborHTMLParser) -> Iterator[dict[str, Any]]:
+    for node in tree.css('script[type="application/ld+json"]')[:20]:
+        text = node.text(deep=True)
+        try:
+            found = json.loads(text) if len(text) < _MOST_DATA else None
+        except (ValueError, RecursionError):
+            continue
+        items = found if isinstance(found, list) else [found]
+        for item in items[:50]:
+            if isinstance(item, dict):
+                yield item
+                graph = item.get("@graph")
+                for inner in graph[:50] if isinstance(graph, list) else ():
+                    if isinstance(inner, dict):
+                        yield inner
