@@ -222,12 +222,18 @@ def large(count: int) -> Fleet:
     for number in range(count):
         at = BEGIN + number / count * 60 * DAY
         url = known.number(f"{SITE}story/{number}", at, 0, at)
-        text = f"Story {number} is told in one sentence." + " The kiln is lit." * (number % 4 == 0)
+        text = f"Story {name_of(number)} is told in one sentence."
+        text += " The kiln is lit." * (number % 4 == 0)
         known.see(url, Page(known.urls[url], text=text), at)
         known._links[url] = (0, 0, sorted({*before[number]} - {url}))
     known._count_links()
     fleet.crew.save()  # takes in what was entered all at once
     return fleet
+
+
+def name_of(number: int) -> str:
+    """Letters: digits would be searched for dates."""
+    return str(number).translate(str.maketrans("0123456789", "oabcdefghi"))
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -105,7 +105,9 @@ def random_web(
     def words(of: bool, count: int) -> str:
         sure = rng.random() < 0.8
         pool = _TARGET_WORDS if of and sure else _OTHER
-        # Not `choice`, which takes ten times as long for the same numbers.
+        # Not `choice`, which takes ten times as long for the same numbers, as an array of few does.
+        if count <= 3:
+            return " ".join([pool[int(rng.integers(len(pool)))] for _ in range(count)])
         return " ".join([pool[at] for at in rng.integers(len(pool), size=count).tolist()])
 
     made = []

@@ -57,7 +57,8 @@ def snippet(
     words as on an earlier page (`seen`) is probably in text that a site repeats; it counts only if
     the page has no other term."""
     words = text.split()[:20_000]
-    hits = [bool(terms) and any(part in terms for part in stem(tokens(word))) for word in words]
+    is_term = {word: not terms.isdisjoint(stem(tokens(word))) for word in set(words) if terms}
+    hits = [is_term.get(word, False) for word in words]
     counted = hits
     if seen is not None:
         around = {
