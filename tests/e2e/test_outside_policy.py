@@ -29,15 +29,6 @@ def test_it_is_listed_with_its_parameters(place: OutsidePackage) -> None:
     assert "No module named 'no_such_module'" in found["broken"]["summary"]
 
 
-def test_it_keeps_the_laws(place: OutsidePackage) -> None:
-    source = (
-        "from spoor import registry; from spoor.testing import check_policy\n"
-        f"check_policy(registry.find('policies', {NAME!r}), beats_random=True)"
-    )
-    done = place.python("-c", source)
-    assert done.returncode == 0, done.stderr
-
-
 def test_it_replays(place: OutsidePackage) -> None:
     about = ("replay", "web", "--target", "label:pottery", "--pages", "100", "--scope", "web")
     own = place.json(*about, "--policy", NAME, "--param", "surroundings=true")
