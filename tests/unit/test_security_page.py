@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -20,9 +21,13 @@ def is_there(name: str) -> bool:
     file, _, test = name.partition("::")
     if not (ROOT / file).is_file():
         return False
-    tree = ast.parse((ROOT / file).read_text("utf-8"))
-    found = [node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    return not test or test in found
+    return not test or test in functions_of(ROOT / file)
+
+
+@cache
+def functions_of(file: Path) -> frozenset[str]:
+    tree = ast.parse(file.read_text("utf-8"))
+    return frozenset(node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
 
 
 def test_each_default_has_its_test() -> None:
