@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import aiohttp
 import pytest
 
 from attacks.test_credentials import certificate
-from spoor.http.connections import BoundedConnector, TooManyBytesError
+from spoor.http.connections import BoundedConnector, TooManyBytesError, tls
 
 pytestmark = pytest.mark.server
 HEAD = b"HTTP/1.1 200 OK\r\nConnection: close\r\n"
@@ -80,6 +81,30 @@ def test_what_tls_brings_beside_an_answer_has_a_bound(tmp_path: Path) -> None:
     tls.num_tickets = 5_000
     with pytest.raises((TooManyBytesError, aiohttp.ClientConnectionError)):
         read(answer, tls=tls)
+
+
+def test_what_comes_before_a_connection_of_tls_stands_has_a_bound() -> None:
+    """Requests for a new handshake, which OpenSSL passes over: 500 MB of them in 10 s."""
+    sent = 0
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal sent
+        with suppress(ConnectionError):
+            while sent < 100 << 20:
+                writer.write(b"\x16\x03\x03\x40\0" + bytes(1 << 14))
+                await writer.drain()
+                sent += 1 << 14
+
+    async def main() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        connector = BoundedConnector(head_limit=1 << 18, body_limit=1 << 20, ssl=tls(verify=False))
+        async with server, aiohttp.ClientSession(connector=connector) as session:
+            with pytest.raises(aiohttp.ClientConnectorSSLError, match="before the connection"):
+                await session.get(f"https://127.0.0.1:{port}/")
+
+    asyncio.run(main())
+    assert sent < 16 << 20, "what the buffers of two sockets hold comes on top"
 
 
 def test_records_of_a_byte_are_read(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import select
 import ssl
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -19,16 +20,47 @@ from spoor.http.proxies import Proxies
 _INTERIM = range(100, 200)
 
 
+_MOST_HANDSHAKE = 1 << 18
+"""Bytes on the wire until a connection of TLS stands; OpenSSL takes 100 KB of certificates."""
+
+
+class _Handshake(ssl.SSLObject):
+    """Counts what arrives before its connection stands: OpenSSL passes over requests for a new
+    handshake, four bytes each, however many there are."""
+
+    arriving: ssl.MemoryBIO
+    _taken = 0
+
+    def do_handshake(self) -> None:
+        waiting = self.arriving.pending
+        if self._taken + waiting > _MOST_HANDSHAKE:
+            why = f"over {_MOST_HANDSHAKE} bytes before the connection stands"
+            raise ssl.SSLError(ssl.SSL_ERROR_SSL, why)
+        try:
+            super().do_handshake()
+        finally:
+            self._taken += waiting - self.arriving.pending
+
+
+def _wrapped(wrap: Callable[..., Any], arriving: ssl.MemoryBIO, *rest: Any, **more: Any) -> Any:
+    made = wrap(arriving, *rest, **more)
+    made.arriving = arriving
+    return made
+
+
 @cache
 def tls(*, verify: bool) -> ssl.SSLContext:
     """How to begin a connection of https. Without key exchanges whose numbers the server chooses
-    freely: those of 10,000 bits take .7 s, in which nobody else is read."""
+    freely: those of 10,000 bits take .7 s, in which nobody else is read. What arrives before a
+    connection stands has a bound."""
     context = ssl.create_default_context()
     if not verify:
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     known = context.get_ciphers()
     context.set_ciphers(":".join(one["name"] for one in known if one["kea"] != "kx-dhe"))
     context.set_alpn_protocols(("http/1.1",))
+    context.sslobject_class = _Handshake
+    context.wrap_bio = partial(_wrapped, context.wrap_bio)  # type: ignore[method-assign]
     return context
 
 
