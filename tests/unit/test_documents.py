@@ -128,6 +128,15 @@ def test_what_stands_between_content_is_content() -> None:
     assert "Nothing beside" not in read.text
 
 
+def test_an_anchor_that_leads_nowhere_is_no_link() -> None:
+    """XHTML ends one at once; HTML does not, and all that follows would be its text."""
+    sections = "".join(f"<h2><a id='s{at}'/>Part {at}</h2><p>{WORDS}</p>" for at in range(3))
+    read = extract("text/html", URL, f"<h1>Kilns</h1><p>{WORDS}{sections}".encode())
+    assert isinstance(read, Document)
+    assert read.text.count(WORDS.strip()) == 4
+    assert "](" not in read.markdown
+
+
 def test_the_lists_of_a_plain_page_are_its_text() -> None:
     source = f"<h1>Kilns</h1><p>{WORDS}<ul><li>{WORDS}<li>Wood is fired last.</ul><p>{WORDS}"
     read = extract("text/html", URL, source.encode())

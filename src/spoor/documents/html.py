@@ -150,6 +150,9 @@ def read_html(
     page = parse(body, url, content_type=content_type, joiner=joiner, max_links=limits.links)
     source, _, _ = decode(body, content_type)
     tree = LexborHTMLParser(with_end_tags(source[:MAX_SOURCE]))
+    for anchor in tree.css("a:not([href])"):
+        # No link; and one that XHTML ends at once, which HTML does not, would hold all that follows.
+        anchor.unwrap()
     facts = Facts(tree)
     base = tree.css_first("base[href]")
     reader = _Reader(url, joiner, _NAVIGATION if whole else _ASIDE)
@@ -196,11 +199,10 @@ def _content(tree: LexborHTMLParser, reader: _Reader, comments: bool) -> Iterato
 
 
 def _with_gaps(parts: Sequence[_Part], kept: Set[int]) -> list[_Part]:
-    """The parts with these marks, and those between them that belong to them."""
+    """The parts with these marks, and those behind the first of them that belong to them."""
     main = [at for at, part in enumerate(parts) if part.mark in kept]
     boxes = {box for at in main for box in parts[at].boxes}
-    within = parts[main[0] : main[-1] + 1]
-    return [part for part in within if part.mark in kept or _belongs(part, boxes)]
+    return [part for part in parts[main[0] :] if part.mark in kept or _belongs(part, boxes)]
 
 
 def _belongs(part: _Part, boxes: Set[int]) -> bool:
