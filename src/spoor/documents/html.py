@@ -151,7 +151,7 @@ def read_html(
     source, _, _ = decode(body, content_type)
     tree = LexborHTMLParser(with_end_tags(source[:MAX_SOURCE]))
     for anchor in tree.css("a:not([href])"):
-        # No link; and one that XHTML ends at once would hold all that follows: HTML does not end it.
+        # No link; and one that XHTML ends at once would hold all that follows, in HTML.
         anchor.unwrap()
     facts = Facts(tree)
     base = tree.css_first("base[href]")
