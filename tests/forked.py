@@ -6,20 +6,16 @@ from __future__ import annotations
 import multiprocessing
 import os
 import runpy
-import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from multiprocessing.process import BaseProcess
+from collections.abc import Callable
 from pathlib import Path
 
 IMPORTED = [
     *("scrapy.crawler", "scrapy.linkextractors", "scrapy.spiders", "scrapy.utils.reactor"),
     *("spoor.integrations.scrapy", "spoor.integrations.scrapy.scheduler", "spoor.crawl"),
     *("spoor.cli.main", "spoor.cli.crawl", "spoor.live.live_crawl", "spoor.views.report"),
-    *("spoor.cli.web", "spoor.http.world_server", "spoor.worlds.clocked", "spoor.worlds.folders"),
 ]
 
 _forks = multiprocessing.get_context("forkserver")
@@ -35,29 +31,6 @@ def run_script(script: Path, *arguments: str) -> subprocess.CompletedProcess[str
 def run_spoor(folder: Path, site: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """What `spoor ARGUMENTS` says in a folder, by a Python that has the packages of `site` too."""
     return _run(_spoor, folder, site, *arguments)
-
-
-@contextmanager
-def spoor_beside(folder: Path, *arguments: str) -> Iterator[BaseProcess]:
-    """`spoor ARGUMENTS` in a folder, saying nothing; it is killed with all that it started."""
-    process = _forks.Process(target=_quiet, args=(folder, *arguments))
-    process.start()
-    try:
-        yield process
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid or 0, signal.SIGKILL)
-        process.kill()
-        process.join()
-        process.close()
-
-
-def _quiet(folder: Path, *arguments: str) -> None:
-    os.setsid()
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    for number in (1, 2):
-        os.dup2(nothing, number)
-    _spoor(folder, folder, *arguments)
 
 
 def _run(work: Callable[..., object], *given: str | Path) -> subprocess.CompletedProcess[str]:

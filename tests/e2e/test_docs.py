@@ -3,7 +3,7 @@
 A ```python block runs in an empty folder; the blocks of one page share their names, from top to bottom. In a
 ```console block each line that begins with `$ ` runs in the same folder and must end with exit code 0; the
 other lines show what it prints and are not compared. A line that is a `spoor` command alone runs in this
-process, or a fork of one like it, every other one in a shell. A line that ends with ` &` goes on until the page is done. A block whose fence says `{.no-run}` is shown only, and says why in the text around it; what it would
+process, every other one in a shell. A line that ends with ` &` goes on until the page is done. A block whose fence says `{.no-run}` is shown only, and says why in the text around it; what it would
 ask of a site of others is asked of a `stand_in`.
 """
 
@@ -17,14 +17,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
 
 import pytest
 
-from forked import spoor_beside
 from loopback import free_ports
 from spoor.cli.main import run as run_spoor
 
@@ -169,13 +168,6 @@ def stand_in(folder: Path) -> None:
 @contextmanager
 def beside(command: str) -> Iterator[None]:
     """A server that a page starts; it ends with the page."""
-    port = PORT.search(command)
-    assert port, f"{command}: no port to wait for"
-    if command.startswith("spoor ") and not is_for_a_shell(command):
-        with spoor_beside(Path.cwd(), *shlex.split(command)[1:]) as forked:
-            await_port(int(port[1]), forked.is_alive)
-            yield
-        return
     process = subprocess.Popen(
         # A test that is killed itself leaves nothing behind for long.
         f"exec timeout 900 {command}",
@@ -185,16 +177,18 @@ def beside(command: str) -> Iterator[None]:
         start_new_session=True,
     )
     try:
-        await_port(int(port[1]), lambda: process.poll() is None)
+        port = PORT.search(command)
+        assert port, f"{command}: no port to wait for"
+        await_port(int(port[1]), process)
         yield
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
-def await_port(port: int, goes_on: Callable[[], bool]) -> None:
+def await_port(port: int, process: subprocess.Popen[bytes]) -> None:
     until = time.monotonic() + 60
-    while goes_on() and time.monotonic() < until:
+    while process.poll() is None and time.monotonic() < until:
         with socket.socket() as knock:
             if not knock.connect_ex(("127.0.0.1", port)):
                 return
@@ -209,14 +203,10 @@ QUOTED = re.compile(r"""'[^']*'|"[^"$`\\]*\"""")
 """What a shell takes as it is."""
 
 
-def is_for_a_shell(command: str) -> bool:
-    return bool(OF_A_SHELL.search(QUOTED.sub("", command)))
-
-
 def run(command: str) -> tuple[int, str]:
     """Exit code and errors of a command. What is nothing but `spoor …` is called, since to start a
     process takes longer than most of them; pytest shows what it says."""
-    if command.startswith("spoor ") and not is_for_a_shell(command):
+    if command.startswith("spoor ") and not OF_A_SHELL.search(QUOTED.sub("", command)):
         return run_spoor(shlex.split(command)[1:]), "(printed to standard error)"
     return run_in_shell(command)
 
