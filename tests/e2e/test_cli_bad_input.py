@@ -521,3 +521,19 @@ def test_a_line_that_quotes_a_file_is_not_longer_than_a_screen(
     assert len(said) < 2_100
     assert "unknown key" in said
     assert "keywords" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["show", "run"], "Missing argument 'url'. Usage: spoor show [OPTIONS] {run} {url}; "),
+        (["crawl", "--page", "3"], "--types). Usage: spoor crawl [OPTIONS] [seeds]...; "),
+        (["crawls"], "No such command 'crawls'. Usage: spoor [OPTIONS] COMMAND [ARGS]...; "),
+    ],
+)
+def test_what_is_missing_is_told_with_the_form_of_the_command(
+    arguments: list[str], said: str, here: Path, capsys: Capture
+) -> None:
+    line = told(capsys, *arguments)
+    assert said in line
+    assert line.endswith("--help tells more")

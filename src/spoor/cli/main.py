@@ -122,7 +122,12 @@ def run(arguments: list[str] | None = None) -> int:
     except InputError as error:
         return _say(error, 2)
     except typer.TyperException as error:
-        message = " ".join(error.format_message().split())
+        message = error.format_message()
+        context = getattr(error, "ctx", None)
+        if message and context is not None:
+            usage = f"{context.get_usage()}; {context.command_path} --help tells more"
+            message = f"{message.strip().removesuffix('.')}. {usage}"
+        message = " ".join(message.split())
         return _say(message, 2) if message else 2  # empty where the help has been printed
     except (typer.Abort, KeyboardInterrupt):
         return _say("stopped", 1)
