@@ -528,7 +528,7 @@ def test_a_line_that_quotes_a_file_is_not_longer_than_a_screen(
     [
         (["show", "run"], "Missing argument 'url'. Usage: spoor show [OPTIONS] {run} {url}; "),
         (["crawl", "--page", "3"], "--types). Usage: spoor crawl [OPTIONS] [seeds]...; "),
-        (["crawls"], "No such command 'crawls'. Usage: spoor [OPTIONS] COMMAND [ARGS]...; "),
+        (["crawls"], "Did you mean 'crawl'? Usage: spoor [OPTIONS] COMMAND [ARGS]...; "),
     ],
 )
 def test_what_is_missing_is_told_with_the_form_of_the_command(
@@ -536,4 +536,4 @@ def test_what_is_missing_is_told_with_the_form_of_the_command(
 ) -> None:
     line = told(capsys, *arguments)
     assert said in line
-    assert line.endswith("--help tells more")
+    assert line.endswith(" --help tells more\n")

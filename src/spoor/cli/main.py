@@ -115,7 +115,7 @@ def run(arguments: list[str] | None = None) -> int:
             tree = command_tree(
                 *known, names_only=names_only and "_SPOOR_COMPLETE" not in os.environ
             )
-            code = tree(arguments, standalone_mode=False)
+            code = tree(arguments, prog_name="spoor", standalone_mode=False)
         if code == INTERRUPTED:
             return _say("stopped", 1)
         return code if isinstance(code, int) else 0
@@ -126,7 +126,8 @@ def run(arguments: list[str] | None = None) -> int:
         context = getattr(error, "ctx", None)
         if message and context is not None:
             usage = f"{context.get_usage()}; {context.command_path} --help tells more"
-            message = f"{message.strip().removesuffix('.')}. {usage}"
+            message = message.strip()
+            message = f"{message}{'' if message.endswith(('.', '?')) else '.'} {usage}"
         message = " ".join(message.split())
         return _say(message, 2) if message else 2  # empty where the help has been printed
     except (typer.Abort, KeyboardInterrupt):
