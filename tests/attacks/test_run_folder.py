@@ -243,6 +243,27 @@ def test_a_row_of_other_types_is_refused_in_one_line(
         Run(path).export(path.parent / "out.jsonl", everything=True)
 
 
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *(("time", -1e18), ("status", 1 << 40), ("title", "x" * 100_000), ("flags", "a " * 50_000)),
+        *(("path", "[[]" + ",[]" * 400_000 + "]"), ("path", '{"a": 1}'), ("choice_why", "{}")),
+        ("url", f"http://a.example/{'x' * 100_000}"),
+    ],
+)
+def test_a_row_without_bounds_is_refused_wherever_it_is_read(
+    path: Path, column: str, value: object
+) -> None:
+    """15 MB of empty lists took 2 GB, a title of 20 MB was printed, and a time of long ago ended in
+    a traceback."""
+    change(path, f"UPDATE pages SET relevant = 1, {column} = ? WHERE seq = 2", value)
+    export = path.parent / "out.parquet"
+    for way in (lambda: Run(path).export(export, everything=True), lambda: write_report(path)):
+        with pytest.raises(InputError, match="row 2 of the pages is damaged") as refused:
+            way()
+        assert len(str(refused.value)) < 200
+
+
 def test_documents_of_a_run_unpack_to_no_more_than_what_its_archive_says(path: Path) -> None:
     """All rows name one small record that unpacks to 15 MiB."""
     block = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" + bytes(15 << 20)

@@ -349,6 +349,11 @@ def told(line: str) -> list[Any]:
     return [value.get(name) for name in names]
 
 
+@pytest.mark.parametrize("url", ["http://a.example:99999999/", "http://[::1/", "http://[a]b/"])
+def test_a_url_of_a_stranger_that_cannot_be_taken_apart_is_its_own_key(url: str) -> None:
+    assert surt(url) == url
+
+
 def test_keys_of_an_index_are_those_of_others() -> None:
     from surt import surt as theirs
 

@@ -22,6 +22,10 @@ Why = Sequence[tuple[str, float]]
 _FOLDER = Path()
 """Of a row whose run is not known here."""
 
+_MOST_TEXT, _MOST_LIST = 1 << 16, 1 << 20
+"""Characters of a text of a page, and of a list as JSON: a path that a crawl writes has 16,384 and
+two URLs, a title 2,000. So many as a stranger likes are listed on no screen, and take no memory."""
+
 _decode = json.JSONDecoder().decode
 """Of texts: it is `json.loads` without its options."""
 
@@ -134,23 +138,34 @@ class PageRow:
         try:
             for name in ("path", "why", "choice_why"):
                 text = values[name]
+                if text and len(text) > _MOST_LIST:
+                    raise ValueError(f"its {name} is too long")
                 values[name] = _decode(text) if text and text != "[]" else []
+            if len(values["flags"]) > _MOST_TEXT:
+                raise ValueError("its flags are too long")
             values["relevant"] = bool(values["relevant"])
             values["flags"] = values["flags"].split()
             values.setdefault("number", values["seq"])
             page = cls(**values)
             page._check()
-        except (ValueError, TypeError, AttributeError, OverflowError, RecursionError) as error:
+        except (
+            *(ValueError, TypeError, AttributeError, OverflowError, RecursionError),
+            OSError,  # of a time that the system cannot name
+        ) as error:
             raise InputError(f"row {values['seq']} of the pages is damaged: {error}") from error
         return page
 
     def _check(self) -> None:
         """A database may come from a stranger, and SQLite keeps any type in any column. Raises
-        ValueError, TypeError, AttributeError, OverflowError."""
+        ValueError, TypeError, AttributeError, OverflowError, OSError."""
         # A refresh checks all rows of the earlier run: no generators here.
         texts = (self.url, self.host, self.title, *self.path, *self.flags)
         if set(map(type, texts)) != {str}:
             raise ValueError("its texts are none")
+        if max(len(self.url), len(self.host), len(self.title)) > _MOST_TEXT:
+            raise ValueError("its texts are too long")
+        if {type(self.path), type(self.why), type(self.choice_why)} != {list}:
+            raise ValueError("its lists are none")
         if not names_host(self.url):
             raise ValueError("its URL is none")
         for reason, share in (*self.why, *self.choice_why):
@@ -167,6 +182,8 @@ class PageRow:
         )
         if not all(map(math.isfinite, numbers)) or min(map(index, integers)) < 0:
             raise ValueError("its numbers are none")
+        if self.status >= 1 << 31:
+            raise ValueError("its status is none")
         datetime.fromtimestamp(self.time, UTC)
         if self.warc_file is not None:
             files.archive_at(_FOLDER, self.warc_file)

@@ -327,10 +327,14 @@ def _stamp(date: str) -> str:
 
 def surt(url: str) -> str:
     """The key of a URL in an index: its host from the right, then the path, in lower case, the
-    parameters in order, as the player looks it up."""
-    parts = urlsplit(url.lower())
-    host = ",".join(reversed(_WWW.sub("", parts.hostname or "").split(".")))
-    port = f":{parts.port}" if parts.port else ""
+    parameters in order, as the player looks it up; one that a player cannot take apart, as a
+    stranger's run may have, is its own."""
+    try:
+        parts = urlsplit(url.lower())
+        host = ",".join(reversed(_WWW.sub("", parts.hostname or "").split(".")))
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return url.lower().replace(" ", "%20")
     query = f"?{_ordered(parts.query)}" if parts.query else ""
     return f"{host}{port}){parts.path or '/'}{query}".replace(" ", "%20")
 
