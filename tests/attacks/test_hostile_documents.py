@@ -16,8 +16,12 @@ from xml.etree import ElementTree
 import pytest
 import zstandard
 from multidict import CIMultiDict, CIMultiDictProxy
+from selectolax.lexbor import LexborHTMLParser
 
 from attacks.measure import Note, within_law
+from spoor.documents import html
+from spoor.documents.document import Limits
+from spoor.documents.html import read_html
 from spoor.documents.page import page_of
 from spoor.errors import InputError
 from spoor.formats import mediawiki, source_file
@@ -382,3 +386,37 @@ def test_a_feed_is_well_formed_whatever_a_title_holds() -> None:
     titles = [item.findtext("title") or "" for item in feed.iter("item")]
     assert titles[0].startswith(AT)
     assert titles[1].endswith("]]>&lt;&")
+
+
+# ---------------------------------------------------------------- main text of HTML
+
+FILL = "x<br>" * 200_000
+
+
+def test_lines_in_lines_of_a_listing_are_read_once() -> None:
+    """Each line was read with all within it, up to the depth of the page times its text."""
+    body = "<div class=fragment>" + "<div class=line>kiln" * 50 + "x<b>y</b>" * 500
+    read = read_html("text/html", AT, body.encode(), Limits())
+    assert [block.kind for block in read.blocks] == ["code"]
+    assert read.text == "kiln" * 50 + "xy" * 500
+    folds = "<div class=fragment><div class=line>a</div>" + "<div><div class=line>b</div>" * 2
+    assert read_html("text/html", AT, folds.encode(), Limits()).text == "a\nb\nb"
+
+
+@pytest.mark.parametrize(
+    ("opened", "asked"),
+    [("<a href=#><marquee>", html._is_permalink), ("<table><tr><td>", html._rows)],
+)
+def test_links_in_links_and_tables_in_tables_are_gone_through_once(
+    opened: str, asked: Callable[[object], object], record_property: Note
+) -> None:
+    """Each was gone through with all within it."""
+    source = opened * 250 + FILL
+    tree = LexborHTMLParser(source)
+    nodes = tree.css(opened[1 : opened.index(">")].split()[0])
+    assert len(nodes) == 250
+    made = within_law(lambda: [asked(node) for node in nodes], len(source), record_property)
+    assert not any(made)
+    once = LexborHTMLParser("<a href=#><b>¶</b></a><table><tr><th>a<td>b<tr><td>c<td>d")
+    assert html._is_permalink(once.css("a")[0])
+    assert len(html._rows(once.css("table")[0])) == 2

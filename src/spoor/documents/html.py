@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from resiliparse.extract.html2text import extract_plain_text
@@ -50,6 +51,8 @@ _SKIPPED = frozenset(
 )
 _PERMALINKS = frozenset("¶ # § 🔗 ⚓ ∞".split())
 """Words of links of a heading to itself."""
+_FEW_NODES = 20
+"""Elements and texts in such a link at most."""
 _WAYS = frozenset(
     """breadcrumb breadcrumbs headerlink nav-panel navbar navfooter navheader navigation onthispage
     prev-next-area prev-next-footer prev-next-bottom skip-link skiplink sphinxsidebar""".split()
@@ -68,6 +71,8 @@ _BLOCKS = frozenset(
 )
 _MARKUP = {"b": "**", "strong": "**", "i": "*", "em": "*", "code": "`", "kbd": "`", "samp": "`"}
 _MARKUP |= {"tt": "`", "a": "", "s": "~~", "del": "~~"}
+_OF_LAYOUT = frozenset("table h1 h2 h3 h4 h5 h6 pre form ul ol blockquote".split())
+"""What no table of data has in it."""
 _CODE = frozenset(tag for tag, mark in _MARKUP.items() if mark == "`")
 _SPACE = re.compile(r"\s+")
 _ADDRESSES, _ADDRESSES_PER_BYTE = 1 << 18, 4
@@ -275,7 +280,7 @@ def _leads_away(node: LexborNode, tag: str, body: LexborNode, reader: _Reader) -
     if not attributes or tag in _WHOLE:
         return False
     if tag == "a" and (attributes.get("href") or "").startswith("#"):
-        return node.text(deep=True).strip() in _PERMALINKS
+        return _is_permalink(node)
     named = (attributes.get("class") or "").split()
     is_said = attributes.get("role") == "navigation" or not _WAYS.isdisjoint(named)
     if not is_said or reader.wide >= _MOST_WIDE:
@@ -285,6 +290,16 @@ def _leads_away(node: LexborNode, tag: str, body: LexborNode, reader: _Reader) -
         return True
     reader.wide += 1
     return False
+
+
+def _is_permalink(node: LexborNode) -> bool:
+    """Whether a link has one sign of `_PERMALINKS` alone. Links may stand in links, so of each a
+    few elements are looked at."""
+    inside = list(islice(node.traverse(include_text=True), _FEW_NODES + 1))
+    if len(inside) > _FEW_NODES:
+        return False
+    words = "".join(inner.text_content or "" for inner in inside if inner.tag == "-text")
+    return words.strip() in _PERMALINKS
 
 
 def _enter(node: LexborNode, tag: str, reader: _Reader) -> bool:
@@ -433,19 +448,37 @@ def _is_listing(node: LexborNode) -> bool:
     first = node.child
     while first is not None and first.tag == "-text":
         first = first.next
-    if first is None or "fragment" not in (node.attributes.get("class") or "").split():
-        return False
-    return "line" in (first.attributes.get("class") or "").split()
+    return first is not None and "fragment" in _classes(node) and "line" in _classes(first)
 
 
 def _lines(listing: LexborNode) -> str:
-    """The lines of a listing, without their numbers."""
-    lines = []
-    for line in listing.css("div.line"):
-        number = line.css_first("span.lineno")
-        written = line.text(deep=True).replace("\xa0", " ")
-        lines.append(written if number is None else written.replace(number.text(), "", 1))
+    """The lines of a listing, without their numbers. What folds holds lines, too; a line in a line
+    is text of it."""
+    lines: list[str] = []
+    above: list[LexborNode] = []
+    node = listing.child
+    while node is not None or above:
+        if node is None:
+            node = above.pop().next
+            continue
+        if node.tag == "div" and "line" in _classes(node):
+            lines.append(_line(node))
+        elif node.child is not None and len(above) < MAX_DEPTH:
+            above.append(node)
+            node = node.child
+            continue
+        node = node.next
     return "\n".join(lines)
+
+
+def _line(line: LexborNode) -> str:
+    written = line.text(deep=True).replace("\xa0", " ")
+    number = line.css_first("span.lineno")
+    return written if number is None else written.replace(number.text(), "", 1)
+
+
+def _classes(node: LexborNode) -> list[str]:
+    return (node.attributes.get("class") or "").split()
 
 
 def _on_code(node: LexborNode, text: str, reader: _Reader) -> None:
@@ -463,8 +496,8 @@ def _on_code(node: LexborNode, text: str, reader: _Reader) -> None:
 
 def _rows(table: LexborNode) -> list[list[LexborNode]]:
     """The cells of a table of data; none for a table that lays out a page."""
-    # The table itself is among what is found.
-    if len(table.css("table, h1, h2, h3, h4, h5, h6, pre, form, ul, ol, blockquote")) > 1:
+    # No further than to the first of these: what is in it is gone through once more for itself.
+    if any(inner.tag in _OF_LAYOUT for inner in islice(table.traverse(), 1, None)):
         return []
     rows = [[cell for cell in row.iter() if cell.tag in ("td", "th")] for row in table.css("tr")]
     if len(rows) < 2 or max(map(len, rows)) < 2:
