@@ -10,8 +10,10 @@ import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from spoor import registry
+from spoor.compression import compressor, packed
 from spoor.crawl import Crawl
 from spoor.crawl.paths import MOST_CHARACTERS, MOST_STEPS
+from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.http.robots import MOST_FOR_OTHERS, MOST_FOR_SHARDS, RobotsFetcher
 from spoor.judges.facts import Label
@@ -20,10 +22,12 @@ from spoor.politeness.robots import RobotsCache
 from spoor.sharding.outbox import Outbox, pack_batches, unpack_batches
 from spoor.types import (
     LEFT_OUT,
+    Anchor,
     Choice,
     Fetch,
     Fetched,
     Link,
+    LinkBatch,
     Page,
     Redirected,
     Task,
@@ -167,3 +171,20 @@ def test_robots_files_that_lead_to_a_host_of_another_shard_ask_it_once(
     allowed = asyncio.run(go())
     assert sum("victim" in host(url) for url in asked) == most + 2
     assert allowed == [True] * most + [False] * (20 - most) + [True, True]
+
+
+@pytest.mark.parametrize(
+    "rows", [b"[[]" + b",[]" * 3_000_000 + b"]", b"7", b"[[1]]", b"[" * 100_000, b'{"a": 1}']
+)
+def test_a_worker_that_lies_fills_no_memory_and_ends_in_one_line(rows: bytes) -> None:
+    """A message of 1 kB had 9 MB of empty lists in it."""
+    with pytest.raises(InputError, match="batches of links are damaged"):
+        unpack_batches(packed(rows, compressor()))
+
+
+def test_batches_of_many_values_are_read() -> None:
+    links = tuple(
+        Link(f"http://a.example/{n}", Anchor("kiln", headings=("a",) * 9)) for n in range(50_000)
+    )
+    batch = LinkBatch(None, 0.0, 0, (), links)
+    assert unpack_batches(pack_batches([batch])) == [batch]

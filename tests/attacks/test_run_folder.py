@@ -264,6 +264,17 @@ def test_a_row_without_bounds_is_refused_wherever_it_is_read(
         assert len(str(refused.value)) < 200
 
 
+@pytest.mark.parametrize("column", ["reason", "url", "kind"])
+def test_a_failure_without_bounds_is_refused(path: Path, column: str) -> None:
+    """A reason of 20 MB was printed."""
+    url, long = "http://a.example/f", "http://a.example/" + "x" * 100_000
+    row = {"url": url, "kind": "http", "reason": "gone", column: long}
+    statement = "INSERT INTO failures VALUES (99, ?, 'a.example', ?, ?, 404, 0.0, 99999)"
+    change(path, statement, row["url"], row["kind"], row["reason"])
+    with pytest.raises(InputError, match="row 99 of the failures is damaged"):
+        list(Run(path).failures())
+
+
 def test_documents_of_a_run_unpack_to_no_more_than_what_its_archive_says(path: Path) -> None:
     """All rows name one small record that unpacks to 15 MiB."""
     block = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n" + bytes(15 << 20)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from spoor.types import Failed
 
+_LONGEST = 2_000
+"""Characters of a reason that a crawl keeps: what a helper says may be longer."""
+
 
 class UnreadableError(Exception):
     """Why, in one line."""
@@ -13,4 +16,4 @@ class UnreadableError(Exception):
 
     def failed(self, ticket: int = 0, status: int = 200, seconds: float = 0.0) -> Failed:
         """What it is to a crawl."""
-        return Failed(ticket, self.failure, str(self), status, seconds=seconds)
+        return Failed(ticket, self.failure, str(self)[:_LONGEST], status, seconds=seconds)

@@ -23,7 +23,7 @@ _FOLDER = Path()
 """Of a row whose run is not known here."""
 
 _MOST_TEXT, _MOST_LIST = 1 << 16, 1 << 20
-"""Characters of a text of a page, and of a list as JSON: a path that a crawl writes has 16,384 and
+"""Characters of a text of a row, and of a list as JSON: a path that a crawl writes has 16,384 and
 two URLs, a title 2,000. So many as a stranger likes are listed on no screen, and take no memory."""
 
 _decode = json.JSONDecoder().decode
@@ -239,7 +239,7 @@ class FailureRow:
         texts = (failure.url, failure.host, failure.kind, failure.reason)
         whole = (failure.status or 0, failure.ticket)
         if (
-            not all(isinstance(text, str) for text in texts)
+            not all(isinstance(text, str) and len(text) <= _MOST_TEXT for text in texts)
             or not all(isinstance(number, int) for number in whole)
             or not names_host(failure.url)
         ):

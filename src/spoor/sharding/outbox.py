@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from spoor.bounded import json_of, least_for, values_in
 from spoor.compression import compressor, packed, unpacked
 from spoor.errors import CallerError, InputError
 from spoor.hashing import hash64
@@ -303,14 +304,13 @@ def pack_batches(batches: Sequence[LinkBatch]) -> bytes:
     """Encode batches for a message."""
     rows = json.dumps([batch_row(batch) for batch in batches], ensure_ascii=False)
     data = rows.encode("utf-8", "surrogatepass")
-    return packed(data, compressor(1, checksum=True))
+    return packed(data, compressor(1, checksum=True), least_for(values_in(data)))
 
 
 def unpack_batches(data: bytes) -> list[LinkBatch]:
-    """Decode the batches of `pack_batches`. Raises InputError for damaged bytes."""
+    """Decode the batches of `pack_batches`. Raises InputError for damaged bytes, and for more
+    values than `spoor.bounded` allows."""
     try:
-        text = unpacked(data).decode("utf-8", "surrogatepass")
-        rows: list[Any] = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return list(map(revive_batch, json_of(unpacked(data), len(data))))
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
         raise InputError(f"batches of links are damaged: {error}") from error
-    return [revive_batch(row) for row in rows]
