@@ -92,6 +92,11 @@ class Known(Urls):
         self.not_before: list[float] = []
         """In a watch: the last look that did not show yet what each URL says now, at it or at the
         page on which its link appeared; infinite where there was none."""
+        self.shown_again: list[int] = []
+        """Of the links that appeared on the page that was taken in last, those that had appeared
+        on another page before."""
+        self.relinked = False
+        """Whether its links are not those of its look before."""
         self._previous = NEVER
         """When the page that was taken in last had been looked at before."""
         self._first: set[int] | None = None
@@ -281,6 +286,7 @@ class Known(Urls):
         if self.watching is not None:  # links of pictures change without a word
             count = zlib.crc32("\n".join(urls_of(page.links)).encode("utf-8", "replace"))
         known = self._links.get(url)
+        self.shown_again, self.relinked = [], False
         if known is not None and known[0] == content and known[1] == count:
             return known[2]
         born = NEVER if known is None else self.dated(now)
@@ -295,6 +301,7 @@ class Known(Urls):
             self.active[url] = now
         self._links[url] = (content, count, links)
         if self.watching is not None:
+            self.relinked = known is not None and known[2] != links
             self._cite(() if known is None else known[2], -1)
             self._cite(links)
         return links
@@ -343,6 +350,9 @@ class Known(Urls):
                     self._linked_by_own(number, url, now)
                 if number in self.strangers:
                     self._belongs(number, url)
+                elsewhere = self.came(number) and self.parent[number] not in (-1, url, number)
+                if elsewhere and born > NEVER and number not in before:
+                    self.shown_again.append(number)
             if kind == "sitemap" and not stranger:
                 self.sitemaps.add(number)
             numbers.append(number)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.foragers.agent import ReinforcingAgent
-from spoor.foragers.known import Known
+from spoor.foragers.known import LIST, Known
 from spoor.foragers.rates import change_rates, refresh_worth
 from spoor.foragers.settings import DAY, FleetSettings
 from spoor.learn.saved import ARRAY, PAIRS, PART, QUEUE, VALUE, Form, Saved, attributes
@@ -58,7 +58,10 @@ BATCH_SECONDS = 0.2
 UNKNOWN = 100.0
 """URLs that appeared, of which one was new and wanted, are taken for granted in the beginning."""
 
-_COLUMNS = ("_visits", "_changes", "_versions", "_first", "_last", "_prior", "_appeared")
+_COLUMNS = (
+    *("_visits", "_changes", "_versions", "_first", "_last", "_prior"),
+    *("_appeared", "_again", "_beside", "_common"),
+)
 """What is known of each URL by `ChangeRate`."""
 
 MARKED = Form(
@@ -187,7 +190,9 @@ class ChangeRate(_Submits):
     what a visit is worth, so that pages are visited in proportion to √λ, which makes the mean delay
     least. Before a page paid, its rate is that of its kind (`PRIOR`); each URL that appeared on it
     counts for the share of such URLs, anywhere, that were new and wanted, so that a list whose
-    topic comes seldom is looked at before it has paid. What the hubs of a host earn
+    topic comes seldom is looked at before it has paid. The change of a list on topic by its links
+    is paid where these lead. What appeared on a page when another had shown it waits no longer than
+    since the last look at either (`_waiting`). What the hubs of a host earn
     is raised to a share of its visits (`EXPLORED`), so that none starves beside pages that change
     all the time. A page that promises to stay as it is (`Cache-Control`) is left alone meanwhile,
     where its host keeps such promises. At each host a URL never asked for and a known page take
@@ -209,6 +214,9 @@ class ChangeRate(_Submits):
         _last=ARRAY,
         _prior=ARRAY,
         _appeared=ARRAY,
+        _again=ARRAY,
+        _beside=ARRAY,
+        _common=ARRAY,
     )
 
     def __init__(
@@ -246,6 +254,12 @@ class ChangeRate(_Submits):
         """In a watch: what pages of its kind bring in a day."""
         self._appeared: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
         """In a watch: URLs nobody knew to which a link appeared on it after its first look."""
+        self._again: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        """In a watch: URLs that appeared on it when they had appeared on another page before."""
+        self._beside: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        """In a watch: the page that showed most of these before, where `_common` is not 0."""
+        self._common: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+        """In a watch: at least so many of them that one had shown."""
         if known.watching is not None:
             known.entered = []
 
@@ -302,8 +316,7 @@ class ChangeRate(_Submits):
         self._grow()
         known = self._known
         hosts = known.host_numbers()
-        expected = self._explored(hosts) * (now - self._last)
-        worth = expected * (now - self._last)
+        expected, worth = self._waiting(self._explored(hosts), now)
         self._next_new = len(worth)
         tried = np.array(known.fetched) > -np.inf
         tried[known.free()] = True
@@ -414,7 +427,32 @@ class ChangeRate(_Submits):
     def pays(self, url: int, now: float) -> bool:
         """Whether a known page is worth a turn by now (`WORTH_A_TURN`) by what it brings."""
         self._grow()
-        return bool(self._pay()[url] * (now - self._last[url]) >= WORTH_A_TURN)
+        return bool(self._waiting(self._pay(), now)[0][url] >= WORTH_A_TURN)
+
+    def _waiting(
+        self, rates: NDArray[np.float64], now: float
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Documents that have come to each page since its last look by now, but for those that
+        looks at the page beside it have shown, and twice the time that they have waited in all.
+        `rates`: documents a second, by URL number. O(URLs)."""
+        since, beside = now - self._last, self._beside
+        # Two that each show what the other shows later: looks at either serve both.
+        mutual = (self._common[beside] > 0) & (beside[beside] == np.arange(len(beside)))
+        theirs = np.where(mutual, np.minimum(self._common, self._common[beside]), 0)
+        shown = self._appeared + self._again
+        common = np.minimum(self._common + theirs, shown) / (shown + 1.0)
+        other, alone = np.minimum(since, since[beside]), 1.0 - common
+        return (
+            rates * (alone * since + common * other),
+            rates * (alone * since**2 + common * other**2),
+        )
+
+    def _in_common(self, page: int, other: int) -> None:
+        """A URL appeared on a page that another had shown before (Boyer and Moore's vote). Nothing
+        is said of the other: this one may show all of it, and later."""
+        if not self._common[page]:
+            self._beside[page] = other
+        self._common[page] += 1 if self._beside[page] == other else -1
 
     def _found(self, page: int) -> None:
         parent = self._known.parent[page]
@@ -431,7 +469,8 @@ class ChangeRate(_Submits):
         return rates
 
     def load(self, state: State) -> None:
-        before = {"appeared": np.zeros(len(state["visits"]), dtype=np.int64)}
+        nothing = np.zeros(len(state["visits"]), dtype=np.int64)
+        before = dict.fromkeys(("appeared", "again", "beside", "common"), nothing)
         after_new = [[one, 1] if isinstance(one, str) else one for one in state["after_new"]]
         super().load({**before, **state, "after_new": after_new})  # of versions before this, too
         self._between = dict(state.get("between", {}))
@@ -470,9 +509,17 @@ class ChangeRate(_Submits):
 
     def _paid(self, page: int) -> bool:
         """Whether a page changed since its last visit, in a way that counts."""
-        watching = self._known.watching
-        changed = self._known.version[page] != self._versions[page]
-        return changed and (watching is None or page in watching.wanted)
+        known, watching = self._known, self._known.watching
+        if known.version[page] == self._versions[page]:
+            return False
+        if watching is None or watching.judge is None:
+            return watching is None or page in watching.wanted
+        return page in watching.wanted and not (known.relinked and self._is_list(page))
+
+    def _is_list(self, page: int) -> bool:
+        """Whether many links appeared on a page, or were learned from it at its first look."""
+        known = self._known
+        return known.brought[page] >= LIST or known.introduced[page] >= LEAST_LISTED
 
     @property
     def spares(self) -> bool:  # type: ignore[override]
@@ -521,6 +568,7 @@ class ChangeRate(_Submits):
         self._queue = deque(url for url in self._queue if url not in left)
         for name in _COLUMNS:
             getattr(self, name)[list(left)] = 0
+        self._common[np.isin(self._beside, list(left))] = 0
 
     def save(self) -> State:
         self._grow()
@@ -534,6 +582,9 @@ class ChangeRate(_Submits):
         if self._known.watching is not None:
             self._asked = [step]
             self._prior[step] = self._prior_of(step, step in fetched)
+            self._again[step] += len(self._known.shown_again)
+            for url in self._known.shown_again:
+                self._in_common(step, self._known.parent[url])
         for page in self._asked:
             if page not in fetched:
                 # Not downloaded: count it as seen unchanged, so that it is not the first again.
@@ -553,6 +604,7 @@ class ChangeRate(_Submits):
                 self._changes[page] += self._paid(page)
             self._versions[page] = version
             self._last[page] = now
+        self._known.shown_again = []
 
 
 def _ranks(hosts: NDArray[np.int64]) -> NDArray[np.int64]:
