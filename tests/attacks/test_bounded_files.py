@@ -23,11 +23,13 @@ import pytest
 import zstandard
 from yarl import URL
 
+from spoor.bounded import json_of_line
 from spoor.documents.document import Document
 from spoor.documents.extract import extract
 from spoor.errors import InputError
 from spoor.files import toml_of
 from spoor.formats.exporters import parquet, wacz
+from spoor.formats.jsonlines import recording
 from spoor.formats.mirror import Mirror
 from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
 from spoor.formats.warc_reader import Warc
@@ -407,6 +409,19 @@ def test_lists_without_end_are_not_read(name: str, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(LISTS)
     with pytest.raises(InputError, match=rf"{name}.* damaged"):
         JSON_READERS[name](tmp_path / name)
+
+
+def test_lists_without_end_in_a_line_are_no_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of 880 bytes took 300 MB."""
+    line = b'{"url": "http://a.example/", "links": ' + LISTS + b"}"
+    monkeypatch.setattr(json, "loads", None)
+    with pytest.raises(InputError, match="line 1: not JSON .*values"):
+        recording(line, "line 1")
+
+
+def test_a_page_with_very_many_links_is_a_line() -> None:
+    links = [{"url": f"http://a.example/{n}", "anchor": f"kiln, {n}"} for n in range(150_000)]
+    assert json_of_line(json.dumps({"links": links}).encode()) == {"links": links}
 
 
 def test_lists_without_end_are_no_dates_and_no_states(

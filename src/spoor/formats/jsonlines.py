@@ -22,6 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from spoor.bounded import json_of_line
 from spoor.documents.errors import UnreadableError
 from spoor.errors import InputError
 from spoor.formats.source_file import CHUNK, File, FileSource, Job, moment
@@ -78,7 +79,7 @@ def _ids(path: Path) -> Mapping[str, str] | None:
     with File(path) as file:
         for number, line in _lines(file):
             try:
-                row = json.loads(line)
+                row = json_of_line(line)
             except (ValueError, RecursionError):
                 if number == 1:
                     return None
@@ -101,7 +102,7 @@ def recording(line: bytes, where: str, ids: Mapping[str, str] | None = None) -> 
     """What one line says; None for a page that is not on the web (`file:`, `ftp:`). Raises
     InputError naming `where`."""
     try:
-        row = json.loads(line)
+        row = json_of_line(line)
     except json.JSONDecodeError as error:
         raise InputError(f"{where}: not JSON ({error.msg}, column {error.colno})") from error
     except (ValueError, RecursionError) as error:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.bounded import json_of_line
 from spoor.compression import zstd
 from spoor.errors import CallerError, InputError
 from spoor.files import plain, read_json
@@ -242,7 +243,7 @@ class EvolvingWorld:
                         raise InputError(
                             f"{path}: unpacks to over {MAX_RATIO} times its size; refused"
                         )
-                    row = json.loads(line)
+                    row = json_of_line(line.encode())
                     versions.append(Version(**{**row, "links": tuple(row["links"])}))
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from error

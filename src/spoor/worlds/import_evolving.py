@@ -4,7 +4,6 @@ history of a wiki."""
 from __future__ import annotations
 
 import io
-import json
 import math
 import re
 from collections import Counter
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from spoor.bounded import json_of_line
 from spoor.compression import windows_up_to, zstd
 from spoor.errors import InputError
 from spoor.files import files_below
@@ -45,7 +45,7 @@ def rows(file: Path, needed: Sequence[str]) -> Iterator[Any]:
             stream = zstd.ZstdFile(opened, options=windows_up_to(1 << 31))
             text = io.TextIOWrapper(stream, "utf-8")
             for number, line in enumerate(iter(lambda: text.readline(MOST_LINE), ""), start=1):
-                row = json.loads(line)
+                row = json_of_line(line.encode())
                 missing = [key for key in needed if not isinstance(row, dict) or key not in row]
                 if missing:
                     raise InputError(f"{file}, line {number}: no {missing[0]!r}")

@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
+from spoor.bounded import json_of_line
 from spoor.display import quiet_json
 from spoor.errors import InputError
 from spoor.formats.exporters.columns import COPIES, Options, Row, plain
@@ -54,7 +55,7 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
     count = 0
     with source.open("rb") as lines, path.open("wb") as file:
         for line in read_lines(lines):
-            row = json.loads(line)
+            row = json_of_line(line)
             if row["url"] in urls:
                 count += 1
             elif any(copy in urls for copy in row.get(COPIES) or ()):
@@ -73,7 +74,7 @@ def write_bulk_without(source: Path, path: Path, urls: Collection[str]) -> int:
         lines = read_lines(opened)
         for action in lines:
             row = next(lines, b"")
-            if json.loads(row)["url"] in urls:
+            if json_of_line(row)["url"] in urls:
                 count += 1
             else:
                 file.write(action + row)

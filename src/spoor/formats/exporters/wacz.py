@@ -24,6 +24,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
+from spoor.bounded import json_of_line
 from spoor.display import printable
 from spoor.distribution import NAME, VERSION
 from spoor.formats.exporters.columns import Options, Row, asked_of
@@ -98,7 +99,7 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
         with file.open(stored) as records, archive.open("wb") as out:
             shutil.copyfileobj(records, out)
         with file.open("datapackage.json") as opened:
-            package = json.loads(opened.read(MOST_LINE))
+            package = json_of_line(opened.read(MOST_LINE))
 
         def rows(lines: Iterator[bytes]) -> Iterator[Row]:
             nonlocal gone
@@ -106,7 +107,7 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
                 offset for offset, record in records_of(archive) if record.kind == "response"
             )
             for line, offset in zip(lines, responses, strict=True):
-                page = json.loads(line)
+                page = json_of_line(line)
                 if page["url"] in urls:
                     gone += 1
                 else:
@@ -114,7 +115,7 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
 
         with file.open("pages/pages.jsonl") as opened:
             lines = read_lines(opened)
-            head = json.loads(next(lines, b""))
+            head = json_of_line(next(lines, b""))
             columns = {"text": "string"} if head.get("hasText") else {}
             asked = tuple(map(str, head.get("columns", ())))
             title = str(package.get("title", ""))
