@@ -415,7 +415,7 @@ def test_lists_without_end_in_a_line_are_no_page(monkeypatch: pytest.MonkeyPatch
     """A file of 880 bytes took 300 MB."""
     line = b'{"url": "http://a.example/", "links": ' + LISTS + b"}"
     monkeypatch.setattr(json, "loads", None)
-    with pytest.raises(InputError, match="line 1: not JSON .*values"):
+    with pytest.raises(InputError, match=r"line 1: not JSON .*values"):
         recording(line, "line 1")
 
 
