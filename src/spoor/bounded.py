@@ -93,14 +93,14 @@ def json_of(text: bytes, frame: int = 0) -> Any:
         raise ValueError("it is nested too deep") from None
 
 
-_BYTES_A_LINK = 64
-"""A row of a page with a hundred thousand links has fewer values for each byte than two of these."""
+_BYTES_FOR_TWO = 64
+"""Bytes for two more values: a page with 150,000 links is read."""
 
 
 def json_of_line(line: bytes) -> Any:
     """The value of one line of JSON that may be a page, with more values the longer it is. Raises
     ValueError as `json_of` does."""
-    return json_of(line, len(line) // _BYTES_A_LINK)
+    return json_of(line, len(line) // _BYTES_FOR_TWO)
 
 
 _SIGNS = (b",", b"[", b"{")
