@@ -204,10 +204,12 @@ def _content(tree: LexborHTMLParser, reader: _Reader, comments: bool) -> Iterato
 
 
 def _with_gaps(parts: Sequence[_Part], kept: Set[int]) -> list[_Part]:
-    """The parts with these marks, and those behind the first of them that belong to them."""
+    """The parts with these marks, and those between them that belong to them. What follows the last
+    is left out, as comments are."""
     main = [at for at, part in enumerate(parts) if part.mark in kept]
     boxes = {box for at in main for box in parts[at].boxes}
-    return [part for part in parts[main[0] :] if part.mark in kept or _belongs(part, boxes)]
+    within = parts[main[0] : main[-1] + 1]
+    return [part for part in within if part.mark in kept or _belongs(part, boxes)]
 
 
 def _belongs(part: _Part, boxes: Set[int]) -> bool:
