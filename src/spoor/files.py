@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from spoor.bounded import json_of
+from spoor.bounded_json import json_of
 
 _UNSAFE = re.compile(r"\.*[^\w.]+\.*")
 _DOTS = re.compile(r"\.{2,}")
@@ -125,17 +125,16 @@ MOST_TOML = 2 << 20
 """Bytes of a TOML file that a user may be handed: a topic, an experiment, tasks. Most have some KB;
 a topic may hold the texts of a hundred example pages."""
 
-
 MOST_HEAD = 1 << 24
 """Bytes of a JSON file that says what a folder holds."""
 
-MOST_VALUES = 500_000
+_MOST_VALUES = 500_000
 """Values and their names in a TOML text, each of which takes some 5 µs."""
 
 
 def read_json(path: Path, most: int = MOST_HEAD, flags: int = 0) -> Any:
     """The value in a plain JSON file. Raises OSError, also for one of more bytes, and ValueError
-    for a text that is not JSON, or has more values than `bounded` says."""
+    for a text that is not JSON, or has more values than `bounded_json` says."""
     return json_of(read_plain(path, most, flags))
 
 
@@ -147,19 +146,19 @@ def read_toml(path: Path, most: int = MOST_TOML) -> dict[str, Any]:
 
 def toml_of(text: str) -> dict[str, Any]:
     """The table that a TOML text describes. Raises ValueError, also for deep nesting and for more
-    than `MOST_VALUES`: a name of many parts (`a.b.c`) takes memory that grows with the square of
+    than `_MOST_VALUES`: a name of many parts (`a.b.c`) takes memory that grows with the square of
     their number."""
     if _DEEP.search(text):
         raise ValueError("a name has more than eight parts")
-    if (values := values_in(text)) > MOST_VALUES:
-        raise ValueError(f"it has some {values:,} values, and at most {MOST_VALUES:,} are read")
+    if (values := _toml_values(text)) > _MOST_VALUES:
+        raise ValueError(f"it has some {values:,} values, and at most {_MOST_VALUES:,} are read")
     try:
         return tomllib.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deep") from None
 
 
-def values_in(text: str) -> int:
+def _toml_values(text: str) -> int:
     """About how many values, names and comments a TOML text has: strings and comments, signs
     outside of them, and what is escaped."""
     rest, literals = _LITERAL.subn("", text)

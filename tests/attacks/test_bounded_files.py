@@ -23,7 +23,7 @@ import pytest
 import zstandard
 from yarl import URL
 
-from spoor.bounded import json_of_line
+from spoor.bounded_json import json_of_line
 from spoor.documents.document import Document
 from spoor.documents.extract import extract
 from spoor.errors import InputError

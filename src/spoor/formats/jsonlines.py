@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from spoor.bounded import json_of_line
+from spoor.bounded_json import json_of_line
 from spoor.documents.errors import UnreadableError
 from spoor.errors import InputError
 from spoor.formats.source_file import CHUNK, File, FileSource, Job, moment

@@ -24,12 +24,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.bounded import json_of, least_for, values_in
-from spoor.compression import (
-    compressor,
-    packed_parts,
-    unpacked,
-)
+from spoor.bounded_json import json_of, least_for, values_in
+from spoor.compression import compressor, packed_parts, unpacked
 from spoor.errors import InputError
 from spoor.files import read_plain, write_whole
 from spoor.learn.state_chunks import ChunkReader, ChunkWriter

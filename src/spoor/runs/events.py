@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from spoor import compression
-from spoor.bounded import json_of, least_for, values_in
+from spoor.bounded_json import json_of, least_for, values_in
 from spoor.errors import InputError
 from spoor.types import Judgement, Revision
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from spoor.bounded import json_of, least_for, values_in
+from spoor.bounded_json import json_of, least_for, values_in
 from spoor.compression import compressor, packed, unpacked
 from spoor.errors import CallerError, InputError
 from spoor.hashing import hash64
@@ -309,7 +309,7 @@ def pack_batches(batches: Sequence[LinkBatch]) -> bytes:
 
 def unpack_batches(data: bytes) -> list[LinkBatch]:
     """Decode the batches of `pack_batches`. Raises InputError for damaged bytes, and for more
-    values than `spoor.bounded` allows."""
+    values than `spoor.bounded_json` allows."""
     try:
         return list(map(revive_batch, json_of(unpacked(data), len(data))))
     except (ValueError, TypeError, LookupError, AttributeError) as error:

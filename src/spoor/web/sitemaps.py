@@ -15,7 +15,7 @@ from email.utils import parsedate_to_datetime
 from itertools import chain, islice
 from xml.parsers import expat
 
-from spoor.bounded import json_of
+from spoor.bounded_json import json_of
 from spoor.types import Anchor, Link
 from spoor.web.content_encoding import Layers
 from spoor.web.encoding import encoding_of_xml

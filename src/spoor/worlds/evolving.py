@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.bounded import json_of_line
+from spoor.bounded_json import json_of_line
 from spoor.compression import zstd
 from spoor.errors import CallerError, InputError
 from spoor.files import plain, read_json

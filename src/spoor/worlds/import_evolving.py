@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from spoor.bounded import json_of_line
+from spoor.bounded_json import json_of_line
 from spoor.compression import windows_up_to, zstd
 from spoor.errors import InputError
 from spoor.files import files_below

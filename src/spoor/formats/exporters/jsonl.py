@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 
-from spoor.bounded import json_of_line
+from spoor.bounded_json import json_of_line
 from spoor.display import quiet_json
 from spoor.errors import InputError
 from spoor.formats.exporters.columns import COPIES, Options, Row, plain

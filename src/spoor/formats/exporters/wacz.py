@@ -24,7 +24,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
-from spoor.bounded import json_of_line
+from spoor.bounded_json import json_of_line
 from spoor.display import printable
 from spoor.distribution import NAME, VERSION
 from spoor.formats.exporters.columns import Options, Row, asked_of
