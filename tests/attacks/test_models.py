@@ -122,22 +122,23 @@ def at(state: Any, place: tuple[Any, ...]) -> Any:
     return state
 
 
-@pytest.mark.parametrize("place", ["/dev/zero", "a pipe"])
-def test_a_model_is_a_plain_file(place: str, tmp_path: Path) -> None:
-    if place == "a pipe":
+@pytest.fixture(params=["/dev/zero", "a pipe"])
+def device(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The name of a file that has no end."""
+    if request.param == "a pipe":
         os.mkfifo(tmp_path / "pipe")
-        place = str(tmp_path / "pipe")
+        return str(tmp_path / "pipe")
+    return str(request.param)
+
+
+def test_a_model_is_a_plain_file(device: str) -> None:
     with bounded(), pytest.raises(InputError, match="not a plain file"):
-        Orderer("kiln", policy="td-lambda", model=place)
+        Orderer("kiln", policy="td-lambda", model=device)
 
 
-@pytest.mark.parametrize("place", ["/dev/zero", "a pipe"])
-def test_a_parameter_names_no_device(place: str, tmp_path: Path) -> None:
-    if place == "a pipe":
-        os.mkfifo(tmp_path / "pipe")
-        place = str(tmp_path / "pipe")
+def test_a_parameter_names_no_device(device: str) -> None:
     with bounded(), pytest.raises(InputError, match="cannot read background"):
-        Orderer("kiln", policy="sarsa", params={"background": place})
+        Orderer("kiln", policy="sarsa", params={"background": device})
 
 
 @pytest.mark.parametrize("head", [b"", b"9999999 300\n"])

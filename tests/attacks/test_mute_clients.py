@@ -23,6 +23,23 @@ async def answer(request: web.BaseRequest) -> web.Response:
     return web.Response(text="here")
 
 
+async def ask(port: int) -> str:
+    async with ClientSession() as client, client.get(f"http://127.0.0.1:{port}/") as reply:
+        return await reply.text()
+
+
+class Slow:
+    """Answers once it may."""
+
+    def __init__(self) -> None:
+        self.answers, self.begun = asyncio.Event(), asyncio.Semaphore(0)
+
+    async def answer(self, request: web.BaseRequest) -> web.Response:
+        self.begun.release()
+        await self.answers.wait()
+        return await answer(request)
+
+
 def test_connections_have_a_bound_and_their_first_head_a_time() -> None:
     async def main() -> None:
         async with listening(answer, "127.0.0.1", 0, most=3, seconds=0.3) as port:
@@ -34,8 +51,7 @@ def test_connections_have_a_bound_and_their_first_head_a_time() -> None:
                 with contextlib.suppress(ConnectionResetError):
                     assert await reader.read() == b""
                 writer.close()
-            async with ClientSession() as client, client.get(f"http://127.0.0.1:{port}/") as reply:
-                assert await reply.text() == "here"
+            assert await ask(port) == "here"
 
     asyncio.run(main())
 
@@ -44,26 +60,17 @@ def test_mute_clients_that_come_again_and_again_keep_nobody_out() -> None:
     """Without a key whoever runs a program on this machine could hold all connections."""
 
     async def main() -> None:
-        answers, begun = asyncio.Event(), asyncio.Semaphore(0)
+        slow = Slow()
 
-        async def slow(request: web.BaseRequest) -> web.Response:
-            begun.release()
-            await answers.wait()
-            return web.Response(text="here")
-
-        async def ask() -> str:
-            async with ClientSession() as client, client.get(f"http://127.0.0.1:{port}/") as reply:
-                return await reply.text()
-
-        async with listening(slow, "127.0.0.1", 0, most=3, seconds=60.0) as port:
-            first = asyncio.create_task(ask())
-            await begun.acquire()
+        async with listening(slow.answer, "127.0.0.1", 0, most=3, seconds=60.0) as port:
+            first = asyncio.create_task(ask(port))
+            await slow.begun.acquire()
             mute = [await asyncio.open_connection("127.0.0.1", port) for _ in range(9)]
-            second = asyncio.create_task(ask())
+            second = asyncio.create_task(ask(port))
             for reader, _ in mute[:6]:
                 with contextlib.suppress(ConnectionResetError):
                     assert await reader.read() == b"", "it gave way"
-            answers.set()
+            slow.answers.set()
             assert (await first, await second) == ("here", "here")
             for _, writer in mute:
                 writer.close()
@@ -73,23 +80,18 @@ def test_mute_clients_that_come_again_and_again_keep_nobody_out() -> None:
 
 def test_as_many_as_there_is_room_for_are_answered() -> None:
     async def main() -> None:
-        answers, begun = asyncio.Event(), asyncio.Semaphore(0)
+        slow = Slow()
 
-        async def slow(request: web.BaseRequest) -> web.Response:
-            begun.release()
-            await answers.wait()
-            return web.Response(text="here")
-
-        async with listening(slow, "127.0.0.1", 0, most=2, seconds=60.0) as port:
+        async with listening(slow.answer, "127.0.0.1", 0, most=2, seconds=60.0) as port:
             asked = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
             for _, writer in asked:
                 writer.write(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
             for _ in asked:
-                await begun.acquire()
+                await slow.begun.acquire()
             reader, third = await asyncio.open_connection("127.0.0.1", port)
             assert await reader.read(1) == b"", "there is no room"
             third.close()
-            answers.set()
+            slow.answers.set()
             for reader, writer in asked:
                 assert (await reader.read()).endswith(b"here")
                 writer.close()

@@ -122,13 +122,12 @@ def run(arguments: list[str] | None = None) -> int:
     except InputError as error:
         return _say(error, 2)
     except typer.TyperException as error:
-        message = error.format_message()
+        message = " ".join(error.format_message().split())
         context = getattr(error, "ctx", None)
         if message and context is not None:
-            usage = f"{context.get_usage()}; {context.command_path} --help tells more"
-            message = message.strip()
-            message = f"{message}{'' if message.endswith(('.', '?')) else '.'} {usage}"
-        message = " ".join(message.split())
+            end = "" if message.endswith((".", "?")) else "."
+            usage = " ".join(context.get_usage().split())
+            message = f"{message}{end} {usage}; {context.command_path} --help tells more"
         return _say(message, 2) if message else 2  # empty where the help has been printed
     except (typer.Abort, KeyboardInterrupt):
         return _say("stopped", 1)

@@ -232,6 +232,7 @@ class RequestBudget:
     def _of(self, host: str) -> DailyBudget:
         budget = self._hosts.get(host)
         if budget is None:
+            # Where the limit was lifted, what was sent before is kept for when there is one again.
             budget = self._hosts[host] = DailyBudget(self._per_host or 2)
         return budget
 

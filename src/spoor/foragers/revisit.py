@@ -427,21 +427,24 @@ class ChangeRate(_Submits):
     def pays(self, url: int, now: float) -> bool:
         """Whether a known page is worth a turn by now (`WORTH_A_TURN`) by what it brings."""
         self._grow()
-        return bool(self._waiting(self._pay(), now)[0][url] >= WORTH_A_TURN)
+        one = np.array([url])
+        return bool(self._waiting(self._pay()[one], now, one)[0][0] >= WORTH_A_TURN)
 
     def _waiting(
-        self, rates: NDArray[np.float64], now: float
+        self, rates: NDArray[np.float64], now: float, pages: NDArray[np.int64] | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Documents that have come to each page since its last look by now, but for those that
-        looks at the page beside it have shown, and twice the time that they have waited in all.
-        `rates`: documents a second, by URL number. O(URLs)."""
-        since, beside = now - self._last, self._beside
+        """Documents that have come to each of these pages, or of all, since its last look by now,
+        but for those that looks at the page beside it have shown, and twice the time that they have
+        waited in all. `rates`: documents a second, of each page. O(pages)."""
+        pages = np.arange(len(self._last)) if pages is None else pages
+        beside, own = self._beside[pages], self._common[pages]
         # Two that each show what the other shows later: looks at either serve both.
-        mutual = (self._common[beside] > 0) & (beside[beside] == np.arange(len(beside)))
-        theirs = np.where(mutual, np.minimum(self._common, self._common[beside]), 0)
-        shown = self._appeared + self._again
-        common = np.minimum(self._common + theirs, shown) / (shown + 1.0)
-        other, alone = np.minimum(since, since[beside]), 1.0 - common
+        mutual = (self._common[beside] > 0) & (self._beside[beside] == pages)
+        theirs = np.where(mutual, np.minimum(own, self._common[beside]), 0)
+        shown = self._appeared[pages] + self._again[pages]
+        common = np.minimum(own + theirs, shown) / (shown + 1.0)
+        since = now - self._last[pages]
+        other, alone = np.minimum(since, now - self._last[beside]), 1.0 - common
         return (
             rates * (alone * since + common * other),
             rates * (alone * since**2 + common * other**2),

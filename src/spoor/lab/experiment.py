@@ -240,6 +240,10 @@ def _short(table: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     return short
 
 
+def _number_or_none(table: Mapping[str, Any], key: str, where: str) -> int | None:
+    return whole_number(table[key], f"{where}: {key}") if key in table else None
+
+
 def read(path: Path, name: str) -> Experiment:
     """An experiment from its file. Raises InputError that names the file and the key."""
     try:
@@ -268,14 +272,10 @@ def read(path: Path, name: str) -> Experiment:
             for number, item in tables_of(table, "policies", where)
         ),
         seeds=whole_number(table.get("seeds", 1), f"{where}: seeds", MOST_SEEDS),
-        pages=None if "pages" not in table else whole_number(table["pages"], f"{where}: pages"),
+        pages=_number_or_none(table, "pages", where),
         share=share_of(table, where),
         in_flight=whole_number(table.get("in_flight", 1), f"{where}: in_flight"),
-        found_per_host=(
-            None
-            if "found_per_host" not in table
-            else whole_number(table["found_per_host"], f"{where}: found_per_host")
-        ),
+        found_per_host=_number_or_none(table, "found_per_host", where),
         kind=text_of(table, "kind", where) or "harvest",
         settings=table_of(table, "settings", where),
         short=_short(table, where),

@@ -104,7 +104,7 @@ def recordings(sites: Iterable[CompanySite], seed: int) -> Iterator[Recording]:
         yield from _Site(site, rng).recordings()
 
 
-def directory(sites: Iterable[CompanySite]) -> Recording:
+def _directory(sites: Iterable[CompanySite]) -> Recording:
     """The page at `DIRECTORY`."""
     links = "".join(f'<li><a href="{_front(site)}">{site.name}</a></li>' for site in sites)
     body = f"<!doctype html><title>Companies</title><ul>{links}</ul>".encode()
@@ -120,11 +120,11 @@ def write(
     folder: Path, sites: Sequence[CompanySite], seed: int, *, with_directory: bool = False
 ) -> None:
     """Write a recorded web of these sites; its roots are their front pages and, where it is asked
-    for, the `directory`. Raises InputError as a `Writer` does, and for a size that no site can
+    for, `DIRECTORY`. Raises InputError as a `Writer` does, and for a size that no site can
     have."""
     with Writer(folder) as writer:
         if with_directory:
-            writer.add(pack(directory(sites)))
+            writer.add(pack(_directory(sites)))
         for recording in recordings(sites, seed):
             writer.add(pack(recording))
 
