@@ -116,45 +116,45 @@ def crew_of(pages: int) -> tuple[ChangeRate, Any]:
     assert isinstance(crew, ChangeRate)
     for number in range(1, pages):
         known.number(f"{SITE}{number}", BEGIN, 0, BEGIN)
-    crew._grow()
-    crew._last[:] = BEGIN
-    crew._appeared[:] = 20
+    crew.pages.catch_up()
+    crew.pages.last[:] = BEGIN
+    crew.pages.appeared[:] = 20
     return crew, np.ones(pages)
 
 
 def test_a_list_that_shows_all_later_takes_no_look_from_the_one_that_shows_it_first() -> None:
     crew, rates = crew_of(3)
     now = BEGIN + HOUR
-    crew._again[1], crew._appeared[1] = 20, 0
+    crew.pages.same.again[1], crew.pages.appeared[1] = 20, 0
     for _ in range(20):
-        crew._in_common(1, 0)
-    crew._last[1] = now  # the later one was just looked at
-    expected, worth = crew._waiting(rates, now)
+        crew.pages.same.in_common(1, 0)
+    crew.pages.last[1] = now  # the later one was just looked at
+    expected, worth = crew.pages.waiting(rates, now)
     assert expected[[0, 2]] == pytest.approx(HOUR)
     assert worth[[0, 2]] == pytest.approx(HOUR**2)
-    crew._last[:2] = now, BEGIN  # the first one was
-    expected, worth = crew._waiting(rates, now)
+    crew.pages.last[:2] = now, BEGIN  # the first one was
+    expected, worth = crew.pages.waiting(rates, now)
     assert expected[1] == pytest.approx(HOUR / 21)
     assert worth[1] == pytest.approx(HOUR**2 / 21)
     assert expected[2] == pytest.approx(HOUR)
     # Once, by chance, it was first: that says little.
-    crew._last[:2] = BEGIN, now
-    crew._again[0] = 1
-    crew._in_common(0, 1)
-    assert crew._waiting(rates, now)[0][0] == pytest.approx(HOUR * (1 - 2 / 22))
+    crew.pages.last[:2] = BEGIN, now
+    crew.pages.same.again[0] = 1
+    crew.pages.same.in_common(0, 1)
+    assert crew.pages.waiting(rates, now)[0][0] == pytest.approx(HOUR * (1 - 2 / 22))
 
 
 def test_looks_at_two_that_each_show_what_the_other_shows_later_serve_both() -> None:
     crew, rates = crew_of(3)
     now = BEGIN + HOUR
-    crew._appeared[:2] = crew._again[:2] = 10
+    crew.pages.appeared[:2] = crew.pages.same.again[:2] = 10
     for _ in range(10):
-        crew._in_common(0, 1)
-        crew._in_common(1, 0)
-    assert crew._waiting(rates, now)[0] == pytest.approx(HOUR)
+        crew.pages.same.in_common(0, 1)
+        crew.pages.same.in_common(1, 0)
+    assert crew.pages.waiting(rates, now)[0] == pytest.approx(HOUR)
     for looked_at, other in ((0, 1), (1, 0)):
-        crew._last[[looked_at, other]] = now, BEGIN
-        expected, worth = crew._waiting(rates, now)
+        crew.pages.last[[looked_at, other]] = now, BEGIN
+        expected, worth = crew.pages.waiting(rates, now)
         assert expected[[looked_at, other, 2]] == pytest.approx([0.0, HOUR / 21, HOUR])
         assert worth[[looked_at, other, 2]] == pytest.approx([0.0, HOUR**2 / 21, HOUR**2])
 
@@ -162,21 +162,21 @@ def test_looks_at_two_that_each_show_what_the_other_shows_later_serve_both() -> 
 def test_what_is_in_common_with_many_is_in_common_with_none() -> None:
     crew, rates = crew_of(5)
     for other in (1, 2, 3, 4, 1, 2, 3, 4):
-        crew._in_common(0, other)
-    assert crew._common[0] == 0
-    crew._last[1:] = BEGIN + HOUR
-    assert crew._waiting(rates, BEGIN + HOUR)[0][0] == pytest.approx(HOUR)
+        crew.pages.same.in_common(0, other)
+    assert crew.pages.same.common[0] == 0
+    crew.pages.last[1:] = BEGIN + HOUR
+    assert crew.pages.waiting(rates, BEGIN + HOUR)[0][0] == pytest.approx(HOUR)
 
 
 def test_a_page_that_leaves_is_beside_none() -> None:
     crew, rates = crew_of(3)
-    crew._in_common(1, 2)
-    crew._again[1] = 1
+    crew.pages.same.in_common(1, 2)
+    crew.pages.same.again[1] = 1
     crew.leave([2])
-    assert crew._common.tolist() == [0, 0, 0]
-    assert crew._again.tolist() == [0, 1, 0]
-    crew._last[2] = BEGIN + HOUR  # its number is another page's
-    assert crew._waiting(rates, BEGIN + HOUR)[0][1] == pytest.approx(HOUR)
+    assert crew.pages.same.common.tolist() == [0, 0, 0]
+    assert crew.pages.same.again.tolist() == [0, 1, 0]
+    crew.pages.last[2] = BEGIN + HOUR  # its number is another page's
+    assert crew.pages.waiting(rates, BEGIN + HOUR)[0][1] == pytest.approx(HOUR)
 
 
 def test_what_appears_on_a_second_list_is_told_from_what_it_shows_first() -> None:
@@ -220,4 +220,4 @@ def test_a_watch_that_was_loaded_goes_on_the_same() -> None:
     old = fleet_of(seeds)
     old.load(state)
     assert isinstance(old.crew, ChangeRate)
-    assert not old.crew._common.any()
+    assert not old.crew.pages.same.common.any()

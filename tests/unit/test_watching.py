@@ -249,7 +249,7 @@ def test_only_documents_on_topic_are_told_and_what_becomes_of_them() -> None:
     assert len({line["id"] for line in lines}) == 4
     assert new["story"] == new["id"]
     # The front page paid, and its visits did; the others did not.
-    rates = fleet.crew._pay()  # type: ignore[attr-defined]
+    rates = fleet.crew.pages.pay()  # type: ignore[attr-defined]
     assert rates[0] > 3 * rates[fleet.known.find(f"{SITE}a")]
 
 
@@ -452,7 +452,7 @@ def test_no_front_page_starves_beside_pages_that_pay_all_the_time() -> None:
     lines = run(fleet, world, begin + 24 * hour, tracker)
     section = fleet.known.find(f"{SITE}section")
     assert section is not None
-    changes = fleet.crew._changes  # type: ignore[attr-defined]
+    changes = fleet.crew.pages.changes  # type: ignore[attr-defined]
     assert changes[section] > 15
     changes[section] = 10**8  # nothing pays like it
     lines += run(fleet, world, world.end, tracker)

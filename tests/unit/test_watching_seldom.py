@@ -14,8 +14,9 @@ from noisy_news import article
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
 from spoor.foragers.hosts import Hosts
+from spoor.foragers.passes import LEAST_LOOKED_AT
 from spoor.foragers.request_budget import DAY, RequestBudget
-from spoor.foragers.revisit import LEAST_LOOKED_AT, ChangeRate
+from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.states import NoStates
 from spoor.foragers.watching import Watching
 from spoor.judges.facts import TextPattern

@@ -12,7 +12,8 @@ from spoor.foragers.colony import Colony
 from spoor.foragers.fleet import Crew, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import Admit, Known
-from spoor.foragers.revisit import ChangeRate, RoundRobin
+from spoor.foragers.revisit import ChangeRate
+from spoor.foragers.round_robin import RoundRobin
 from spoor.foragers.scouts import Scouts
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.states import Describe, NoStates

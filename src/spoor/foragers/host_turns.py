@@ -1,0 +1,137 @@
+"""In which order a watch asks for what it knows: hosts take turns, and at each host URLs that were
+never asked for and known pages do."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spoor.foragers.columns import Floats, Integers
+from spoor.foragers.known import Known
+from spoor.foragers.page_rates import WORTH_A_TURN
+from spoor.learn.saved import PAIRS, Saved, attributes
+from spoor.types import State
+
+SELDOM = 4
+"""URLs that were never asked for, after which a known page comes that hardly brings anything."""
+
+BEHIND = 8
+"""Visits to a host between two to URLs to which only strangers link (`Urls.strangers`)."""
+
+
+class HostTurns(Saved):
+    """Whose turn it is at each host."""
+
+    SAVED = attributes(_after_new=PAIRS)
+
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self._after_new: dict[str, int] = {}
+        """Host → visits in a row to URLs never asked for before."""
+        self._since_seldom: dict[str, int] = {}
+        """Host → such visits since the last one to a known page that hardly brings anything."""
+        self._between: dict[str, int] = {}
+        """Host → its visits since the last to a URL of strangers, where there are such."""
+
+    def after(self, url: int) -> bool:
+        """A URL is asked for; whether the turn of known pages that hardly bring anything has come
+        where this one does not pay (`seldom_had_its_turn`)."""
+        known, name = self._known, self._known.hosts[url]
+        new_ones = self._after_new.pop(name, 0)
+        since = self._since_seldom.get(name, 0)
+        never_asked = known.fetched[url] == -np.inf
+        if never_asked:
+            self._after_new[name] = new_ones + 1
+            self._since_seldom[name] = min(since + 1, SELDOM)
+        if known.strangers:
+            visits = self._between.get(name, 0)
+            self._between[name] = 0 if url in known.strangers else visits + 1
+        return bool(since) and not never_asked
+
+    def seldom_had_its_turn(self, url: int) -> None:
+        """It was that of a page that hardly brings anything."""
+        del self._since_seldom[self._known.hosts[url]]
+
+    def batch(
+        self, may: NDArray[np.bool_], expected: Floats, worth: Floats, most: int
+    ) -> list[int]:
+        """The next visits, `most` or two of each host, of URLs that were never asked for and of
+        the known pages that `may` be looked at. `expected`, `worth`: as of `PageRates.waiting`.
+        O(URLs log URLs)."""
+        known = self._known
+        hosts = known.host_numbers()
+        fresh, behind = self._fresh()
+        seen = np.flatnonzero(may)
+        seen = seen[np.argsort(-worth[seen], kind="stable")]
+        # A host with many pages that wait for long keeps no page of others out.
+        seen = seen[ranks(hosts[seen]) < most]
+        # One of each in turn, at each host by itself: where a budget lets one request through at a
+        # time, hosts are free in a fixed order, and one would always meet the same turn.
+        names = known.numbered_hosts()
+        # A known page that brings hardly anything yet comes after several of them.
+        after_new = np.array([self._after_new.get(name, 0) > 0 for name in names], dtype=np.int64)
+        since = np.array([self._since_seldom.get(name, 0) for name in names], dtype=np.int64)
+        host, places_seen = hosts[seen], ranks(hosts[seen])
+        places = 2 * places_seen + 1 - after_new[host]
+        seldom = 2 * SELDOM * places_seen + 2 * np.maximum(SELDOM - since, 0)[host] - 1
+        turns_of_fresh = 2 * ranks(hosts[fresh]) + after_new[hosts[fresh]]
+        if behind.any():
+            between = np.array([self._between.get(name, 0) for name in names], dtype=np.int64)
+            soonest = np.where(between < BEHIND, 2 * len(fresh) + 40 * most, 0)
+            later = hosts[fresh[behind]]
+            turns_of_fresh[behind] = 2 * BEHIND * ranks(later) + soonest[later]
+        turns_of_seen = np.where(expected[seen] < WORTH_A_TURN, seldom, places)
+        turns = np.concatenate([turns_of_fresh, turns_of_seen])
+        # Two of each host at least: one whose budget is spent keeps none out.
+        count = max(most, 2 * len(known.names()))
+        both = np.concatenate([fresh, seen])
+        chosen: list[int] = both[np.argsort(turns, kind="stable")[:count]].tolist()
+        return chosen
+
+    def _fresh(self) -> tuple[Integers, NDArray[np.bool_]]:
+        """URLs that were never asked for in their order, and whether only strangers link to each.
+
+        First those whose links appeared last: what stood there at the first look can wait. Of that,
+        first what a page links to that is new itself, then what is likely to be a list: few links
+        lead to it from a seed, it has a short path, and many pages link to it. What only strangers
+        link to comes last.
+        """
+        known = self._known
+        never = np.array(known.fetched) == -np.inf
+        never[known.free()] = False
+        urls = np.flatnonzero(never)
+        if not len(urls):
+            return urls, np.zeros(0, dtype=bool)
+        cited = np.array(known.cited, dtype=np.int64)[urls]
+        depth = np.array(known.depth, dtype=np.int64)[urls]
+        clicks = np.array(known.clicks, dtype=np.int64)[urls]
+        parents = np.array(known.parent, dtype=np.int64)[urls]
+        young = (parents >= 0) & (known.born(parents) > -np.inf)
+        of_strangers = np.zeros(len(never), dtype=bool)
+        of_strangers[list(known.strangers)] = True
+        behind = of_strangers[urls]
+        order = np.lexsort((-cited, depth, clicks, ~young, -known.born(urls), behind))
+        return urls[order], behind[order]
+
+    def save(self) -> State:
+        own = {"between": self._between, "since_seldom": self._since_seldom}
+        return {**super().save(), **{name: dict(its) for name, its in own.items() if its}}
+
+    def load(self, state: State) -> None:
+        """Go on from `save`, also of versions before this."""
+        after_new = [[one, 1] if isinstance(one, str) else one for one in state["after_new"]]
+        super().load({"after_new": after_new})
+        self._between = dict(state.get("between", {}))
+        self._since_seldom = dict(state.get("since_seldom", {}))
+
+
+def ranks(hosts: Integers) -> Integers:
+    """The place of each URL, given by its host, among those of that host."""
+    order = np.argsort(hosts, kind="stable")
+    grouped = hosts[order]
+    places = np.arange(len(order))
+    begins = places.copy()
+    begins[1:][grouped[1:] == grouped[:-1]] = 0
+    by_place = np.empty(len(order), dtype=np.int64)
+    by_place[order] = places - np.maximum.accumulate(begins)
+    return by_place

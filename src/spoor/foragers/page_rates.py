@@ -1,0 +1,210 @@
+"""What was seen of each page that is revisited, and what its visits are expected to bring."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from spoor.foragers.columns import Columns, Floats, Integers
+from spoor.foragers.known import LIST, Known
+from spoor.foragers.same_lists import SameLists
+from spoor.foragers.settings import DAY
+from spoor.learn.saved import ARRAY, attributes
+from spoor.types import State
+
+PRIOR = {"hub": 1.0, "wanted": 0.02, "other": 0.001, "absent": 0.0002, "listed": 0.01}
+GUESSED = 1e-6
+"""What a page of a kind brings in a day before it has brought anything: seeds, feeds and sitemaps;
+pages on topic; pages that are not; pages that could not be had (`GUESSED` where
+nothing ever was and only strangers link). `listed`: for each URL that was learned from it at its
+first look, from `LEAST_LISTED` on, up to `MOST_LISTED` in all."""
+
+LEAST_LISTED = 15
+MOST_LISTED = 0.5
+
+EXPLORED = 0.35
+"""Share of the visits to the known pages of a host that its hubs get at least."""
+
+WORTH_A_TURN = 0.005
+"""Documents that a known page is expected to bring by now, from which on it takes turns with URLs
+that were never asked for; before, one comes after several of these (`host_turns.SELDOM`)."""
+
+UNKNOWN = 100.0
+"""URLs that appeared, of which one was new and wanted, are taken for granted in the beginning."""
+
+
+class PageRates(Columns):
+    """Visits to each page, and what they brought; in a watch a change is what pays: links to
+    documents that were new and wanted, or a change of the page's own where it is wanted."""
+
+    SAVED = attributes(
+        visits=ARRAY,
+        changes=ARRAY,
+        versions=ARRAY,
+        first=ARRAY,
+        last=ARRAY,
+        prior=ARRAY,
+        appeared=ARRAY,
+    )
+
+    def __init__(self, known: Known) -> None:
+        self._known = known
+        self.same = SameLists()
+        self.visits: Integers = np.zeros(0, dtype=np.int64)
+        """Revisits, the first visit left out; before a page is fetched, its failures less one."""
+        self.changes: Integers = np.zeros(0, dtype=np.int64)
+        """Revisits that found another content."""
+        self.versions: Integers = np.zeros(0, dtype=np.int64)
+        """Contents of the last download; 0 before the first."""
+        self.first: Floats = np.zeros(0)
+        """Time of the first download; before it, of the first request. 0 before that."""
+        self.last: Floats = np.zeros(0)
+        """Time of the last request."""
+        self.prior: Floats = np.zeros(0)
+        """In a watch: what pages of its kind bring in a day."""
+        self.appeared: Integers = np.zeros(0, dtype=np.int64)
+        """In a watch: URLs nobody knew to which a link appeared on it after its first look."""
+        if known.watching is not None:
+            known.entered = []
+
+    def catch_up(self) -> None:
+        """Take in the URLs that are known since."""
+        known, count = self._known, len(self._known.urls)
+        if count > len(self.visits):
+            self.grow(count)
+            self.same.grow(count)
+        if known.entered:
+            entered, known.entered = known.entered, []
+            born = known.born(np.array([url for url, _ in entered], dtype=np.int64)) > -np.inf
+            for (url, back), appeared in zip(entered, born, strict=True):
+                if appeared and known.parent[url] >= 0:
+                    self.appeared[known.parent[url]] += 1
+                if back > -np.inf:  # it came back: as if it had been here all along
+                    kind = "wanted" if url in known.told_before else "other"
+                    self.first[url] = self.last[url] = back
+                    self.prior[url] = PRIOR[kind]
+
+    # -- what is seen
+
+    def shown(self, page: int, *, fetched: bool) -> None:
+        """A page of a watch was asked for: what it is, and what it shows that another one had."""
+        known = self._known
+        self.prior[page] = self._prior_of(page, fetched)
+        self.same.again[page] += len(known.shown_again)
+        for url in known.shown_again:
+            self.same.in_common(page, known.parent[url])
+
+    def asked(self, page: int, now: float, *, fetched: bool) -> None:
+        """A page was asked for."""
+        if not fetched:
+            # Not downloaded: count it as seen unchanged, so that it is not the first again.
+            # A redirect leads to a page that has its own turn.
+            if not self.first[page]:
+                self.first[page] = now
+            elif not self.versions[page]:
+                self.visits[page] += 1
+            self.last[page] = now
+            return
+        if not self.versions[page]:
+            self.first[page] = now
+            self.visits[page] = 0
+        else:
+            self.visits[page] += 1
+            self.changes[page] += self._paid(page)
+        self.versions[page] = self._known.version[page]
+        self.last[page] = now
+
+    def found(self, page: int) -> None:
+        """A document is new, which pays the page of a watch that showed it first."""
+        parent = self._known.parent[page]
+        if self._known.watching is not None and parent >= 0:
+            self.catch_up()
+            self.changes[parent] += 1
+
+    def _paid(self, page: int) -> bool:
+        """Whether a page changed since its last visit, in a way that counts."""
+        known, watching = self._known, self._known.watching
+        if known.version[page] == self.versions[page]:
+            return False
+        if watching is None or watching.judge is None:
+            return watching is None or page in watching.wanted
+        return page in watching.wanted and not (known.relinked and self._is_list(page))
+
+    def _is_list(self, page: int) -> bool:
+        """Whether many links appeared on a page, or were learned from it at its first look."""
+        known = self._known
+        return known.brought[page] >= LIST or known.introduced[page] >= LEAST_LISTED
+
+    def _kind(self, page: int, fetched: bool) -> str:
+        known = self._known
+        assert known.watching is not None
+        if known.parent[page] < 0 or page in known.hubs or page in known.sitemaps:
+            return "hub"
+        if not fetched:
+            return "absent"
+        # A copy is looked at where the other one is no more.
+        alone = known.watching.copy_of.get(page, -1) not in known.watching.wanted
+        return "wanted" if page in known.watching.wanted and alone else "other"
+
+    def _prior_of(self, page: int, fetched: bool) -> float:
+        """A page from which many URLs were learned is a list of them."""
+        kind = self._kind(page, fetched)
+        if kind == "absent" and not self._known.digests[page] and self._known.guessed(page):
+            return GUESSED
+        introduced = self._known.introduced[page]
+        listed = PRIOR["listed"] * introduced if fetched and introduced >= LEAST_LISTED else 0.0
+        return PRIOR[kind] if kind == "hub" else max(PRIOR[kind], min(MOST_LISTED, listed))
+
+    # -- what is expected
+
+    def pay(self) -> Floats:
+        """What each page of a watch brings in a second."""
+        found, appeared = float(self.changes.sum()), float(self.appeared.sum())
+        share = min(1.0, (found + 1.0) / (appeared + UNKNOWN))
+        brought = self.changes + self.prior + share * self.appeared
+        rates: Floats = brought / (self.last - self.first + DAY)
+        return rates
+
+    def explored(self, hosts: Integers) -> Floats:
+        """As `pay`, where the hubs of a host that could be had get `EXPLORED` of its visits to
+        known pages, which are in proportion to √pay."""
+        pay = self.pay()
+        hubs = (self.prior == PRIOR["hub"]) & (self.versions > 0)
+        all_visits = np.bincount(hosts, np.sqrt(pay))
+        share = EXPLORED / np.maximum(np.bincount(hosts, hubs), 1)
+        least = (share * all_visits)[hosts] ** 2
+        raised: Floats = np.where(hubs, np.maximum(pay, least), pay)
+        return raised
+
+    def waiting(
+        self, rates: Floats, now: float, pages: Integers | None = None
+    ) -> tuple[Floats, Floats]:
+        """As `SameLists.waiting`, of these pages or of all."""
+        pages = np.arange(len(self.last)) if pages is None else pages
+        return self.same.waiting(rates, self.appeared, self.last, now, pages)
+
+    def pays(self, url: int, now: float) -> bool:
+        """Whether a known page is worth a turn by now (`WORTH_A_TURN`) by what it brings."""
+        self.catch_up()
+        one = np.array([url])
+        return bool(self.waiting(self.pay()[one], now, one)[0][0] >= WORTH_A_TURN)
+
+    # -- what leaves, and durable
+
+    def leave(self, left: Collection[int]) -> None:
+        """Pages are known no more."""
+        self.catch_up()
+        self.clear(list(left))
+        self.same.leave(left)
+
+    def save(self) -> State:
+        self.catch_up()
+        return {**super().save(), **self.same.save()}
+
+    def load(self, state: State) -> None:
+        """Go on from `save`, also of versions before some of the columns."""
+        nothing = np.zeros(len(state["visits"]), dtype=np.int64)
+        state = {**dict.fromkeys(("appeared", *SameLists.SAVED), nothing), **state}
+        super().load(state)
+        self.same.load(state)
