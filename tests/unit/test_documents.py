@@ -130,7 +130,8 @@ def test_what_stands_between_content_is_content() -> None:
 
 def test_an_anchor_that_leads_nowhere_is_no_link() -> None:
     """XHTML ends one at once; HTML does not, and all that follows would be its text."""
-    sections = "".join(f"<h2><a id='s{at}'/>Part {at}</h2><p>{WORDS}</p>" for at in range(3))
+    sections = "".join(f"<h2><a id='s{at}'/>Part {at}</h2><p>{WORDS}</p>" for at in range(2))
+    sections += f"<h2><a href='#s2'>Part 2</a></h2><p><a href='/a#s0'>Above</a>: {WORDS}</p>"
     read = extract("text/html", URL, f"<h1>Kilns</h1><p>{WORDS}{sections}".encode())
     assert isinstance(read, Document)
     assert read.text.count(WORDS.strip()) == 4

@@ -110,6 +110,8 @@ class _Reader:
     """What the walk over the tree collects."""
 
     base: str
+    own: str
+    """The page's own address: what leads there are words, since a link has no fragment."""
     joiner: Joiner
     beside: frozenset[str]
     """Elements that are no main content."""
@@ -160,7 +162,7 @@ def read_html(
         anchor.unwrap()
     facts = Facts(tree)
     base = tree.css_first("base[href]")
-    reader = _Reader(url, joiner, _NAVIGATION if whole else _ASIDE)
+    reader = _Reader(url, joiner.join(url, url) or url, joiner, _NAVIGATION if whole else _ASIDE)
     reader.room = _ADDRESSES + _ADDRESSES_PER_BYTE * len(body)
     if base is not None:
         reader.base = joiner.join(base.attributes.get("href") or "", url) or url
@@ -314,7 +316,8 @@ def _enter(node: LexborNode, tag: str, reader: _Reader) -> bool:
             if tag == "a":
                 target = reader.joiner.join(node.attributes.get("href") or "", reader.base) or ""
                 reader.room -= len(target)
-                target = target if reader.room >= 0 else ""
+                if reader.room < 0 or target == reader.own:
+                    target = ""
             if tag in _CODE:
                 reader.code_link = "", ""
             reader.markup.append((tag, len(reader.written), target))
