@@ -27,15 +27,19 @@ $(STAMP): requirements/installer.lock requirements/dev.lock pyproject.toml
 demo: setup
 	$(BIN)/spoor demo --out demo
 
-fast: lint types layers
-	$(BIN)/pytest -n 2 -m "not server and not long" tests/unit tests/golden
-
 # Types and layers are checked beside the tests; their output is shown after that of the tests.
+define with_checks
+@mkdir -p build
+@$(MAKE) --no-print-directory types layers > build/checks.txt 2>&1 & checks=$$!; \
+$(1); tests=$$?; \
+wait $$checks; checks=$$?; cat build/checks.txt; exit $$((tests | checks))
+endef
+
+fast: lint
+	$(call with_checks,$(BIN)/pytest -n 2 -m "not server and not long" tests/unit tests/golden)
+
 test: lint
-	@mkdir -p build
-	@$(MAKE) --no-print-directory types layers > build/checks.txt 2>&1 & checks=$$!; \
-	$(MAKE) --no-print-directory unit; tests=$$?; \
-	wait $$checks; checks=$$?; cat build/checks.txt; exit $$((tests | checks))
+	$(call with_checks,$(MAKE) --no-print-directory unit)
 
 lint: setup
 	$(BIN)/ruff format --check .
