@@ -132,6 +132,16 @@ def test_scripts_come_from_where_they_may() -> None:
         asyncio.run(parts.load("http://cdn.example/x.js", "script", "http://a.example/"))
 
 
+NO_MESSAGES = [
+    b'{"jsonrpc":"2.0","id":2,"method":"ping","params":{"x":"\\ud800"}}\n',
+    b'{"method":"ping","params":{"id":9,"x":' + b"[" * 90_000 + b"]" * 90_000 + b'},"id":3}\n',
+    b'{"jsonrpc":"2.0","id":4,"method":\n',
+    b'{"id":5,"method":"ping"}\n',
+    b'{"jsonrpc":"2.0","id":6,"method":"ping","params":{"x":[' + b"[]," * 300_000 + b"1]}}\n",
+]
+"""Requests of one id after the other, from 2 on."""
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, None])
 def test_a_server_at_a_pipe_ends_though_its_client_says_nothing(how: int | None) -> None:
     """By a signal while the pipe stays open, and where its client has gone."""
@@ -145,13 +155,18 @@ def test_a_server_at_a_pipe_ends_though_its_client_says_nothing(how: int | None)
         assert server.stdout is not None
         assert server.stderr is not None
         try:
-            # What is longer than a message may be is none, and the next one is answered.
-            server.stdin.write(b"x" * 9_000_000 + b"\n" + json.dumps(begin).encode() + b"\n")
+            # What is no message, or longer than one may be, is answered, and so is the next one.
+            server.stdin.write(b"x" * 9_000_000 + b"\n")
+            server.stdin.writelines(NO_MESSAGES)
+            server.stdin.write(json.dumps(begin).encode() + b"\n")
             server.stdin.flush()
-            answers = [json.loads(server.stdout.readline())]
-            if "result" not in answers[0]:  # a word on what was none
-                answers.append(json.loads(server.stdout.readline()))
-            assert "result" in answers[-1]
+            first, *answers, last = [
+                json.loads(server.stdout.readline()) for _ in range(len(NO_MESSAGES) + 2)
+            ]
+            assert (first["id"], first["error"]["code"]) == (None, -32700)
+            assert [one["id"] for one in answers] == list(range(2, 2 + len(NO_MESSAGES)))
+            assert {one["error"]["code"] for one in answers} == {-32700, -32600}
+            assert "result" in last
             if how is None:
                 server.stdout.close()
                 server.stdin.write((json.dumps({**begin, "method": "ping"}) + "\n").encode())

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -294,7 +295,18 @@ def test_a_file_that_is_moved_away_meanwhile_is_told_of(tmp_path: Path, hook: st
     ]
 
 
-@pytest.mark.parametrize("ended_by", ["its time", "the end of the watch"])
+WATCH = """
+import sys, time
+from pathlib import Path
+from spoor.live.deliveries import Deliveries, receivers
+delivering = Deliveries(Path(sys.argv[1]), receivers(sys.argv[2], ()), print)
+delivering.start()
+delivering.written(int(sys.argv[3]))
+time.sleep(600)
+"""
+
+
+@pytest.mark.parametrize("ended_by", ["its time", "the end of the watch", "a kill of the watch"])
 def test_a_command_that_takes_too_long_ends_with_all_that_it_started(
     ended_by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -305,6 +317,13 @@ def test_a_command_that_takes_too_long_ends_with_all_that_it_started(
     hook.write_text(f"#!/bin/sh\nexec 3>{tmp_path / 'held'}\nsleep 600 &\nsleep 600\n")
     hook.chmod(0o755)
     size = write(tmp_path, [line(0), line(1, pad="x" * 300_000)])  # more than a pipe takes
+    if ended_by == "a kill of the watch":
+        watch = subprocess.Popen([sys.executable, "-c", WATCH, str(tmp_path), str(hook), str(size)])
+        with (tmp_path / "held").open("rb") as held:
+            watch.kill()
+            watch.wait()
+            assert held.read() == b""
+        return
     said: list[str] = []
     delivering = Deliveries(
         tmp_path, receivers(str(hook), ()), said.append, lambda ended, seconds: ended.wait()

@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import threading
@@ -91,9 +92,18 @@ def receivers(on_new: str, webhooks: tuple[str, ...]) -> list[Receiver]:
     return found
 
 
+_GUARD = """(read -r _ <&1; kill -KILL 0) &
+(exec "$@" >/dev/null)
+ended=$?
+kill -KILL $! 2>/dev/null
+exit $ended"""
+"""Runs a command, and ends its session once nobody holds the other end of the pipe at descriptor 1:
+the signal that a kernel sends for the end of a parent would end the command alone, on Linux."""
+
+
 class _Command:
     """Runs a command for each line, with all that it starts in a session of its own: what takes too
-    long ends with all of these."""
+    long ends with all of these. A watch that is killed ends it, too."""
 
     def __init__(self, line: str) -> None:
         try:
@@ -106,12 +116,19 @@ class _Command:
         self._over = False
 
     def tell(self, told: bytes) -> None:
-        with subprocess.Popen(
-            self._words,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            start_new_session=True,
-        ) as process:
+        if shutil.which(self._words[0]) is None:
+            raise OSError(f"no program {self._words[0]!r} can be run")
+        theirs, ours = os.pipe()
+        with (
+            open(theirs, "rb") as held,
+            open(ours, "wb"),  # closed where this process ends, however that is
+            subprocess.Popen(
+                ["/bin/sh", "-c", _GUARD, "sh", *self._words],
+                stdin=subprocess.PIPE,
+                stdout=held,
+                start_new_session=True,
+            ) as process,
+        ):
             self._process = process
             try:
                 process.communicate(told, 0.0 if self._over else COMMAND_SECONDS)
