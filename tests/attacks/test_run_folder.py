@@ -30,6 +30,7 @@ from spoor.runs import exchanges, files, shards
 from spoor.runs.assemble import judge_and_topic
 from spoor.runs.database import reading
 from spoor.runs.exchanges import read_body
+from spoor.runs.export import export_run
 from spoor.runs.forget import forget
 from spoor.runs.inputs import with_inputs
 from spoor.runs.labels import read_labels, write_label
@@ -39,6 +40,7 @@ from spoor.runs.reader import Run
 from spoor.runs.saved_files import save, saved_name
 from spoor.runs.schema import read_settings, write_settings
 from spoor.runs.search import _query
+from spoor.runs.selection import Selection
 from spoor.runs.snapshot import snapshot
 from spoor.runs.writer import RunWriter
 from spoor.setting import CRAWL, MOST_OF_A_BODY, POLITENESS
@@ -262,6 +264,24 @@ def test_a_row_without_bounds_is_refused_wherever_it_is_read(
         with pytest.raises(InputError, match="row 2 of the pages is damaged") as refused:
             way()
         assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize("form", ["parquet", "wacz", "warc"])
+def test_a_row_that_a_form_has_no_room_for_keeps_no_other_from_being_exported(
+    path: Path, form: str
+) -> None:
+    places = "warc_offset = 0 WHERE seq = 3", "warc_file = NULL WHERE seq = 5"
+    reasons = f"why = '[[\"x\", {1 << 60 | 1}]]' WHERE seq = 3", "why = '[]' WHERE seq = 5"
+    for part in reasons if form == "parquet" else places:
+        change(path, f"UPDATE pages SET {part}")
+    half = '["http://a.example/\\ud800"]', '[["\\udc00", 1]]'
+    change(path, "UPDATE pages SET path = ?, why = ? WHERE seq = 2", *half)
+    third = list(Run(path).pages())[2].url
+    exported = export_run(Run(path), path.parent / "out", form, selection=Selection(True))
+    count = 1 if form == "parquet" else 2
+    assert (exported.pages, exported.left_out.count) == (12 - count, count)
+    assert exported.left_out.first.startswith(f"{third}: ")
+    assert "\n" not in exported.left_out.first
 
 
 @pytest.mark.parametrize("column", ["reason", "url", "kind"])

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from spoor.display import shown
 from spoor.errors import InputError
 
 
@@ -87,5 +88,9 @@ def export(
         fields=field or (),
         index=index,
     )
-    left_out = f" ({exported.copies} near-copies left out)" if exported.copies else ""
-    typer.echo(f"{exported.pages} pages: {place}{left_out}")
+    copied = f" ({exported.copies} near-copies left out)" if exported.copies else ""
+    typer.echo(f"{exported.pages} pages: {place}{copied}")
+    if left_out := exported.left_out.count:
+        rows = "1 page is" if left_out == 1 else f"{left_out:,} pages are"
+        first = "" if left_out == 1 else "the first: "
+        typer.echo(f"{rows} left out, {first}{shown(exported.left_out.first)}", err=True)

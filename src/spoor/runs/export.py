@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
 from spoor.formats.export import FORMS, form_of, write
-from spoor.formats.exporters.columns import COLUMNS, COPIES, ON_REQUEST, Options
+from spoor.formats.exporters.columns import COLUMNS, COPIES, ON_REQUEST, LeftOut, Options
 from spoor.formats.fields import column_of, field_specs, require_microdata
 from spoor.formats.object_stores import is_url, new_object
 from spoor.runs import files
@@ -27,6 +27,8 @@ class Exported:
     pages: int
     copies: int = 0
     """Near-copies that were left out."""
+    left_out: LeftOut = field(default_factory=LeftOut)
+    """Pages that the form has no room for."""
 
 
 def export_run(
@@ -71,12 +73,12 @@ def export_run(
     kinds |= {name: kind for name, kind in ON_REQUEST.items() if name in asked or name in needs}
     kinds |= {} if selected.copies else {COPIES: "list<string>"}
     kinds |= column_of(specs)
-    left_out = 0
+    copied = 0
 
     def rows() -> Iterator[dict[str, Any]]:
-        nonlocal left_out
+        nonlocal copied
         for document, copies in run.select(selected):
-            left_out += len(copies)
+            copied += len(copies)
             row = document.exported(kinds)
             if specs:
                 row |= document.fields(specs)
@@ -90,7 +92,7 @@ def export_run(
     options = Options(kinds, run.path, index, _title(run), run.begins_page, named)
     with nullcontext(out) if isinstance(out, Path) else new_object(out) as place:
         pages = write(rows(), place, form, options)
-    return Exported(form, pages, left_out)
+    return Exported(form, pages, copied, options.left_out)
 
 
 def _passages(document: RunDocument, *, everything: bool) -> list[dict[str, Any]]:

@@ -57,6 +57,20 @@ RESERVED = frozenset((*COLUMNS, *ON_REQUEST, COPIES, *_OF_FORMS))
 """Names that no field may have, whatever their case, since some form uses them."""
 
 
+@dataclass(slots=True)
+class LeftOut:
+    """Rows that cannot be written: one of a stranger's run keeps none of the others."""
+
+    count: int = 0
+    first: str = ""
+    """URL of the first one, and why."""
+
+    def add(self, row: Row, why: str) -> None:
+        """Leave a row out."""
+        self.count += 1
+        self.first = self.first or f"{row['url']}: {why}"
+
+
 @dataclass(frozen=True, slots=True)
 class Options:
     """Options of an export."""
@@ -75,6 +89,8 @@ class Options:
     asked: tuple[str, ...] = ()
     """Columns that somebody named: they stand in every row, also where they are empty, and
     also in forms that leave out others."""
+    left_out: LeftOut = field(default_factory=LeftOut)
+    """What was left out so far."""
 
 
 def asked_of(row: Row, options: Options, *without: str) -> dict[str, Any]:

@@ -24,8 +24,8 @@ MOST_MEMORY = 512 << 20
 
 def write(rows: Iterable[Row], path: Path, options: Options) -> int:
     """One table with a fixed schema, in groups of rows; what varies from page to page
-    (JSON-LD, tables) stands as JSON text. Returns how many rows. Raises InputError without the
-    extra."""
+    (JSON-LD, tables) stands as JSON text. Returns how many rows; one that the library refuses is
+    left out. Raises InputError without the extra."""
     arrow, format_ = import_extra("parquet", "Parquet", "pyarrow", "pyarrow.parquet")
     reason = arrow.struct([("reason", arrow.string()), ("share", arrow.float64())])
     kinds = {
@@ -43,11 +43,23 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
     columns.setdefault("text", "string")
     schema = arrow.schema([(name, kinds[kind]) for name, kind in columns.items()])
     nested = [name for name, kind in columns.items() if kind == "json"]
+    refused = arrow.ArrowException, ValueError, TypeError, OverflowError
     count = 0
     with format_.ParquetWriter(path, schema, compression="zstd") as writer:
         for batch in _batches(_values(row, columns, nested) for row in rows):
-            writer.write_table(arrow.Table.from_pylist(batch, schema=schema))
-            count += len(batch)
+            try:
+                table = arrow.Table.from_pylist(batch, schema=schema)
+            except refused:
+                fits = []
+                for row in batch:
+                    try:
+                        arrow.Table.from_pylist([row], schema=schema)
+                        fits.append(row)
+                    except refused as error:
+                        options.left_out.add(row, " ".join(str(error).split()))
+                table = arrow.Table.from_pylist(fits, schema=schema)
+            writer.write_table(table)
+            count += table.num_rows
     return count
 
 
@@ -103,7 +115,11 @@ def _values(row: Row, columns: Iterable[str], nested: Iterable[str]) -> dict[str
 
 
 def _readable(value: Any) -> Any:
-    """A text without half characters, which Arrow refuses."""
+    """A value, its texts without half characters, which Arrow refuses."""
     if isinstance(value, str) and not value.isascii():
         return value.encode("utf-8", "replace").decode()
+    if isinstance(value, list):
+        return [_readable(one) for one in value]
+    if isinstance(value, dict):
+        return {name: _readable(one) for name, one in value.items()}
     return value

@@ -52,8 +52,9 @@ _FIRST = datetime(1980, 1, 1, tzinfo=UTC)
 
 
 def write(rows: Iterable[Row], path: Path, options: Options) -> int:
-    """One archive of all rows; returns how many pages. Raises InputError where a page was not
-    archived. Costs some disk beside `path` while it is written: the index and the list of pages."""
+    """One archive of all rows; returns how many pages. One that was not archived is left out.
+    Raises InputError where none was. Costs some disk beside `path` while it is written: the index
+    and the list of pages."""
     parts: list[dict[str, Any]] = []
     with ExitStack() as undo:
         beside = Path(undo.enter_context(tempfile.TemporaryDirectory(dir=path.parent)))
@@ -134,7 +135,7 @@ def _archive(
 ) -> tuple[int, str, str]:
     """Copy the records of all rows; returns their number, the first URL, and the latest time."""
     count, first, latest = 0, "", ""
-    for row in rows:
+    for row in archives.archived(rows):
         url, when = row["url"], row["fetched_at"]
         out.write(archives.first_record(row))
         for index, (member, head) in enumerate(archives.records(row)):

@@ -18,13 +18,11 @@ _CHUNK = 1 << 16
 
 
 def write(rows: Iterable[Row], path: Path, options: Options) -> int:
-    """The response, request and metadata of each page; returns how many pages.
-
-    Raises InputError where a page has none: the run was made with --no-warc.
-    """
+    """The response, request and metadata of each page; returns how many pages. One that has no
+    response is left out. Raises InputError where none has one: the run was made with --no-warc."""
     count = 0
     with path.open("wb") as file, Archives(options) as archives:
-        for row in rows:
+        for row in archives.archived(rows):
             file.write(archives.first_record(row))
             for member, _ in archives.records(row):
                 file.write(member)
@@ -89,6 +87,7 @@ class Archives:
 
     def __init__(self, options: Options) -> None:
         self._folder = options.folder
+        self._left_out = options.left_out
         self._begins_page = options.begins_page
         self._begun: set[str] = set()
         self._name = ""
@@ -103,10 +102,36 @@ class Archives:
         if self._file is not None:
             self._file.close()
 
+    def archived(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """The rows that have a response in an archive."""
+        found = False
+        for row in rows:
+            if row["archive"] is None:
+                self._left_out.add(row, "it has no place in the archive")
+            elif not self._is_response(row):
+                self._left_out.add(row, "no response stands at its place in the archive")
+            else:
+                found = True
+                yield row
+        if self._left_out.count and not found:
+            raise InputError(
+                f"{self._folder} has no archive of {self._left_out.first}; it was left out "
+                "(--no-warc), or the run is damaged"
+            )
+
+    def _is_response(self, row: Row) -> bool:
+        name, offset = row["archive"]
+        with self._opened(row, name, offset) as source:
+            known, record = self._ahead
+            if known != offset or record is None:
+                record = record_at(source, offset)
+            self._ahead = offset, record
+        return record.kind == "response"
+
     def first_record(self, row: Row) -> bytes:
         """The record that says who wrote the archive of a page; empty the next time it is asked of
         that archive, and where it has none."""
-        name, _ = self._place(row)
+        name, _ = row["archive"]
         if name in self._begun:
             return b""
         self._begun.add(name)
@@ -115,15 +140,13 @@ class Archives:
         return record.member if record.kind == "warcinfo" else b""
 
     def records(self, row: Row) -> Iterator[tuple[bytes, bytes]]:
-        """(gzip member, first bytes of what is in it) of the records of a page, the response
-        first."""
-        name, offset = self._place(row)
+        """(gzip member, first bytes of what is in it) of the records of a page that is `archived`,
+        the response first."""
+        name, offset = row["archive"]
         with self._opened(row, name, offset) as source:
             known, record = self._ahead
             if known != offset or record is None:
                 record = record_at(source, offset)
-            if record.kind != "response":
-                raise ValueError("no response stands there")
             while True:
                 yield record.member, record.text
                 offset += len(record.member)
@@ -138,14 +161,6 @@ class Archives:
                 if "warc-concurrent-to" not in record.headers and record.kind != "conversion":
                     self._ahead = offset, record
                     return
-
-    def _place(self, row: Row) -> tuple[str, int]:
-        if row["archive"] is None:
-            raise InputError(
-                f"{self._folder} has no archive of {row['url']}: it was left out (--no-warc)"
-            )
-        name, offset = row["archive"]
-        return name, offset
 
     @contextmanager
     def _opened(self, row: Row, name: str, offset: int) -> Iterator[BinaryIO]:
