@@ -139,7 +139,7 @@ def one(known: int) -> None:
         before = [Link(f"{SITE}story/{random.randrange(number + 1)}") for _ in range(10)]
         shown = Page(rows.urls[url], title=str(number), text=" ".join(text), links=before)
         rows.see(url, shown, at)
-        rows._links[url] = (0, 0, [max(1, number - back) for back in range(10)])
+        rows._links.note(url, 0, 0, [max(1, number - back) for back in range(10)])
     now = BEGIN + 60 * DAY + COMPACTED
     fleet.crew.save()  # it takes in what was entered here all at once
     gc.collect()

@@ -110,14 +110,17 @@ def check(known: Known) -> None:
     links = {url: known.links_before(url) for url in range(len(known.urls))}
     assert not free & {link for targets in links.values() for link in targets}
     cited = Counter(link for targets in links.values() for link in targets)
-    assert [cited[url] for url in range(len(known.urls))] == known.cited
+    assert [cited[url] for url in range(len(known.urls))] == list(known.cited)
     assert not any(links[url] or known.parent[url] >= 0 or known.version[url] for url in free)
     assert not free & {*known.parent, *known.alias, *known.alias.values()}
     watching = known.watching
     assert watching is not None
     assert not free & {*watching.wanted, *watching.verdicts, *watching.copy_of}
-    assert not free & {*watching.copy_of.values(), *watching._same.values()}
-    assert watching._newest == {url: key for key, url in watching._same.items()}
+    assert not free & {*watching.copy_of.values()}
+    had = {url: key for url, key in enumerate(watching._newest) if key}
+    assert not free & {*had}
+    assert [watching._same.find(key) for key in had.values()] == list(had)
+    assert len(watching._same) == len(had)
     assert known.waiting[host(SITE)] == sum(
         bool(url) and at < 0 for url, at in zip(known.urls, known.fetched, strict=True)
     )
@@ -225,7 +228,7 @@ def large(count: int) -> Fleet:
         text = f"Story {name_of(number)} is told in one sentence."
         text += " The kiln is lit." * (number % 4 == 0)
         known.see(url, Page(known.urls[url], text=text), at)
-        known._links[url] = (0, 0, sorted({*before[number]} - {url}))
+        known._links.note(url, 0, 0, sorted({*before[number]} - {url}))
     known._count_links()
     fleet.crew.save()  # takes in what was entered all at once
     return fleet

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
+from spoor.foragers.discoveries import Discoveries, Discovery
+from spoor.foragers.flat import NumberMap
 from spoor.foragers.forager import Forager
 from spoor.foragers.known import Known
 from spoor.foragers.settings import FleetSettings
@@ -15,20 +16,6 @@ from spoor.types import State
 
 NOBODY = -1
 """Who found what no forager did."""
-
-
-class Discovery(NamedTuple):
-    """A document that the agent took as relevant."""
-
-    url: int
-    version: int
-    """Of the URL's contents, from 1."""
-    date: float
-    """Time of its publication, Unix seconds."""
-    at: float
-    """Time of its submission."""
-    by: int
-    """Number of the forager that submitted it."""
 
 
 @dataclass(slots=True)
@@ -44,9 +31,9 @@ class ReinforcingAgent:
 
     def __init__(self, settings: FleetSettings) -> None:
         self.counts = Counts()
-        self.discoveries: list[Discovery] = []
+        self.discoveries = Discoveries()
         """All relevant documents, in the order of their submission."""
-        self._seen: dict[int, int] = {}
+        self._seen = NumberMap()
         """URL → the newest version that is relevant, 0 where all are one document."""
         self._unpaid: dict[int, int] = {}
         """The same of documents that a watch found by itself and that no forager has come to."""
@@ -119,28 +106,24 @@ class ReinforcingAgent:
     def leave(self, left: Collection[int]) -> None:
         """Pages are known no more; discoveries of them are counted only."""
         if any(url in self._seen for url in left):
-            self.discoveries = [entry for entry in self.discoveries if entry.url not in left]
+            self.discoveries = self.discoveries.without(left)
         for url in left:
-            self._seen.pop(url, None)
+            self._seen.pop(url)
             self._unpaid.pop(url, None)
 
     def save(self) -> State:
-        columns = list(zip(*self.discoveries, strict=True)) or [(), (), (), (), ()]
-        kinds = (np.int64, np.int64, np.float64, np.float64, np.int64)
         return {
             "sent": self.counts.sent,
             "relevant": self.counts.relevant,
             "unpaid": [list(document) for document in sorted(self._unpaid.items())],
-            "found": {
-                name: np.array(column, dtype=kind)
-                for name, column, kind in zip(Discovery._fields, columns, kinds, strict=True)
-            },
+            "found": self.discoveries.save(),
         }
 
     def load(self, state: State) -> None:
-        columns = [state["found"][name].tolist() for name in Discovery._fields]
-        self.discoveries = [Discovery(*row) for row in zip(*columns, strict=True)]
+        self.discoveries = Discoveries.revived(state["found"])
         self.counts = Counts(state["sent"], state.get("relevant", len(self.discoveries)))
         self._unpaid = dict(state.get("unpaid", ()))
         by_version = self._settings.identity == "version"
-        self._seen = {entry.url: entry.version if by_version else 0 for entry in self.discoveries}
+        self._seen = NumberMap(
+            (entry.url, entry.version if by_version else 0) for entry in self.discoveries
+        )

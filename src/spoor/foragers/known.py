@@ -7,21 +7,23 @@ computer shares them, and each forager reads what was downloaded last.
 from __future__ import annotations
 
 import math
+import sys
 import zlib
+from array import array
 from collections.abc import Callable, Container, Sequence
 from hashlib import blake2b
-from itertools import chain
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spoor.foragers.compaction import Compaction
+from spoor.foragers.flat import filled
 from spoor.foragers.states import Describe
 from spoor.foragers.urls import NEVER, Urls
 from spoor.foragers.watching import FUTURE, Hints, Promises, Watching
 from spoor.hashing import hash64
-from spoor.learn.state import column
 from spoor.types import Link, Page, State, urls_of
 from spoor.web.urls import host, registrable_domain
 
@@ -81,15 +83,15 @@ class Known(Urls):
         """URL at which nothing ever was, in a watch → when it was asked for last."""
         self.states: NDArray[np.float32] = np.zeros((1024, describe.size), dtype=np.float32)
         """Row by URL number: Algorithm 2's state(URL); zeros before its first download."""
-        self.date: list[float] = []
+        self.date = array("d")
         """Publication time of the content downloaded last; NEVER if unknown."""
-        self.digests: list[int] = []
+        self.digests = array("Q")
         """Of the content that was downloaded last; 0 before the first download."""
-        self.version: list[int] = []
+        self.version = array("i")
         """Contents so far; 0 before the first download."""
-        self.looked: list[float] = []
+        self.looked = array("d")
         """When each URL was downloaded last, or its server said that it is what it was."""
-        self.not_before: list[float] = []
+        self.not_before = array("d")
         """In a watch: the last look that did not show yet what each URL says now, at it or at the
         page on which its link appeared; infinite where there was none."""
         self.shown_again: list[int] = []
@@ -102,9 +104,9 @@ class Known(Urls):
         self._first: set[int] | None = None
         """URLs that stood there at the first look, before anything could leave."""
         self._unsettled: set[int] = set()
-        self._keys: list[tuple[int, int]] = []
-        """Hashes of the last content in this process: a string keeps its own once made, so that a
-        world's unchanged page costs no digest."""
+        self._keys = array("q")
+        """Hash of the last content in this process, 0 before the first: a string keeps its own once
+        made, so that a world's unchanged page costs no digest."""
         self._describe = describe
         self._admit = admit
 
@@ -114,7 +116,7 @@ class Known(Urls):
             self.states = np.vstack([self.states, np.zeros_like(self.states)])
         return number
 
-    def _columns(self) -> tuple[tuple[list[Any], Any], ...]:
+    def _columns(self) -> tuple[tuple[list[str] | array[Any], Any], ...]:
         return (
             *super()._columns(),
             (self.date, NEVER),
@@ -122,7 +124,7 @@ class Known(Urls):
             (self.version, 0),
             (self.looked, NEVER),
             (self.not_before, math.inf),
-            (self._keys, (0, 0)),
+            (self._keys, 0),
         )
 
     def dated(self, now: float) -> float:
@@ -148,7 +150,7 @@ class Known(Urls):
         """
         self.tried(url, now)
         self._previous, self.looked[url] = self.looked[url], now
-        key = (hash(page.text), hash(page.title))
+        key = hash((hash(page.text), hash(page.title))) or 1
         if key == self._keys[url] and url not in self._unsettled:
             return self._unchanged(url)
         self._keys[url] = key
@@ -226,11 +228,8 @@ class Known(Urls):
         """Whether pages that were there a day before a date link to a URL already."""
         if self.cited[url] < LIST:
             return False
-        old = (
-            NEVER < self.date[page] < date - NEW and url in links[2]
-            for page, links in self._links.items()
-        )
-        return sum(old) >= LIST
+        old = (page for page in self._links.to(url) if NEVER < self.date[page] < date - NEW)
+        return sum(1 for _ in islice(old, LIST)) == LIST
 
     def unchanged(self, url: int, now: float) -> None:
         """Its server says that it is what it was."""
@@ -285,11 +284,12 @@ class Known(Urls):
         content, count = self.digests[url], len(page.links)
         if self.watching is not None:  # links of pictures change without a word
             count = zlib.crc32("\n".join(urls_of(page.links)).encode("utf-8", "replace"))
-        known = self._links.get(url)
         self.shown_again, self.relinked = [], False
-        if known is not None and known[0] == content and known[1] == count:
-            return known[2]
-        born = NEVER if known is None else self.dated(now)
+        before = self._links.of(url)
+        if self._links.is_as(url, content, count):
+            return before
+        first = not self._links.knows(url)
+        born = NEVER if first else self.dated(now)
         admitted = page.links if self._admit is None else self._admit(page, 0)
         count_before = len(self)
         if self.watching is None:
@@ -297,12 +297,12 @@ class Known(Urls):
         else:
             numbers = self._watched_links(url, page, admitted, born, now)
         links = [number for number in numbers if number != url]
-        if known is None or len(self) > count_before:
+        if first or len(self) > count_before:
             self.active[url] = now
-        self._links[url] = (content, count, links)
+        self._links.note(url, content, count, links)
         if self.watching is not None:
-            self.relinked = known is not None and known[2] != links
-            self._cite(() if known is None else known[2], -1)
+            self.relinked = not first and before != links
+            self._cite(before, -1)
             self._cite(links)
         return links
 
@@ -467,26 +467,26 @@ class Known(Urls):
         return {
             "urls": self.urls,
             "states": self.states[:count].copy(),
-            "date": column(self.date, count, np.float64),
-            "digests": column(self.digests, count, np.uint64),
-            "version": column(self.version, count, np.int64),
-            "fetched": column(self.fetched, count, np.float64),
-            "looked": column(self.looked, count, np.float64),
-            "not_before": column(self.not_before, count, np.float64),
-            "born": column(self._born, count, np.float64),
-            "links": self._save_links(),
+            "date": np.array(self.date, dtype=np.float64),
+            "digests": np.array(self.digests, dtype=np.uint64),
+            "version": np.array(self.version, dtype=np.int64),
+            "fetched": np.array(self.fetched, dtype=np.float64),
+            "looked": np.array(self.looked, dtype=np.float64),
+            "not_before": np.array(self.not_before, dtype=np.float64),
+            "born": np.array(self._born, dtype=np.float64),
+            "links": self._links.save(),
             "alias": {str(url): target for url, target in self.alias.items()},
             "unsettled": sorted(self._unsettled),
             "describe": self._describe.save(),
-            "parent": column(self.parent, count, np.int64),
-            "clicks": column(self.clicks, count, np.int64),
+            "parent": np.array(self.parent, dtype=np.int64),
+            "clicks": np.array(self.clicks, dtype=np.int64),
             "sitemaps": sorted(self.sitemaps),
             "hubs": sorted(self.hubs),
             "left_out": dict(self.left_out),
             "ahead": self.ahead,
             "absent": [list(one) for one in self._absent.items()],
             "again": [list(one) for one in self.again.items()],
-            "active": column(self.active, count, np.float64),
+            "active": np.array(self.active, dtype=np.float64),
             "left": self.left.save(),
             "told_before": sorted(self.told_before),
             "free": list(self._free),
@@ -498,55 +498,38 @@ class Known(Urls):
             **({"strangers": list(map(list, self.strangers.items()))} if self.strangers else {}),
         }
 
-    def _save_links(self) -> dict[str, Any]:
-        rows = self._links.values()
-        counts = column((len(links) for _, _, links in rows), len(rows), np.int64)
-        targets = chain.from_iterable(links for _, _, links in rows)
-        return {
-            "of": column(self._links, len(rows), np.int64),
-            "content": column((content for content, _, _ in rows), len(rows), np.uint64),
-            "seen": column((count for _, count, _ in rows), len(rows), np.int64),
-            "count": counts,
-            "to": column(targets, int(counts.sum()), np.int64),
-        }
-
     def load(self, state: State) -> None:
         self._describe.load(state["describe"])
         self.urls = list(state["urls"])
-        self.hosts = [host(url) if url else "" for url in self.urls]
+        self.hosts = [sys.intern(host(url)) if url else "" for url in self.urls]
         self._host_names, self._host_numbers = {}, []
         self.alias = {int(url): target for url, target in state["alias"].items()}
         self._numbers = {url: number for number, url in enumerate(self.urls) if url}
         rows = np.array(state["states"], dtype=np.float32)
         spare = max(1024, 2 * len(rows)) - len(rows)
         self.states = np.vstack([rows, np.zeros((spare, rows.shape[1]), dtype=np.float32)])
-        self.date = state["date"].tolist()
-        self.digests = state["digests"].tolist()
-        self.version = state["version"].tolist()
-        self.fetched = state["fetched"].tolist()
-        self.looked, self.not_before = list(self.fetched), [math.inf] * len(self.urls)
-        if "looked" in state:  # a version before this had neither
-            self.looked, self.not_before = state["looked"].tolist(), state["not_before"].tolist()
-        self._born = state["born"].tolist()
-        self._keys = [(0, 0)] * len(self.urls)
-        saved = state["links"]
-        ends = np.cumsum(saved["count"])
-        targets = [part.tolist() for part in np.split(saved["to"], ends[:-1])] if len(ends) else []
-        entries = zip(saved["content"].tolist(), saved["seen"].tolist(), targets, strict=True)
-        self._links = dict(zip(saved["of"].tolist(), entries, strict=True))
+        self.date = filled("d", state["date"])
+        self.digests = filled("Q", state["digests"])
+        self.version = filled("i", state["version"])
+        self.fetched = filled("d", state["fetched"])
+        # Versions before this had neither.
+        self.looked = filled("d", state.get("looked", state["fetched"]))
+        nothing = [math.inf] * len(self.urls)
+        self.not_before = filled("d", state.get("not_before", nothing))
+        self._born = filled("d", state["born"])
+        self._keys = filled("q", [0] * len(self.urls))
+        self._links.load(state["links"])
         self._unsettled = set(state["unsettled"])
-        self.parent = state["parent"].tolist()
-        self.clicks = [0] * len(self.urls)
-        if "clicks" in state:  # a version before this had none: all alike
-            self.clicks = state["clicks"].tolist()
+        self.parent = filled("i", state["parent"])
+        # A version before this had none: all alike.
+        self.clicks = filled("i", state.get("clicks", [0] * len(self.urls)))
         self.sitemaps, self.hubs = set(state["sitemaps"]), set(state["hubs"])
         self.left_out = dict(state["left_out"])
         self.ahead = float(state.get("ahead", 0.0))  # versions before this had none
         self._absent = {int(url): since for url, since in state.get("absent", ())}
         self.again = {int(url): at for url, at in state.get("again", ())}
-        self.active = list(self.fetched)
+        self.active = filled("d", state.get("active", state["fetched"]))
         if "active" in state:  # a version before this had none
-            self.active = state["active"].tolist()
             self.left.load(state["left"])
             self.told_before = set(state["told_before"])
         self._free, self._first, self._compaction = list(state.get("free", ())), None, None

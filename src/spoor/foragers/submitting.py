@@ -5,17 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-import numpy as np
-
 from spoor.foragers.agent import ReinforcingAgent
+from spoor.foragers.flat import NumberMap
 from spoor.foragers.known import Known
 from spoor.foragers.settings import FleetSettings
 from spoor.learn.saved import PART, VALUE, Form, Saved, attributes
 
-MARKED = Form(
-    lambda marked: np.array(sorted(marked.items()), dtype=np.int64).reshape(-1, 2),
-    lambda old, saved: dict(map(tuple, saved.tolist())),
-)
+MARKED = Form(NumberMap.pairs, lambda old, saved: NumberMap(map(tuple, saved.tolist())))
 
 
 class Submits(Saved):
@@ -43,7 +39,7 @@ class Submits(Saved):
         self._alone = agent is None
         self.agent = ReinforcingAgent(settings) if agent is None else agent
         self._known = known
-        self._marked: dict[int, int] = {}
+        self._marked = NumberMap()
         """Page → the newest version that was sent, 0 where all are one document."""
 
     def submit(self, pages: Sequence[int], now: float) -> None:
@@ -73,4 +69,4 @@ class Submits(Saved):
         if self._alone:
             self.agent.leave(left)
         for url in left:
-            self._marked.pop(url, None)
+            self._marked.pop(url)

@@ -7,6 +7,8 @@ URLs are numbers here, from 0 in the order of discovery; in a watch one that lea
 from __future__ import annotations
 
 import math
+import sys
+from array import array
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from typing import Any
@@ -15,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.foragers.compaction import Compaction
+from spoor.foragers.links_of_pages import LinksOfPages
 from spoor.foragers.remembered import Memory
 from spoor.hashing import hash64
 from spoor.web.urls import host, registrable_domain
@@ -32,23 +35,23 @@ class Urls:
         """Empty where a number is free."""
         self.hosts: list[str] = []
         """Of each URL."""
-        self.fetched: list[float] = []
+        self.fetched = array("d")
         """When it was downloaded last, or could not be."""
-        self.active: list[float] = []
+        self.active = array("d")
         """When anything about it was last new: its URL, its content, its links, what it brought."""
-        self.parent: list[int] = []
+        self.parent = array("i")
         """The page on which each URL was seen first; -1 for seeds."""
         self.alias: dict[int, int] = {}
         """URLs that redirected to another one, the last time they were asked for."""
-        self.cited: list[int] = []
+        self.cited = array("i")
         """Pages that link to each URL, itself left out, by their last downloads; in a watch."""
-        self.introduced: list[int] = []
+        self.introduced = array("i")
         """URLs that were learned from each page at its first look."""
-        self.brought: list[int] = []
+        self.brought = array("i")
         """URLs that appeared on each page after its first look."""
-        self.clicks: list[int] = []
+        self.clicks = array("i")
         """Links from a seed to each URL, over the pages on which they were seen first."""
-        self.depth: list[int] = []
+        self.depth = array("i")
         """Parts of the path of each URL."""
         self.waiting: dict[str, int] = {}
         """Host → its URLs that were never asked for, in a watch, but for those of strangers."""
@@ -66,10 +69,10 @@ class Urls:
         self.entered: list[tuple[int, float]] | None = None
         """URLs that are new, and when one that comes back had left, for whom it concerns: who asks
         begins and empties it."""
-        self._born: list[float] = []
+        self._born = array("d")
         """When each URL appeared on a known page; NEVER where it stood there at the first look."""
-        self._links: dict[int, tuple[int, int, list[int]]] = {}
-        """Page → digest of its content, of its links, and their numbers, by its last download."""
+        self._links = LinksOfPages()
+        """By the last download of each page."""
         self._free: list[int] = []
         """Numbers of URLs that left."""
         self._compaction: Compaction | None = None
@@ -111,7 +114,7 @@ class Urls:
                 self.fetched[number] = before.at
                 if before.told:
                     self.told_before.add(number)
-            self.urls[number], self.hosts[number] = url, host(url)
+            self.urls[number], self.hosts[number] = url, sys.intern(host(url))
             self._of_host[self.hosts[number]] += 1
             self.active[number], self.parent[number] = now, parent
             self.depth[number], self._born[number] = _depth(url), born
@@ -168,7 +171,7 @@ class Urls:
             self._compaction.enter(number)
         return number
 
-    def _columns(self) -> tuple[tuple[list[Any], Any], ...]:
+    def _columns(self) -> tuple[tuple[list[str] | array[Any], Any], ...]:
         """What is kept by the number of a URL, and what a new one begins with."""
         return (
             (self.urls, ""),
@@ -191,12 +194,11 @@ class Urls:
 
     def links_before(self, url: int) -> list[int]:
         """Numbers of the links that it had at the last download."""
-        known = self._links.get(url)
-        return [] if known is None else known[2]
+        return self._links.of(url)
 
     def born(self, urls: NDArray[np.int64]) -> NDArray[np.float64]:
         """When each URL appeared on a known page; NEVER where it stood there at the first look."""
-        return np.array([self._born[url] for url in urls.tolist()], dtype=np.float64)
+        return np.array(self._born)[urls]
 
     def came(self, url: int) -> bool:
         """Whether a link to it appeared on a page that was known."""
@@ -227,14 +229,11 @@ class Urls:
 
     def forget_links(self, url: int, stays: Sequence[int]) -> int:
         """Of the links of a page, those to what does not stay; how many it had."""
-        known = self._links.get(url)
-        if known is None:
-            return 0
-        content, count, links = known
+        links = self._links.of(url)
         if not all(map(stays.__getitem__, links)):
             for link in links:
                 self.cited[link] -= not stays[link]
-            self._links[url] = content, count, [link for link in links if stays[link]]
+            self._links.keep(url, [link for link in links if stays[link]])
         return len(links)
 
     def leave(self, left: Sequence[int], told: Container[int], now: float) -> None:
@@ -251,7 +250,7 @@ class Urls:
             if self.fetched[url] == NEVER:
                 self._waits_no_more(url)
             self._cite(self.links_before(url), -1)
-            self._links.pop(url, None)
+            self._links.forget(url)
             self._brought(self.parent[url], self._born[url], -1)
         for url in left:
             for column, nothing in columns:
@@ -276,12 +275,13 @@ class Urls:
 
     def _count_links(self) -> None:
         self._of_host = Counter(filter(None, self.hosts))
-        self.depth = list(map(_depth, self.urls))
-        self.brought, self.introduced = [0] * len(self.urls), [0] * len(self.urls)
+        nothing = array("i", [0]) * len(self.urls)
+        self.depth = array("i", map(_depth, self.urls))
+        self.brought, self.introduced = nothing[:], nothing[:]
         for born, parent in zip(self._born, self.parent, strict=True):
             self._brought(parent, born, 1)
-        self.cited = [0] * len(self.urls)
-        for _, _, links in self._links.values() if self.watched else ():
+        self.cited = nothing
+        for links in self._links.all() if self.watched else ():
             self._cite(links)
 
     def _cite(self, links: Iterable[int], by: int = 1) -> None:

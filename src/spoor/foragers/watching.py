@@ -3,15 +3,18 @@ there, and whether it is a copy of another document."""
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable
 from itertools import chain
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spoor.bounded import remember
 from spoor.foragers.contents import Change, Contents, identity_of
+from spoor.foragers.flat import NOTHING, KeyIndex, NumberSet, reach
 from spoor.foragers.idle_parameters import IdleParameters
 from spoor.foragers.remembered import Memory
 from spoor.learn.state import column
@@ -51,7 +54,7 @@ class Watching:
         self.judge = judge
         """Of the topic; None: everything is wanted."""
         self.contents = Contents()
-        self.wanted: set[int] = set()
+        self.wanted = NumberSet()
         """Pages on topic by the newest verdict; feeds and sitemaps are none."""
         self.verdicts: OrderedDict[int, tuple[float, list[Any], str]] = OrderedDict()
         """Score, reasons and topic of the newest verdicts on pages that were wanted."""
@@ -64,10 +67,11 @@ class Watching:
         self.content = 0
         """64 bits of it at its host, if it was read for the first time; else 0, as of nothing."""
         self.parameters = IdleParameters()
-        self._same: dict[int, int] = {}
-        """Content → the page that had it first, and has it or had no other since."""
-        self._newest: dict[int, int] = {}
-        """The page → that content."""
+        self._newest = array("Q")
+        """The page that had a content first, and has it or had no other since → that content; 0 for
+        other pages."""
+        self._same = KeyIndex(self._newest)
+        """The content → that page."""
         self._earlier: dict[int, None] = {}
         """Contents of pages that have others now, of which 64 bits will be kept."""
         self._left = Memory()
@@ -86,21 +90,23 @@ class Watching:
         self.judgement = self._judged(url, page)
         if self.judgement is not None:
             self._pages += 1
-        before = self._newest.get(url)
+        before = self._content_of(url)
         if url not in self.wanted:
             self.contents.forget(url)
             if first or self.judgement is not None:
                 key = _key(content(page), host)
-                if first or before is None:
+                if first or not before:
                     self._find_copy(url, key, first=first)
-                elif key and key not in self._same:
+                elif key and self._same.find(key) < 0:
                     # The judge may want it later, and it is no news then unless it was edited.
                     self._has(url, key, kept=False)
             return first
         known = url in self.contents
         self.change = self.contents.see(url, host, page)
         key = _key(self.contents.keys(url), host)
-        counts = self.change is not None or (not known and (first or key != before))
+        # Of one without a content that it had first, any is another.
+        other = not before or key != before
+        counts = self.change is not None or (not known and (first or other))
         if counts:
             self._find_copy(url, key, first=first)
         return counts
@@ -108,8 +114,9 @@ class Watching:
     def _find_copy(self, url: int, key: int, *, first: bool) -> None:
         """Note which page of a host had a content first, and that a new page is a copy of it."""
         if key:
-            other = self._same.get(key, url)
-            if other == url:
+            other = self._same.find(key)
+            if other in (NOTHING, url):
+                other = url
                 if key in self._earlier or self._left.find(key) is not None:
                     other = -1
                 else:
@@ -123,17 +130,31 @@ class Watching:
         """A page that was taken for a copy of another now stands for it."""
         other = self.copy_of.pop(url)
         self.copy_of[other] = url
-        if (key := self._newest.pop(other, None)) is not None:
-            self._same[key], self._newest[url] = url, key
+        if key := self._content_of(other):
+            self._same.remove(key)
+            self._newest[other] = 0
+            if before := self._content_of(url):
+                self._same.remove(before)
+            reach(self._newest, url, 0)
+            self._newest[url] = key
+            self._same.add(url)
+
+    def _content_of(self, url: int) -> int:
+        """The content that a page had first and has; 0 where there is none."""
+        return self._newest[url] if url < len(self._newest) else 0
 
     def _has(self, url: int, key: int, *, kept: bool = True) -> None:
         """A page has this content now; the one before is `kept` as such, or forgotten."""
-        before = self._newest.get(url, key)
-        self._same[key], self._newest[url] = url, key
-        if before != key:
-            del self._same[before]
+        before = self._content_of(url)
+        if before == key:
+            return
+        if before:
+            self._same.remove(before)
             if kept:
                 self._earlier[before] = None
+        reach(self._newest, url, 0)
+        self._newest[url] = key
+        self._same.add(url)
 
     def _judged(self, url: int, page: Page) -> Judgement | None:
         if page.flags & {"feed", "sitemap"}:
@@ -220,8 +241,9 @@ class Watching:
     def leave(self, left: Collection[int]) -> None:
         """Pages are known no more; of their contents 64 bits stay, once it ages."""
         for url in left:
-            if (key := self._newest.pop(url, None)) is not None:
-                del self._same[key]
+            if key := self._content_of(url):
+                self._same.remove(key)
+                self._newest[url] = 0
                 self._earlier[key] = None
             self.contents.forget(url)
             self.verdicts.pop(url, None)
@@ -233,16 +255,22 @@ class Watching:
 
     # -- durable
 
+    def _contents_had(self) -> NDArray[np.uint64]:
+        """(content, page that had it first), by page."""
+        contents = np.array(self._newest, dtype=np.uint64)
+        pages = np.flatnonzero(contents)
+        return np.column_stack([contents[pages], pages.astype(np.uint64)])
+
     def save(self) -> State:
         judge = None
         if self.judge is not None and isinstance(self.judge, Stateful):
             judge = self.judge.save()
         return {
             "contents": self.contents.save(),
-            "wanted": np.array(sorted(self.wanted), dtype=np.int64),
+            "wanted": self.wanted.numbers(),
             "verdicts": [[url, *verdict] for url, verdict in self.verdicts.items()],
             "copy_of": _pairs(self.copy_of.items()),
-            "same": _pairs(self._same.items(), np.uint64),
+            "same": self._contents_had(),
             "earlier": column(self._earlier, len(self._earlier), np.uint64),
             "left": self._left.save(),
             "dates": {host: _pairs(dates.items()) for host, dates in self._dates.items()},
@@ -256,12 +284,13 @@ class Watching:
     def load(self, state: State) -> None:
         """Go on from `save`."""
         self.contents.load(state["contents"])
-        self.wanted = set(state["wanted"].tolist())
+        self.wanted = NumberSet(state["wanted"].tolist())
         self.verdicts = OrderedDict(  # a version before this had no topics
             (url, (score, why, "".join(topic))) for url, score, why, *topic in state["verdicts"]
         )
         self.copy_of = dict(map(tuple, state["copy_of"].tolist()))
-        self._same, self._newest, self._earlier = {}, {}, {}
+        self._newest, self._earlier = array("Q"), {}
+        self._same = KeyIndex(self._newest)
         for key, url in state["same"].tolist():  # of versions before this several of a page
             self._has(url, key)
         self._earlier |= dict.fromkeys(state["earlier"].tolist() if "earlier" in state else ())

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from spoor.foragers.flat import NumberMap
 from spoor.foragers.fleet import Counts, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.urls import NEVER
@@ -68,12 +69,12 @@ class ChangeTracker:
         self._fleet = fleet
         self._changes = changes
         self._titles: dict[int, str] = {}
-        """Of pages that may be told, or were."""
+        """Of pages that may be told, or were, where it is not the one that the contents have."""
         self._pending: dict[int, Line] = {}
         """What changed in pages that the fleet may yet submit."""
         self._reported = 0
         """Documents that the fleet found and that were reported."""
-        self._versions: dict[int, int] = {}
+        self._versions = NumberMap()
         self._absent: dict[int, float] = {}
         """Documents that were told and are not there → since when."""
         self._gone: set[int] = set()
@@ -92,11 +93,11 @@ class ChangeTracker:
         discoveries = self._fleet.agent.discoveries
         self._reported = len(discoveries)
         versions = self._fleet.known.version
-        self._versions = {entry.url: versions[entry.url] for entry in discoveries}
+        self._versions = NumberMap((entry.url, versions[entry.url]) for entry in discoveries)
         before = self._fleet.known.told_before
-        self._versions |= {url: versions[url] for url in before if versions[url]}
+        self._versions.update((url, versions[url]) for url in before if versions[url])
         if self._changes == "all":
-            self._versions |= {url: seen for url, seen in enumerate(versions) if seen}
+            self._versions.update((url, seen) for url, seen in enumerate(versions) if seen)
 
     def lines(self, step: Outcome | Deferred, now: float) -> list[Line]:
         """What a reply brought: documents judged relevant by now, and what became of others."""
@@ -142,6 +143,8 @@ class ChangeTracker:
         change = None if watching is None else watching.change
         if date > NEVER or before is not None:
             self._titles[url] = reply.page.title
+            if watching is not None and watching.contents.title(url) == reply.page.title:
+                del self._titles[url]
         wanted = watching is None or url in watching.wanted
         more: Line = {}
         if change is not None:
@@ -252,12 +255,13 @@ class ChangeTracker:
 
     def told(self) -> Container[int]:
         """What is not to be told as new again, as a fleet asks."""
-        return self._versions.keys()
+        return self._versions
 
     def leave(self, left: Collection[int]) -> None:
         """Of these pages of the fleet nothing is kept."""
-        kept: tuple[dict[int, Any], ...] = self._titles, self._pending, self._versions, self._absent
+        kept: tuple[dict[int, Any], ...] = self._titles, self._pending, self._absent
         for url in left:
+            self._versions.pop(url)
             for known in kept:
                 known.pop(url, None)
         self._gone.difference_update(left)
@@ -268,7 +272,7 @@ class ChangeTracker:
         return {
             "titles": {str(url): title for url, title in self._titles.items()},
             "pending": {str(url): dict(more) for url, more in self._pending.items()},
-            "moved": sorted(self._versions.keys() & self._copies()),
+            "moved": sorted(url for url in self._copies() if url in self._versions),
             "absent": {str(url): since for url, since in self._absent.items()},
             "gone": sorted(self._gone),
             "hours": {host: list(hour) for host, hour in self._hours.items()},
@@ -285,7 +289,7 @@ class ChangeTracker:
         """Go on with a fleet that has been loaded."""
         self._catch_up()
         versions = self._fleet.known.version
-        self._versions |= {url: versions[url] for url in state["moved"]}
+        self._versions.update((url, versions[url]) for url in state["moved"])
         self._titles = {int(url): title for url, title in state["titles"].items()}
         self._pending = {int(url): dict(more) for url, more in state["pending"].items()}
         self._absent = {int(url): since for url, since in state["absent"].items()}

@@ -1,0 +1,94 @@
+"""The links of each page, by the numbers of URLs, in four bytes a link."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from itertools import accumulate, pairwise
+from struct import Struct
+from typing import Any
+
+import numpy as np
+
+from spoor.types import State
+
+_HEAD = Struct("=QQ")
+_SIZE = array("i").itemsize
+
+
+class LinksOfPages:
+    """What each page linked to at its last download, with digests of its content and its links."""
+
+    def __init__(self) -> None:
+        self._rows: list[bytes] = []
+        """By number of the page: both digests, then the links; nothing for one without a look."""
+
+    def _row(self, page: int) -> bytes:
+        return self._rows[page] if page < len(self._rows) else b""
+
+    def knows(self, page: int) -> bool:
+        """Whether a page was looked at."""
+        return bool(self._row(page))
+
+    def is_as(self, page: int, content: int, seen: int) -> bool:
+        """Whether these are the digests of its content and its links."""
+        return self._row(page).startswith(_HEAD.pack(content, seen))
+
+    def of(self, page: int) -> list[int]:
+        """What a page links to."""
+        links = array("i")
+        links.frombytes(self._row(page)[_HEAD.size :])
+        return links.tolist()
+
+    def note(self, page: int, content: int, seen: int, links: Sequence[int]) -> None:
+        """A page was downloaded."""
+        if page >= len(self._rows):
+            self._rows += [b""] * (page + 1 - len(self._rows))
+        self._rows[page] = _HEAD.pack(content, seen) + array("i", links).tobytes()
+
+    def keep(self, page: int, links: Sequence[int]) -> None:
+        """Keep these of the links of a page."""
+        self._rows[page] = self._rows[page][: _HEAD.size] + array("i", links).tobytes()
+
+    def forget(self, page: int) -> None:
+        """A page is known no more."""
+        if page < len(self._rows):
+            self._rows[page] = b""
+
+    def all(self) -> Iterator[list[int]]:
+        """Those of each page."""
+        return (self.of(page) for page in range(len(self._rows)))
+
+    def to(self, url: int) -> Iterator[int]:
+        """The pages that link to a URL. O(bytes of all links), some 10⁹ a second."""
+        wanted = array("i", [url]).tobytes()
+        for page, row in enumerate(self._rows):
+            at = row.find(wanted, _HEAD.size)
+            while at >= 0 and (at - _HEAD.size) % _SIZE:
+                at = row.find(wanted, at + 1)
+            if at >= 0:
+                yield page
+
+    def save(self) -> State:
+        """As arrays of numbers of pages, of digests, and of links one page after the other."""
+        pages = [page for page, row in enumerate(self._rows) if row]
+        rows = [self._rows[page] for page in pages]
+        heads = np.frombuffer(b"".join([row[: _HEAD.size] for row in rows]), dtype=np.uint64)
+        links = np.frombuffer(b"".join([row[_HEAD.size :] for row in rows]), dtype=np.dtype("i"))
+        sizes = np.array([len(row) for row in rows], dtype=np.int64)
+        return {
+            "of": np.array(pages, dtype=np.int64),
+            "content": heads[::2].copy(),
+            "seen": heads[1::2].astype(np.int64),
+            "count": (sizes - _HEAD.size) // _SIZE,
+            "to": links.astype(np.int64),
+        }
+
+    def load(self, state: State) -> None:
+        """Go on from `save`."""
+        self._rows = []
+        ends: Any = accumulate(state["count"].tolist(), initial=0)
+        parts = (state["to"][begin:end] for begin, end in pairwise(ends))
+        its = (state[name].tolist() for name in ("of", "content", "seen"))
+        for page, content, seen, links in zip(*its, parts, strict=True):
+            self.note(page, content, seen, links.tolist())
