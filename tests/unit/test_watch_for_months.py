@@ -14,7 +14,7 @@ import pytest
 
 from noisy_news import article
 from spoor import registry
-from spoor.foragers import compaction
+from spoor.foragers import compaction, crowding
 from spoor.foragers import fleet as fleet_module
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
@@ -359,6 +359,58 @@ def test_killed_every_hour_for_ten_days_it_keeps_its_budget_and_tells_each_once(
     world.rewind()
     expected = run(whole, world, world.end, ChangeTracker(whole))
     assert {line["url"] for line in expected if line["kind"] == "new"} == set(news)
+
+
+def test_of_a_site_without_end_only_so_much_is_known_and_nothing_is_told_twice(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Sixty documents in half a day beside a quiet site, of which all stays known; a process
+    that goes on in the middle does what this one does."""
+    loud, random, versions = "http://loud.example/", Random(3), list[Version]()
+    for site, count in ((SITE, 5), (loud, 60)):
+        listed = list[str]()
+        for number in range(count):
+            at, url = BEGIN + (number + 1) / count * 0.5 * DAY, f"{site}story/{number}"
+            text = [*article(random.randrange(1 << 30)), "The kiln is lit."]
+            versions.append(Version(at, url, f"Story {number}", " ".join(text), (site,)))
+            listed.append(url)
+            versions.append(Version(at, site, "Front", f"Front of {number}.", (*listed[:-6:-1],)))
+        versions.append(Version(BEGIN - DAY, site, "Front", "Front."))
+    world = EvolvingWorld(versions, roots=[SITE, loud], start=BEGIN, end=BEGIN + 0.6 * DAY)
+
+    def fleet() -> Fleet:
+        hosts = Hosts(delay=1.0, per_host=1, per_day=900)
+        watching = Watching(TextPattern("kiln is lit"))
+        rng = np.random.default_rng(0)
+        task = FleetTask([SITE, loud], NoStates(), rng, hosts=hosts, watching=watching)
+        made: Fleet = registry.build("fleets", "change-rate", task)
+        return made
+
+    everything = fleet()
+    expected = run(everything, world, world.end, ChangeTracker(everything))
+    monkeypatch.setattr(crowding, "MOST_KNOWN", 25)
+    world.rewind()
+    bounded = fleet()
+    tracker = ChangeTracker(bounded)
+    lines = run(bounded, world, BEGIN + 0.35 * DAY, tracker)
+    here, other = world.now, fleet()
+    saved = unpack(pack({"fleet": bounded.save(), "tracker": tracker.save()}))
+    other.load(saved["fleet"])
+    follower = ChangeTracker(other)
+    follower.load(saved["tracker"])
+    more = run(bounded, world, world.end, tracker)
+    world.rewind()
+    world.advance(here)
+    assert run(other, world, world.end, follower) == more
+    assert pack(other.save()) == pack(bounded.save())
+    assert told([*lines, *more]) == told(expected)
+    assert len([*lines, *more]) == len(expected) == 65
+    known = bounded.known
+    check(known)
+    assert len(everything.known) > 65
+    assert len(known) <= 40
+    assert len(known.left) > 30
+    assert all(known.find(f"{SITE}story/{number}") is not None for number in range(5))
 
 
 def test_a_long_sleep_is_no_rest() -> None:

@@ -9,7 +9,7 @@ leads. All of it is part of a state: one that is loaded goes on with the same sl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Protocol
 
@@ -37,9 +37,13 @@ class LinkedUrls(Protocol):
 class Compaction:
     """One that is under way."""
 
-    def __init__(self, count: int, oldest: float) -> None:
+    def __init__(
+        self, count: int, oldest: float, oldest_of: Mapping[str, float] | None = None
+    ) -> None:
         self.oldest = oldest
         """URLs about which nothing was new since then are at rest."""
+        self.oldest_of = dict(oldest_of or {})
+        """Host → the same, where it has so many that more leave."""
         self.stays = bytearray(count)
         """By number: whether it is not to leave."""
         self._pass, self._at = 0, 0
@@ -82,12 +86,19 @@ class Compaction:
 
     def save(self) -> State:
         stays = np.frombuffer(bytes(self.stays), dtype=np.uint8)
-        return {"oldest": self.oldest, "stays": stays, "pass": self._pass, "at": self._at}
+        crowded = {"oldest_of": dict(self.oldest_of)} if self.oldest_of else {}
+        return {
+            "oldest": self.oldest,
+            "stays": stays,
+            "pass": self._pass,
+            "at": self._at,
+            **crowded,
+        }
 
     @classmethod
     def revive(cls, state: State) -> Compaction:
         """The one that `save` was asked of."""
-        one = cls(0, state["oldest"])
+        one = cls(0, state["oldest"], state.get("oldest_of"))
         stays: Any = state["stays"]
         one.stays = bytearray(stays.astype(np.uint8).tobytes())
         one._pass, one._at = state["pass"], state["at"]

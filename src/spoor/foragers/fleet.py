@@ -220,7 +220,8 @@ class Fleet:
     def next(self, now: float) -> NextStep:
         """The next step. `now` never decreases, and is on the clock that dates the pages (Unix
         seconds on the live web)."""
-        if self.known.watching is not None and now >= self._compacts_at:
+        known = self.known
+        if known.watching is not None and (now >= self._compacts_at or known.may_be_crowded):
             self._compact(now)
         if self._steady is not None:
             return self._next_steady(self._steady, now)
@@ -366,8 +367,13 @@ class Fleet:
     # -- inside
 
     def _compact(self, now: float) -> None:
-        """Once a day: leave what is at rest, a slice at a call."""
+        """Once a day, and where too much of a domain is known: leave what is at rest, a slice at a
+        call."""
         known = self.known
+        if not known.compacts and now < self._compacts_at:
+            if known.relieve(now):
+                self._next_compaction, self._compacts_at = self._compacts_at, now + SLICED
+            return
         if not known.compacts:
             begins, self._compacts_at = not self._compacts_at, now + COMPACTED
             if begins:

@@ -11,7 +11,8 @@ from spoor.errors import InputError
 from spoor.foragers.colony import Colony
 from spoor.foragers.fleet import Crew, Fleet
 from spoor.foragers.hosts import Hosts
-from spoor.foragers.known import Admit, Known
+from spoor.foragers.known import Known
+from spoor.foragers.looks import Admit
 from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.round_robin import RoundRobin
 from spoor.foragers.scouts import Scouts

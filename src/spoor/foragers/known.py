@@ -1,406 +1,35 @@
-"""What a fleet knows of every URL it has seen: its state, its date, its content's digest.
-
-URLs are numbers here (`spoor.foragers.urls`). The paper keeps states by forager; a fleet on one
-computer shares them, and each forager reads what was downloaded last.
-"""
+"""All that a fleet knows of every URL it has seen, what it leaves of that, and its state."""
 
 from __future__ import annotations
 
 import math
 import sys
-import zlib
-from array import array
-from collections.abc import Callable, Container, Sequence
-from hashlib import blake2b
-from itertools import islice
-from typing import Any
+from collections.abc import Container, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from spoor.foragers import crowding
 from spoor.foragers.compaction import Compaction
 from spoor.foragers.flat import filled
+from spoor.foragers.looks import Admit, Looks
 from spoor.foragers.states import Describe
-from spoor.foragers.urls import NEVER, Urls
-from spoor.foragers.watching import FUTURE, Hints, Promises, Watching
-from spoor.hashing import hash64
-from spoor.types import Link, Page, State, urls_of
-from spoor.web.urls import host, registrable_domain
-
-MOST_WAITING = 20_000
-"""URLs of one host that were never asked for, up to which a watch takes more: an endless site fills
-no memory. Links left out are taken when their page changes."""
-
-MOST_OF_A_STRANGER = 1_000
-"""Such URLs of a registrable domain to which only one other domain links: apart from its own."""
-
-LIST = 3
-"""URLs that appeared on a page, from which on it is a list; or pages that link to one and are older
-than it says it is."""
-
-NEW = 86_400.0
-"""Seconds within which a date that a page states of itself has to be borne out."""
-
-RESTS = 21_600.0
-"""Seconds after a look at a document within which a copy of it under another URL says nothing: some
-sites have a new URL for it at each look."""
-
-HINTED = 2 * 86_400.0
-"""Seconds up to which an entry of a sitemap that is older than that of a new page is followed."""
-
-Admit = Callable[[Page, int], Sequence[Link]]
+from spoor.foragers.urls import NEVER
+from spoor.foragers.watching import Watching
+from spoor.types import State
+from spoor.web.urls import host
 
 
-def digest(page: Page) -> int:
-    """64 bits of a page's content; never 0. The same content has the same digest anywhere."""
-    text = page.text or ("\n".join(urls_of(page.links)) if "sitemap" in page.flags else "")
-    content = f"{page.title}\n{text}".encode("utf-8", "surrogatepass")
-    return int.from_bytes(blake2b(content, digest_size=8).digest(), "little") or 1
-
-
-class Known(Urls):
+class Known(Looks):
     """Every URL that a fleet has seen."""
 
     def __init__(
         self, describe: Describe, admit: Admit | None = None, watching: Watching | None = None
     ) -> None:
-        super().__init__(watched=watching is not None)
-        self.watching = watching
-        """What is wanted and what counts as a change; None: everything, as in the paper."""
-        self.hints = Hints()
-        self.promises = Promises()
-        self.again: dict[int, float] = {}
-        """URL that is looked at once more, in a watch → when."""
-        self.hubs: set[int] = set()
-        """Feeds and sitemaps, in a watch."""
-        self.sitemaps: set[int] = set()
-        """URLs that are asked for as sitemaps."""
-        self.left_out: dict[str, int] = {}
-        """Host → links that were left out because too many wait."""
-        self.ahead = 0.0
-        """Seconds by which the clock of the calls is ahead of that by which documents are dated."""
-        self._absent: dict[int, float] = {}
-        """URL at which nothing ever was, in a watch → when it was asked for last."""
-        self.states: NDArray[np.float32] = np.zeros((1024, describe.size), dtype=np.float32)
-        """Row by URL number: Algorithm 2's state(URL); zeros before its first download."""
-        self.date = array("d")
-        """Publication time of the content downloaded last; NEVER if unknown."""
-        self.digests = array("Q")
-        """Of the content that was downloaded last; 0 before the first download."""
-        self.version = array("i")
-        """Contents so far; 0 before the first download."""
-        self.looked = array("d")
-        """When each URL was downloaded last, or its server said that it is what it was."""
-        self.not_before = array("d")
-        """In a watch: the last look that did not show yet what each URL says now, at it or at the
-        page on which its link appeared; infinite where there was none."""
-        self.shown_again: list[int] = []
-        """Of the links that appeared on the page that was taken in last, those that had appeared
-        on another page before."""
-        self.relinked = False
-        """Whether its links are not those of its look before."""
-        self._previous = NEVER
-        """When the page that was taken in last had been looked at before."""
+        super().__init__(describe, admit, watching)
+        self._crowded_from = crowding.MOST_KNOWN
+        """URLs in all, beyond which a domain may have too many."""
         self._first: set[int] | None = None
         """URLs that stood there at the first look, before anything could leave."""
-        self._unsettled: set[int] = set()
-        self._keys = array("q")
-        """Hash of the last content in this process, 0 before the first: a string keeps its own once
-        made, so that a world's unchanged page costs no digest."""
-        self._describe = describe
-        self._admit = admit
-
-    def _place(self) -> int:
-        number = super()._place()
-        if number >= len(self.states):
-            self.states = np.vstack([self.states, np.zeros_like(self.states)])
-        return number
-
-    def _columns(self) -> tuple[tuple[list[str] | array[Any], Any], ...]:
-        return (
-            *super()._columns(),
-            (self.date, NEVER),
-            (self.digests, 0),
-            (self.version, 0),
-            (self.looked, NEVER),
-            (self.not_before, math.inf),
-            (self._keys, 0),
-        )
-
-    def dated(self, now: float) -> float:
-        """The moment of a call on the clock by which documents are dated. `fetched` and `active`
-        are moments of calls; what pages state, `date`, and when URLs appeared are such dates."""
-        return now - self.ahead
-
-    def fresh(self, url: int, now: float, new_for: float) -> bool:
-        """Whether what was downloaded last is a new document that is wanted. Its age counts from
-        when it was not there yet: what waited for the next look has not become old."""
-        counts_from = self.dated(min(now, self.not_before[url]))
-        if self.date[url] < counts_from - new_for or url in self.told_before:
-            return False
-        watching = self.watching
-        return watching is None or (url in watching.wanted and url not in watching.copy_of)
-
-    def see(self, url: int, page: Page, now: float) -> bool:
-        """Take in a download; True if its content is not that of the last one.
-
-        The date is the page's own where it states one. Else it is the time of this download for a
-        content that has changed, and for a first one the time at which its URL appeared on a page
-        whose links were known before; NEVER for the rest: nothing says that they are new.
-        """
-        self.tried(url, now)
-        self._previous, self.looked[url] = self.looked[url], now
-        key = hash((hash(page.text), hash(page.title))) or 1
-        if key == self._keys[url] and url not in self._unsettled:
-            return self._unchanged(url)
-        self._keys[url] = key
-        content = digest(page)
-        if content == self.digests[url]:
-            if url in self._unsettled:
-                self._store(url, page)
-            return self._unchanged(url)
-        first, watching = not self.digests[url], self.watching
-        if (since := self._absent.pop(url, None)) is not None and self._born[url] == NEVER:
-            self._appears(url, self.parent[url] if self.guessed(url) else url, now, since)
-        born = self._born[url]
-        self.digests[url] = content
-        self._store(url, page)
-        if watching is None:
-            counts = True
-            stated = born if first else self.dated(now)
-            self.date[url] = stated if page.modified is None else page.modified
-        else:
-            counts = watching.take(url, self.hosts[url], page, first)
-            if page.flags & {"feed", "sitemap"}:
-                self.hubs.add(url)
-            if first and self._is_before_guessed(url):
-                watching.stand_for(url)
-            other = watching.copy_of.get(url, -1) if first and born > NEVER else -1
-            if other in watching.wanted and self.looked[other] < now - RESTS:
-                self.again[other] = now  # it has moved, or there are two of it
-            if counts:
-                self.date[url] = self._date(watching, url, page, self.dated(now), first=first)
-            if watching.content and not self.guessed(url):
-                watching.parameters.see(self.urls[url], self.hosts[url], watching.content)
-            if counts and not first:
-                self.not_before[url] = self._previous
-        self.hints.settle(url, counts)
-        self.version[url] += counts
-        if counts:
-            self.active[url] = now
-        return counts
-
-    def _is_before_guessed(self, url: int) -> bool:
-        """Whether a page has the content of one to which only strangers linked, and its own site
-        links to it."""
-        assert self.watching is not None
-        other = self.watching.copy_of.get(url, -1)
-        return other >= 0 and self.guessed(other) and not self.guessed(url)
-
-    def _date(self, watching: Watching, url: int, page: Page, now: float, *, first: bool) -> float:
-        """When what a watch downloaded was published. No document is younger than what is known of
-        its URL. Where a topic is given a list is no document: what changes on it is news at its
-        links."""
-        born = self._born[url] if first else self.dated(self._previous)
-        date = watching.date(self.hosts[url], page, now, first=first, born=born)
-        if not first:
-            if watching.judge is None or self.brought[url] + self._brings(url, page) < LIST:
-                return date
-            return self.date[url]
-        # Of a seed nothing: whoever names it knows it.
-        known_since = self.dated(self.active[url])
-        if born == NEVER and date > known_since + FUTURE:
-            return NEVER  # it was there before: what it states is when it was edited
-        date = min(date, known_since)
-        if born == NEVER and date > now - NEW and self._is_older(url, date):
-            return NEVER
-        return date
-
-    def _brings(self, url: int, page: Page) -> int:
-        """How many URLs of its host a download links to that nobody knew before."""
-        name, watching = self.hosts[url], self.watching
-        assert watching is not None
-        targets = {one for one in urls_of(page.links) if host(one) == name}
-        plain = {watching.parameters.without(one, name) for one in targets}
-        return sum(one not in self._numbers for one in plain)
-
-    def _is_older(self, url: int, date: float) -> bool:
-        """Whether pages that were there a day before a date link to a URL already."""
-        if self.cited[url] < LIST:
-            return False
-        old = (page for page in self._links.to(url) if NEVER < self.date[page] < date - NEW)
-        return sum(1 for _ in islice(old, LIST)) == LIST
-
-    def unchanged(self, url: int, now: float) -> None:
-        """Its server says that it is what it was."""
-        self.tried(url, now)
-        self.looked[url] = now
-        self._unchanged(url)
-
-    def absent(self, url: int, now: float) -> None:
-        """Its server says that nothing is there: what comes is younger."""
-        if self.watching is not None and not self.digests[url]:
-            self._absent[url] = now
-
-    def tried(self, url: int, now: float) -> None:
-        """It was asked for."""
-        if self.watching is not None and self.fetched[url] == NEVER:
-            self._waits_no_more(url)
-        self.fetched[url] = now
-        self.again.pop(url, None)
-
-    def _unchanged(self, url: int) -> bool:
-        if self.watching is not None:
-            self.watching.change = self.watching.judgement = None
-        self.hints.settle(url, False)
-        return False
-
-    def _store(self, url: int, page: Page) -> None:
-        """Algorithm 2: the classifier's outputs for a page, stored under its URL."""
-        if self._describe.settled:
-            self._unsettled.discard(url)
-        else:
-            self._unsettled.add(url)
-        self.states[url] = self._describe(page)
-
-    def superseded(self, url: int) -> bool:
-        """Whether it differs in nothing but what says nothing from a URL that is known."""
-        if self.watching is None or self.fetched[url] > NEVER:
-            return False
-        plain = self.watching.parameters.without(self.urls[url], self.hosts[url])
-        return plain != self.urls[url] and plain in self._numbers
-
-    def is_new(self, url: int) -> bool:
-        """Whether something is new about a URL, so that it is asked for before what is known: it
-        appeared, is said to have changed, or is looked at once more."""
-        return self.appeared(url) or url in self.hints.open or url in self.again
-
-    def admits(self, url: str) -> bool:
-        """Whether a redirect may lead to a URL, as a link may."""
-        return self._admit is None or bool(self._admit(Page(url, links=[Link(url)]), 0))
-
-    def links(self, url: int, page: Page, now: float) -> list[int]:
-        """Numbers of the pages that it links to, each once, in page order, itself left out."""
-        content, count = self.digests[url], len(page.links)
-        if self.watching is not None:  # links of pictures change without a word
-            count = zlib.crc32("\n".join(urls_of(page.links)).encode("utf-8", "replace"))
-        self.shown_again, self.relinked = [], False
-        before = self._links.of(url)
-        if self._links.is_as(url, content, count):
-            return before
-        first = not self._links.knows(url)
-        born = NEVER if first else self.dated(now)
-        admitted = page.links if self._admit is None else self._admit(page, 0)
-        count_before = len(self)
-        if self.watching is None:
-            numbers = [self.number(target, born) for target in dict.fromkeys(urls_of(admitted))]
-        else:
-            numbers = self._watched_links(url, page, admitted, born, now)
-        links = [number for number in numbers if number != url]
-        if first or len(self) > count_before:
-            self.active[url] = now
-        self._links.note(url, content, count, links)
-        if self.watching is not None:
-            self.relinked = not first and before != links
-            self._cite(before, -1)
-            self._cite(links)
-        return links
-
-    def _watched_links(
-        self, url: int, page: Page, admitted: Sequence[Link], born: float, now: float
-    ) -> list[int]:
-        """As `links`, with the feeds that the page names, and what it says of the ages of others;
-        of a sitemap only what is new or changed. Beyond `MOST_WAITING` and `MOST_OF_A_STRANGER`
-        nothing is entered; a stranger says nothing of the pages of another site."""
-        watching, dated = self.watching, dict(page.dated)
-        assert watching is not None
-        targets = {link.url: link.kind for link in admitted}
-        targets |= dict.fromkeys((feed for feed in page.feeds if self.admits(feed)), "feed")
-        lists, numbers = "sitemap" in page.flags, list[int]()
-        before, today = frozenset(self.links_before(url)), self.dated(now)
-        for target, kind in targets.items():
-            date = dated.get(target)
-            if date is not None and date > today:
-                date = None
-            if kind == "listed" and lists and (date or NEVER) < today - HINTED and born == NEVER:
-                continue
-            name = host(target)
-            target = watching.parameters.without(target, name)
-            number, stranger = self._kept(target), self.stranger(url, name)
-            if number is None:
-                left = self.left.find(hash64(target)) if len(self.left) else None
-                if left is not None:
-                    hinted = date is not None and date > self.dated(left.at) and not stranger
-                    if born > NEVER or hinted:
-                        numbers.append(self.number(target, NEVER, url, now))
-                    if hinted:
-                        self.hints.add(numbers[-1], url)
-                    continue
-                if not self._has_room(name, stranger):
-                    self.left_out[name] = self.left_out.get(name, 0) + 1
-                    continue
-                seen = born if date is None or stranger else min(today, max(date, born))
-                number = self.number(target, seen, url, now)
-                if born > NEVER:
-                    self.not_before[number] = self._previous
-            elif not stranger:
-                if date is not None and date > self.dated(self.fetched[number]) > NEVER:
-                    self.hints.add(number, url)
-                elif born > NEVER and number not in before:
-                    self._linked_by_own(number, url, now)
-                if number in self.strangers:
-                    self._belongs(number, url)
-                elsewhere = self.came(number) and self.parent[number] not in (-1, url, number)
-                if elsewhere and born > NEVER and number not in before:
-                    self.shown_again.append(number)
-            if kind == "sitemap" and not stranger:
-                self.sitemaps.add(number)
-            numbers.append(number)
-        return list(dict.fromkeys(numbers))
-
-    def _has_room(self, name: str, stranger: str) -> bool:
-        """Whether one URL more of a host may wait."""
-        if stranger:
-            return self.of_strangers[registrable_domain(name), stranger] < MOST_OF_A_STRANGER
-        return self.waiting.get(name, 0) < MOST_WAITING
-
-    def _belongs(self, number: int, url: int) -> None:
-        """A page of its own domain links to what only strangers linked to: it is its own now."""
-        self._waits_no_more(number)
-        self._waits(number, "")
-        self._brought(self.parent[number], self._born[number], -1)
-        self._brought(url, self._born[number], 1)
-        self.parent[number] = url
-
-    def _linked_by_own(self, number: int, url: int, now: float) -> None:
-        """A page of its own host, or domain, links to a URL for the first time: where strangers to
-        it alone did so before, it appears now, whoever guessed it. What another host of its domain
-        led to appears now where nothing was ever there."""
-        name, at = self.hosts[number], self.parent[number]
-        if at < 0 or (self._born[number] > NEVER and number not in self._absent):
-            return
-        if self.digests[number] and not self.stranger(at, name):
-            return
-        domain = registrable_domain(name)
-
-        def nearness(page: int) -> int:
-            own = self.hosts[page]
-            return (own == name) + (registrable_domain(own) == domain)
-
-        if nearness(at) < nearness(url):
-            self._appears(number, url, now, self._previous)
-            if self.digests[number] and self.date[number] == NEVER:
-                self.date[number] = self.dated(now)  # it states none
-            if self.fetched[number] > NEVER:
-                self.hints.add(number, url)
-
-    def _appears(self, number: int, parent: int, now: float, not_before: float) -> None:
-        """A URL that was known before appears now, on a page; at `not_before` it had not yet."""
-        self.not_before[number] = not_before
-        self._brought(self.parent[number], NEVER, -1)
-        self._brought(parent, now, 1)
-        self._born[number], self.active[number] = self.dated(now), now
-        self.parent[number] = parent
 
     # -- for good
 
@@ -410,11 +39,32 @@ class Known(Urls):
         watching = self.watching
         assert watching is not None
         watching.age(now)
+        if self._first is None and not any(NEVER < at < oldest for at in self.active):
+            return False
+        self._begin(oldest)
+        return True
+
+    def _begin(self, oldest: float, oldest_of: Mapping[str, float] | None = None) -> None:
         if self._first is None:
-            if not any(NEVER < at < oldest for at in self.active):
-                return False
             self._first = {url for url, born in enumerate(self._born) if born == NEVER}
-        self._compaction = Compaction(len(self.urls), oldest)
+        self._compaction = Compaction(len(self.urls), oldest, oldest_of)
+
+    @property
+    def may_be_crowded(self) -> bool:
+        """Whether it is time to `relieve` a domain of which too much is known."""
+        return len(self._numbers) > self._crowded_from and self._compaction is None
+
+    def relieve(self, now: float) -> bool:
+        """Begin to leave what is at rest longest of domains of which too much is known
+        (`crowding`); False where there are none. O(URLs)."""
+        watching, oldest_of = self.watching, crowding.oldest_of(self)
+        assert watching is not None
+        # What cannot leave is not looked at again before more has come.
+        self._crowded_from = crowding.looked_at_from(len(self))
+        if not oldest_of:
+            return False
+        watching.age(now)
+        self._begin(NEVER, oldest_of)
         return True
 
     @property
@@ -430,10 +80,11 @@ class Known(Urls):
         assert compaction is not None
         assert first is not None
         oldest, active, parent = compaction.oldest, self.active, self.parent
+        oldest_of, hosts = compaction.oldest_of, self.hosts
 
         def rests(url: int) -> bool:
             return (
-                active[url] < oldest
+                active[url] < oldest_of.get(hosts[url], oldest)
                 and parent[url] >= 0
                 and url not in first
                 and url not in held
@@ -445,6 +96,7 @@ class Known(Urls):
         left, over = compaction.slice(self, rests)
         if over:
             self._compaction = None
+            self._crowded_from = crowding.looked_at_from(len(self) - len(left))
         return left
 
     def leave(self, left: Sequence[int], told: Container[int], now: float) -> None:
@@ -483,6 +135,7 @@ class Known(Urls):
             "sitemaps": sorted(self.sitemaps),
             "hubs": sorted(self.hubs),
             "left_out": dict(self.left_out),
+            "crowded_from": self._crowded_from,
             "ahead": self.ahead,
             "absent": [list(one) for one in self._absent.items()],
             "again": [list(one) for one in self.again.items()],
@@ -526,6 +179,7 @@ class Known(Urls):
         self.sitemaps, self.hubs = set(state["sitemaps"]), set(state["hubs"])
         self.left_out = dict(state["left_out"])
         self.ahead = float(state.get("ahead", 0.0))  # versions before this had none
+        self._crowded_from = int(state.get("crowded_from", crowding.MOST_KNOWN))
         self._absent = {int(url): since for url, since in state.get("absent", ())}
         self.again = {int(url): at for url, at in state.get("again", ())}
         self.active = filled("d", state.get("active", state["fetched"]))

@@ -7,7 +7,8 @@ from collections.abc import Collection
 import numpy as np
 
 from spoor.foragers.columns import Columns, Floats, Integers
-from spoor.foragers.known import LIST, Known
+from spoor.foragers.known import Known
+from spoor.foragers.looks import LIST
 from spoor.foragers.same_lists import SameLists
 from spoor.foragers.settings import DAY
 from spoor.learn.saved import ARRAY, attributes

@@ -9,7 +9,8 @@ from collections.abc import Callable, Collection, Container, Sequence
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.colony import Colony
 from spoor.foragers.forager import Forager
-from spoor.foragers.known import LIST, Known
+from spoor.foragers.known import Known
+from spoor.foragers.looks import LIST
 from spoor.foragers.revisit import ChangeRate
 from spoor.learn.saved import VALUE, Saved, attributes
 from spoor.types import State

@@ -10,7 +10,7 @@ import math
 import sys
 from array import array
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -216,6 +216,14 @@ class Urls:
 
     def _host_number(self, name: str) -> int:
         return self._host_names.setdefault(name, len(self._host_names))
+
+    def numbers_of_hosts(self, names: Iterable[str]) -> list[int]:
+        """Numbers of hosts."""
+        return list(map(self._host_number, names))
+
+    def counted_hosts(self) -> Mapping[str, int]:
+        """Host → its URLs."""
+        return self._of_host
 
     def numbered_hosts(self) -> list[str]:
         """Hosts by these numbers."""

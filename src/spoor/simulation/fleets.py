@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from spoor.foragers.fleet import Fleet
-from spoor.foragers.known import digest
+from spoor.foragers.looks import digest
 from spoor.foragers.settings import DAY
 from spoor.types import Deferred, Fetch, Finished, Outcome, Sleep, Starved
 from spoor.worlds.evolving import EvolvingWorld
