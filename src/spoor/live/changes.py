@@ -118,7 +118,9 @@ class ChangeTracker:
         """The documents that the fleet found since the last call, behind `others`: those that may
         be told. A judge that judges anew may want what came long before the last reply."""
         known, lines = self._fleet.known, list(others)
-        for entry in self._fleet.agent.discoveries[self._reported :]:
+        discoveries = self._fleet.agent.discoveries
+        newest = discoveries[self._reported :] if len(discoveries) > self._reported else []
+        for entry in newest:
             # What appeared while it was watched is new when it is told first, also where it came
             # to be wanted by an edit.
             untold = entry.url not in self._versions
@@ -126,7 +128,7 @@ class ChangeTracker:
             self._versions[entry.url] = known.version[entry.url]
             kind, more = "new" if new else "changed", self._pending.pop(entry.url, {})
             lines.append(self._line(kind, entry.url, entry.date, now, by=entry.by, **more))
-        self._reported = len(self._fleet.agent.discoveries)
+        self._reported = len(discoveries)
         told = [line for line in lines if self._may_tell(line, now)]
         for line in told:
             self._find_story(line)
