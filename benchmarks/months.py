@@ -28,7 +28,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from noisy_news import article
-from spoor.foragers.fleet import COMPACTED, SLICED, Fleet
+from spoor.foragers.compactions import COMPACTED, SLICED
+from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.states import NoStates
@@ -91,13 +92,13 @@ def make(per_day: int, seeds: Sequence[str] = (SITE,)) -> Fleet:
 def months(days: int, a_day: int, keep_all: bool) -> None:
     fleet, paper = make(4 * a_day), Paper(a_day)
     if keep_all:
-        fleet.kept_for = float("inf")
+        fleet.compactions.kept_for = float("inf")
     tracker, now, longest = ChangeTracker(fleet), BEGIN, 0.0
     told, twice, told_urls, shown = 0, 0, set[int](), BEGIN
     print(" day  known whole   64 bits     told  again  state MB  to pack  longest slice")
     while now < BEGIN + days * DAY:
         began = time.process_time()
-        compacts = now >= fleet._compacts_at > 0
+        compacts = now >= fleet.compactions.at > 0
         step = fleet.next(now)
         if compacts:
             longest = max(longest, time.process_time() - began)

@@ -18,8 +18,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from kills import STANDS_STILL
 from rolling import FRONT, lines_of, rolling, served
-from spoor.foragers import compaction
-from spoor.foragers import fleet as fleet_module
+from spoor.foragers import compaction, compactions
 from spoor.foragers.fleet import Abreast, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.learn.state import pack
@@ -166,10 +165,10 @@ def test_a_compaction_ends_at_any_point_too(
     did. The process ends in the middle of one."""
     monkeypatch.setattr(compaction, "MOST_LEFT", 1)
     monkeypatch.setattr(compaction, "MOST_LINKS", 5)
-    monkeypatch.setattr(fleet_module, "SLICED", 0.01)
-    monkeypatch.setattr(fleet_module, "COMPACTED", 0.1)
+    monkeypatch.setattr(compactions, "SLICED", 0.01)
+    monkeypatch.setattr(compactions, "COMPACTED", 0.1)
     monkeypatch.setattr(
-        fleet_module, "KEPT_FOR", 1.0
+        compactions, "KEPT_FOR", 1.0
     )  # beyond twice `recheck`, or it takes itself to have slept
     often = point.startswith("state")
     monkeypatch.setattr(watch_module, "CHECKPOINT_SECONDS", 0.0 if often else 1e9)

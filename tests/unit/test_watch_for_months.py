@@ -14,8 +14,7 @@ import pytest
 
 from noisy_news import article
 from spoor import registry
-from spoor.foragers import compaction, crowding
-from spoor.foragers import fleet as fleet_module
+from spoor.foragers import compaction, compactions, crowding
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
 from spoor.foragers.hosts import Hosts
@@ -88,7 +87,7 @@ def fleet_of(name: str, kept_for: float, per_day: int = 200) -> Fleet:
     )
     values = {"recheck": 1_800.0, "max_step": steps_of_a_path(200)} if name == "WLRL" else {}
     fleet: Fleet = registry.build("fleets", name, task, settings=values)
-    fleet.kept_for = kept_for
+    fleet.compactions.kept_for = kept_for
     if name == "WLRL" and isinstance(fleet.crew, Scouts):
         # What its foragers start from stays: here little.
         colony = fleet.crew.colony
@@ -134,7 +133,7 @@ def test_whatever_comes_between_two_slices_is_told_and_leads_nowhere_else(
     there is between two."""
     monkeypatch.setattr(compaction, "MOST_LEFT", 1)
     monkeypatch.setattr(compaction, "MOST_LINKS", 10)
-    monkeypatch.setattr(fleet_module, "SLICED", 0.4 * HOUR)
+    monkeypatch.setattr(compactions, "SLICED", 0.4 * HOUR)
     world = paper(2)
     everything = fleet_of(name, float("inf"))
     expected = run(everything, world, world.end, ChangeTracker(everything))
@@ -142,7 +141,7 @@ def test_whatever_comes_between_two_slices_is_told_and_leads_nowhere_else(
     fleet, lines, slices = fleet_of(name, 2 * DAY), list[Line](), 0
     tracker, now = ChangeTracker(fleet), BEGIN
     while now < world.end:
-        slices += fleet.known.compacts and now >= fleet._compacts_at
+        slices += fleet.known.compacts and now >= fleet.compactions.at
         step = fleet.next(now)
         check(fleet.known)
         now, new = take(step, fleet, world, now, tracker)
@@ -175,7 +174,7 @@ def test_what_anything_new_leads_to_does_not_leave(monkeypatch: pytest.MonkeyPat
         known = fleet.known
         while not len(known.left):
             fleet._compact(now)
-            now += fleet_module.SLICED
+            now += compactions.SLICED
         assert known._compaction is not None
         number = known._compaction.stays.rindex(0)
         url = known.urls[number]
@@ -185,7 +184,7 @@ def test_what_anything_new_leads_to_does_not_leave(monkeypatch: pytest.MonkeyPat
             assert known.links(0, page, now) == [number]
         while known.compacts:
             fleet._compact(now)
-            now += fleet_module.SLICED
+            now += compactions.SLICED
         check(known)
         left.append(known.find(url) is None)
     assert left == [True, False]
@@ -204,7 +203,7 @@ def test_no_slice_of_a_compaction_holds_a_watch_for_long() -> None:
                 began = time.thread_time()
                 fleet._compact(now)
                 slices.append(time.thread_time() - began)
-                now += fleet_module.SLICED
+                now += compactions.SLICED
         finally:
             gc.enable()
         assert len(known) < 60_000 < 45_000 + len(known.left)

@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from spoor.errors import CallerError
 from spoor.foragers.agent import ReinforcingAgent
+from spoor.foragers.compactions import Compactions
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import Known
 from spoor.types import (
@@ -42,15 +43,6 @@ LONG = 60.0
 
 IDLE = 0.25
 """Seconds after which a crew that found nothing worth a visit is asked again."""
-
-
-COMPACTED = 86_400.0
-"""Seconds between two compactions of a watch …"""
-SLICED = 0.25
-"""… and between two slices of one, none of which takes long."""
-
-KEPT_FOR = 30 * 86_400.0
-"""Seconds for which a watch keeps all it knows of a URL about which nothing is new any more."""
 
 
 class Crew(Protocol):
@@ -183,14 +175,10 @@ class Fleet:
         """The crew, where it has no steps."""
         if known.watching is not None and isinstance(crew, Steady):
             self._steady = crew
-        self.kept_for = KEPT_FOR
+        self.compactions = Compactions(known)
         self.follower: Follower | None = None
         self.on_left: Callable[[list[str]], None] = lambda urls: None
         """Called with the URLs that a compaction leaves."""
-        self._compacts_at = 0.0
-        """When URLs are left next, in a watch; 0 before it begins."""
-        self._next_compaction = 0.0
-        """When the compaction after the one under way begins."""
 
     @property
     def agent(self) -> ReinforcingAgent:
@@ -220,8 +208,7 @@ class Fleet:
     def next(self, now: float) -> NextStep:
         """The next step. `now` never decreases, and is on the clock that dates the pages (Unix
         seconds on the live web)."""
-        known = self.known
-        if known.watching is not None and (now >= self._compacts_at or known.may_be_crowded):
+        if self.known.watching is not None and self.compactions.due(now):
             self._compact(now)
         if self._steady is not None:
             return self._next_steady(self._steady, now)
@@ -367,30 +354,15 @@ class Fleet:
     # -- inside
 
     def _compact(self, now: float) -> None:
-        """Once a day, and where too much of a domain is known: leave what is at rest, a slice at a
-        call."""
-        known = self.known
-        if not known.compacts and now < self._compacts_at:
-            if known.relieve(now):
-                self._next_compaction, self._compacts_at = self._compacts_at, now + SLICED
-            return
-        if not known.compacts:
-            begins, self._compacts_at = not self._compacts_at, now + COMPACTED
-            if begins:
-                return
-            if not any(at >= now - self.kept_for / 2 for at in reversed(known.fetched)):
-                # It slept, or was not run: what it could not look at is not at rest.
-                self._compacts_at = now + self.kept_for
-                return
-            if known.begin_compaction(now - self.kept_for, now):
-                self._next_compaction, self._compacts_at = self._compacts_at, now + SLICED
-            return
-        held = {url for url, _ in self._flights.values()} | {url for _, url, _ in self._again}
-        held |= {*self._queue, *self._links, *self._pages, self._step, *self.crew.held()}
-        left = known.compact(held)
-        self._compacts_at = now + SLICED if known.compacts else self._next_compaction
-        if left:
+        """Leave what is at rest, a slice at a call."""
+        if left := self.compactions.slice(now, self._held):
             self._leave(left, now)
+
+    def _held(self) -> set[int]:
+        """URLs that are in use."""
+        held = {url for url, _ in self._flights.values()} | {url for _, url, _ in self._again}
+        own = {*self._queue, *self._links, *self._pages, self._step}
+        return held | own | self.crew.held()
 
     def _leave(self, left: list[int], now: float) -> None:
         known, found = self.known, self.agent.found
@@ -485,8 +457,7 @@ class Fleet:
             "queue": list(self._queue),
             "again": [list(row) for row in self._again],
             "flights": [[ticket, *flight] for ticket, flight in self._flights.items()],
-            "compacts_at": self._compacts_at,
-            "next_compaction": self._next_compaction,
+            **self.compactions.save(),
             "known": self.known.save(),
             "crew": self.crew.save(),
             "hosts": self.frontier.save(),
@@ -504,9 +475,7 @@ class Fleet:
             self._step, self._links, self._pages, self._queue = -1, [], [], deque()
         self._again = [(ticket, url, hops) for ticket, url, hops in state["again"]]
         self._flights = {ticket: (url, hops) for ticket, url, hops in state["flights"]}
-        # Versions before this had none.
-        self._compacts_at = state.get("compacts_at", 0.0)
-        self._next_compaction = state.get("next_compaction", 0.0)
+        self.compactions.load(state)
         self.known.load(state["known"])
         self.crew.load(state["crew"])
         self.frontier.load(state["hosts"])
