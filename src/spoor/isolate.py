@@ -37,7 +37,7 @@ from spoor.documents.document import Document, Unreadable
 from spoor.documents.errors import UnreadableError
 from spoor.documents.kinds import as_html, tell
 from spoor.documents.page import page_of as read_page
-from spoor.documents.rows import document_row_of, page_row_of, revive_document
+from spoor.documents.rows import document_row_of, page_row_of, plain_row_of, revive_document
 from spoor.errors import PausedError
 from spoor.learn.state import page_row, revive_page
 from spoor.process_memory import at_most, used
@@ -166,12 +166,21 @@ def extract(
     content_type: str, url: str, body: bytes, *, seconds: float = DOCUMENT.seconds
 ) -> Document | Unreadable:
     """As `spoor.documents.extract.extract`, in bounded memory and at most so many `seconds` of
-    processor time; costs some 2 ms more."""
+    processor time; costs some 2 ms more. HTML whose main text would cost more is all of its text,
+    as the crawl read it, with a note."""
     facts = {"url": url, "content_type": content_type}
     try:
         row = bounded(document_row_of, body, facts, bounds=DOCUMENT._replace(seconds=seconds))
     except GivenUpError as error:
-        return Unreadable(str(error), tell(body, content_type, url).kind)
+        kind = tell(body, content_type, url).kind
+        if kind != "html" or isinstance(error, KilledError):
+            return Unreadable(str(error), kind)
+        bounds = PAGE._replace(seconds=min(PAGE.seconds, seconds))
+        facts |= {"content_type": as_html(body, content_type), "why": str(error)}
+        try:
+            row = bounded(plain_row_of, body, facts, bounds=bounds)
+        except GivenUpError:
+            return Unreadable(str(error), kind)
     if "unreadable" in row:
         return Unreadable(row["unreadable"], row["kind"])
     return revive_document(row)

@@ -22,6 +22,9 @@ MOST_OF_A_BODY = 256 * MIB
 limits itself."""
 
 
+MOST_WANTED = 200
+"""Specifications of what is wanted; one in words takes as long as a topic, of every page."""
+
 LIVE = ("crawl", "watch")
 SCRAPY = ("crawl", "scrapy")
 EVERYWHERE = ("crawl", "watch", "scrapy")
@@ -60,6 +63,8 @@ class Setting:
     """The least value."""
     le: float | None = None
     """The greatest value."""
+    most: int | None = None
+    """How many texts a list has at most, with each of which every page is compared."""
     choices: tuple[str, ...] = ()
     plugins: str = ""
     """Kind of plug-ins of other packages whose names are choices, too."""
@@ -162,6 +167,8 @@ class Setting:
         kind: Any = self.kind
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             raise InputError(f"{key} {value!r} is not {self.allowed}")
+        if self.most is not None and len(value) > self.most:
+            raise InputError(too_many(key, len(value), self.most))
         if self.choices and value not in self.choices:
             added = outside(self.plugins) if self.plugins else []
             if value not in added:
@@ -184,6 +191,14 @@ class Setting:
                 what = key if self.secret else f"{key} {long!r}"
                 raise InputError(f"{what} is not {self.allowed}")
         return value
+
+
+def too_many(key: str, count: int, most: int) -> str:
+    """What is said of a list with each item of which every page is compared."""
+    return (
+        f"{key} has {count:,} items, and each page is compared with all; keep the {most:,} that "
+        "say most"
+    )
 
 
 def _is_written(value: object) -> bool:

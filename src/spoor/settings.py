@@ -31,6 +31,7 @@ from spoor.setting import (
     LIVE,
     MIB,
     MOST_OF_A_BODY,
+    MOST_WANTED,
     POLITENESS,
     PREFERENCE,
     PROCESS,
@@ -102,6 +103,7 @@ class Settings:
         CRAWL,
         "url:REGEX, match:REGEX, type:GLOB, text:WORDS, query:WORDS or topic:FILE; "
         "several are or-ed.",
+        most=MOST_WANTED,
         commands=EVERYWHERE,
     )
     prefer: str = setting(

@@ -151,6 +151,12 @@ ATTACKS = (
             "drivers/test_deliveries.py::test_a_command_that_takes_too_long_ends_with_all_that_it_started"
         ],
     ),
+    Attack(
+        "20",
+        "main text of HTML",
+        LAW,
+        [f"{A}/test_hostile_documents.py::test_main_text"],
+    ),
     Attack("20", "what frames a body, TLS too", "256 KiB", [f"{A}/test_framing.py"]),
     Attack("20", "clients that say nothing", "others are heard", [f"{A}/test_mute_clients.py"]),
     Attack(

@@ -36,6 +36,7 @@ from spoor.formats.warc_reader import Warc
 from spoor.http.cookies import MOST_BYTES as MOST_OF_COOKIES
 from spoor.http.cookies import Cookies, _Jar
 from spoor.judges.classifier import MOST_BYTES, TextModel
+from spoor.judges.spec import judge_of
 from spoor.judges.topic import MOST_COMPARED, read_topic
 from spoor.lab import experiment, papers
 from spoor.lab.duel import dataset
@@ -44,6 +45,7 @@ from spoor.runs import inputs
 from spoor.runs.inputs import read_seeds, with_inputs
 from spoor.runs.schema import read_settings
 from spoor.runs.shards import read_status
+from spoor.setting import MOST_WANTED
 from spoor.settings import Settings
 from spoor.types import Recording
 from spoor.web.content_encoding import Layers, decoded
@@ -103,6 +105,8 @@ def test_a_large_file_is_told_with_its_size_and_the_limit(name: str, tmp_path: P
     [
         "a = [" + "1," * 600_000 + "]",
         "[[a]]\n" * 70_000,
+        "a=1\n" * 130_000,
+        f"a = [{'1979-05-27T07:32:00Z,' * 110_000}]",
         "a = [" + '"",' * 300_000 + "]",
         "#\n" * 600_000,
         "a.b.c.d = 1\n" * 200_000,
@@ -144,6 +148,19 @@ def test_what_each_page_is_compared_with_has_a_bound(tmp_path: Path) -> None:
     topic.write_text(f'name = "{"kiln " * 9_000}"')
     with pytest.raises(InputError, match=r"'name' has 45,000 characters; write at most 10,000"):
         read_topic(topic)
+
+
+def test_what_is_wanted_has_a_bound() -> None:
+    """100,000 `--want` were compared with each page."""
+    many = tuple(f"text:kiln {number}" for number in range(MOST_WANTED))
+    assert Settings.of({"want": many}).want == many
+    assert judge_of(many)
+    with pytest.raises(InputError, match=r"want has 201 items, and .* the 200 that say most"):
+        Settings.of({"want": (*many, "text:x")})
+    with pytest.raises(InputError, match="201 items"):
+        Settings.from_dict({"crawl": {"want": [*many, "text:x"]}})
+    with pytest.raises(InputError, match="201 items"):
+        judge_of((*many, "text:x"))
 
 
 def test_a_topic_is_a_plain_file(tmp_path: Path) -> None:

@@ -391,6 +391,29 @@ def test_a_feed_is_well_formed_whatever_a_title_holds() -> None:
 # ---------------------------------------------------------------- main text of HTML
 
 FILL = "x<br>" * 200_000
+SHAPES = {
+    "paragraphs": "<p>x" * 130_000,
+    "items": "<li>x</li>" * 50_000,
+    "links": "<a href=/x>y</a> " * 30_000,
+    "blocks in blocks": "<div>x" * 40_000,
+    "items in items": "<ul><li>x" * 20_000,
+    "formatting in blocks": "<i>x<div>" * 20_000,
+    "formatting opened again": "".join(f"<b id={n}>" for n in range(300)) + "<p>x</p>" * 5_000,
+    "formatting cut off": "<span><b id=a></span>x<u></p>" * 8_000,
+    "drawings that end": "<svg><div>" + "<path/>" * 40_000,
+}
+"""Documents of .1 to .5 MB; the longest took up to a minute, and a gigabyte."""
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_main_text(name: str, record_property: Note) -> None:
+    body = SHAPES[name].encode()
+    page_of(body[:100], AT, main=True)  # what is loaded once
+    read = within_law(
+        lambda: read_html("text/html", AT, body, Limits()), len(body), record_property
+    )
+    assert read.notes[0] == "the text or the links are cut"
+    assert read.text or name == "drawings that end"
 
 
 def test_lines_in_lines_of_a_listing_are_read_once() -> None:

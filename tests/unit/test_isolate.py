@@ -108,6 +108,22 @@ def test_hostile_documents_stay_within_their_limits(source: str, helper: Helper)
     assert peak - before <= HALF * MEMORY + (PER_BYTE + 2) * len(body)
 
 
+def test_html_whose_main_text_costs_too_much_is_all_of_its_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It was no document."""
+    monkeypatch.setattr(isolate, "document_row_of", json.loads)  # fails in the helper
+    body = b"<title>T</title><nav>Menu</nav><p>kiln <a href=/x>y</a>"
+    read = isolate.extract("text/html", URL, body)
+    assert isinstance(read, Document)
+    assert (read.title, read.text, [link.url for link in read.links]) == (
+        "T",
+        "Menu kiln y",
+        [f"{URL}x"],
+    )
+    assert read.notes[0].startswith("all of its text, navigation included, and not its main text")
+
+
 def test_a_page_is_the_same_in_a_helper_and_here() -> None:
     row = '<li><a href="/p/{0}" title="Page {0}" rel=nofollow>Entry <b>{0}</b></a> ☃ words</li>'
     body = f"<html lang=de><title>T</title><ul>{''.join(map(row.format, range(3_000)))}".encode()

@@ -8,7 +8,6 @@ from itertools import islice
 
 from spoor.documents.document import Block
 
-_SPACE = re.compile(r"\s+")
 _INLINE = re.compile(r"([\\`*_\[\]<])")
 _LINE_START = re.compile(r"^(\s*)([-+>#=~|]|\d+[.)](?=\s))")
 _FENCE = re.compile(r"`{3,}")
@@ -135,12 +134,12 @@ class Blocks:
 
 
 def _clean(text: str) -> str:
-    return _CONTROLS.sub("�", _BREAK.sub("\n", text))
+    return text if text.isprintable() else _CONTROLS.sub("�", _BREAK.sub("\n", text))
 
 
 def one_line(text: str) -> str:
     """Text with single spaces between words."""
-    return _SPACE.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 def escaped(text: str) -> str:

@@ -21,6 +21,7 @@ from selectolax.lexbor import LexborHTMLParser
 from spoor.documents.blocks import Blocks, escaped, one_line
 from spoor.documents.declared import language_tag
 from spoor.documents.document import Document, Limits
+from spoor.documents.html_bounds import readable
 from spoor.documents.html_facts import Facts
 from spoor.documents.kinds import as_html
 from spoor.web.encoding import decode
@@ -33,8 +34,10 @@ if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
 _MARK = 0xF0000
+_MOST_PARTS = 32_000
+"""Of a page; indexes of 4 MB have 20,000."""
 _MOST_MARKS = 60_000
-"""Parts that are told apart; a page with more is taken as it is."""
+"""Texts that are marked; a page with more is taken as it is."""
 
 _DEEPER = "<body><div><div><div>"
 """Resiliparse takes each list near the body for a menu of the site, and so all of a plain page."""
@@ -154,25 +157,34 @@ def read_html(
     """The document that a page holds; never raises for what it contains. `whole`: all of it is main
     content, navigation apart."""
     joiner, content_type = Joiner(), as_html(body, content_type)
+    source = decode(body, content_type)[0][:MAX_SOURCE]
+    most = readable(body, source)
+    cut = most < len(source)
+    if cut:
+        source = source[:most]
+        body = source.encode("utf-8", "replace")
+        content_type = f"{content_type.partition(';')[0]}; charset=utf-8"
     page = parse(body, url, content_type=content_type, joiner=joiner, max_links=limits.links)
-    source, _, _ = decode(body, content_type)
-    tree = LexborHTMLParser(with_end_tags(source[:MAX_SOURCE]))
-    for anchor in tree.css("a:not([href])"):
-        # No link; and one that XHTML ends at once would hold all that follows, in HTML.
-        anchor.unwrap()
-    facts = Facts(tree)
+    tree = _tree(source)
     base = tree.css_first("base[href]")
     reader = _Reader(url, joiner.join(url, url) or url, joiner, _NAVIGATION if whole else _ASIDE)
     reader.room = _ADDRESSES + _ADDRESSES_PER_BYTE * len(body)
     if base is not None:
         reader.base = joiner.join(base.attributes.get("href") or "", url) or url
+    facts = Facts(tree)
+    title = page.title or facts.first("og:title", "twitter:title", "dc.title")
+    language = language_tag(page.language) or facts.language()
+    date, author, licence = facts.date(), facts.author(), facts.licence(reader.joiner, reader.base)
+    description = page.description or facts.first("og:description")
     blocks = Blocks(limits.characters)
     if tree.body is not None:
-        _read(tree.body, reader)
-        for part in _outside(reader) if whole else _content(tree, reader, limits.comments):
+        cut |= not _read(tree.body, reader)
+        within = "" if whole or reader.marks >= _MOST_MARKS else tree.body.inner_html or ""
+        del base, facts, tree  # it takes as much memory as that of Resiliparse
+        for part in _content(within, reader, limits.comments) if within else _outside(reader):
             _add(part, blocks)
     notes = []
-    if blocks.cut or "truncated" in page.flags:
+    if cut or blocks.cut or "truncated" in page.flags:
         notes.append("the text or the links are cut")
     if "too-deep" in page.flags:
         notes.append("elements nested too deep are left out")
@@ -180,28 +192,34 @@ def read_html(
         url,
         "html",
         "application/xhtml+xml" if "xhtml" in content_type else "text/html",
-        page.title or facts.first("og:title", "twitter:title", "dc.title"),
-        language_tag(page.language) or facts.language(),
-        facts.date(),
-        facts.author(),
-        page.description or facts.first("og:description"),
+        title,
+        language,
+        date,
+        author,
+        description,
         tuple(blocks.blocks),
         tuple(page.links),
         tuple(notes),
-        facts.licence(reader.joiner, reader.base),
+        licence,
     )
 
 
-def _content(tree: LexborHTMLParser, reader: _Reader, comments: bool) -> Iterator[_Part]:
-    """The parts that are main content."""
-    if reader.marks < _MOST_MARKS:
-        within = tree.body.inner_html if tree.body is not None else ""
-        text = extract_plain_text(
-            f"{_DEEPER}{within}", main_content=True, preserve_formatting=False, comments=comments
-        )
-        kept = {ord(character) - _MARK for character in text if character >= chr(_MARK)}
-        if sum(len(part.text) for part in reader.parts if part.mark in kept) >= _FEW:
-            return iter(_with_gaps(reader.parts, kept))
+def _tree(source: str) -> LexborHTMLParser:
+    tree = LexborHTMLParser(with_end_tags(source))
+    for anchor in tree.css("a:not([href])"):
+        # No link; and one that XHTML ends at once would hold all that follows, in HTML.
+        anchor.unwrap()
+    return tree
+
+
+def _content(within: str, reader: _Reader, comments: bool) -> Iterator[_Part]:
+    """The parts that are main content, of a body with marks."""
+    text = extract_plain_text(
+        f"{_DEEPER}{within}", main_content=True, preserve_formatting=False, comments=comments
+    )
+    kept = {ord(character) - _MARK for character in text if character >= chr(_MARK)}
+    if sum(len(part.text) for part in reader.parts if part.mark in kept) >= _FEW:
+        return iter(_with_gaps(reader.parts, kept))
     return _outside(reader)
 
 
@@ -243,11 +261,12 @@ def _add(part: _Part, blocks: Blocks) -> None:
 # ---------------------------------------------------------------- the walk
 
 
-def _read(body: LexborNode, reader: _Reader) -> None:
-    """Depth first, without recursion; what is nested deeper than browsers show is left out."""
+def _read(body: LexborNode, reader: _Reader) -> bool:
+    """Depth first, without recursion; what is nested deeper than browsers show is left out. Returns
+    whether it came to the end."""
     chain: list[LexborNode] = [body]
     node = body.child
-    while True:
+    while len(reader.parts) < _MOST_PARTS:
         if node is None:
             if len(chain) == 1:
                 break
@@ -275,6 +294,7 @@ def _read(body: LexborNode, reader: _Reader) -> None:
             _leave(tag, reader)
         node = node.next
     _flush(reader)
+    return len(reader.parts) < _MOST_PARTS
 
 
 def _leads_away(node: LexborNode, tag: str, body: LexborNode, reader: _Reader) -> bool:

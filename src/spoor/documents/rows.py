@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from spoor.documents.blocks import Blocks
+from spoor.documents.declared import language_tag
 from spoor.documents.document import Block, Document, Unreadable
 from spoor.documents.errors import UnreadableError
-from spoor.documents.extract import extract
+from spoor.documents.extract import LIMITS, extract
 from spoor.documents.page import page_of
 from spoor.learn.state import link_row, page_row, revive_link
+from spoor.web.page import parse
 from spoor.web.urls import Joiner
 
 _joiner = Joiner()
@@ -33,6 +36,27 @@ def document_row_of(body: bytes, url: str, content_type: str) -> dict[str, Any]:
     if isinstance(read, Unreadable):
         return {"unreadable": read.reason, "kind": read.kind}
     return document_row(read)
+
+
+def plain_row_of(body: bytes, url: str, content_type: str, why: str) -> dict[str, Any]:
+    """A document of HTML with all of its text as JSON values. `why`: its main text is not read."""
+    page = parse(body, url, content_type=content_type, joiner=_joiner)
+    blocks = Blocks(LIMITS.characters)
+    blocks.paragraph(page.text)
+    note = f"all of its text, navigation included, and not its main text: {why}"
+    return document_row(
+        Document(
+            url,
+            "html",
+            page.content_type,
+            page.title,
+            language_tag(page.language),
+            description=page.description,
+            blocks=tuple(blocks.blocks),
+            links=tuple(page.links),
+            notes=(note,),
+        )
+    )
 
 
 def document_row(document: Document) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from spoor.judges.topic import (
 )
 from spoor.protocols import Judge
 from spoor.registry import nearest
+from spoor.setting import MOST_WANTED, too_many
 from spoor.web.text import tokens
 
 KINDS: dict[str, Callable[[str], Judge]] = {
@@ -39,11 +40,13 @@ def judge_of(specs: Sequence[str], beta: float | None = None) -> Judge:
     """The judge of target specifications; a page is relevant if one of them matches. `beta` is how
     much more recall counts than precision, of those in words.
 
-    Raises InputError for an unknown kind, with the nearest known one, for an empty value, for a
-    bad pattern, and for a `beta` that none of them takes.
+    Raises InputError for more than `MOST_WANTED`, for an unknown kind, with the nearest known one,
+    for an empty value, for a bad pattern, and for a `beta` that none of them takes.
     """
     if not specs:
         raise InputError("no target given; write one as in 'label:faculty' or 'url:\\.pdf$'")
+    if len(specs) > MOST_WANTED:
+        raise InputError(too_many("the target", len(specs), MOST_WANTED))
     judges = [_judge_of_spec(spec, beta) for spec in specs]
     if beta is not None and not any(spec.partition(":")[0] in _TOPICS for spec in specs):
         raise InputError(NO_PREFERENCE.format(", ".join(specs)))
