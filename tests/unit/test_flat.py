@@ -45,6 +45,8 @@ def test_numbers_and_keys_are_as_of_sets_and_dicts(seed: int) -> None:
     assert len(has) == len(expected)
     assert -1 not in has
     assert dict(its.pairs().tolist()) == of
+    some = set(random.sample(range(400), 100))
+    assert its.among(some) == sorted(some & of.keys())
     assert [its.get(number) for number in range(-1, 400)] == [of.get(n) for n in range(-1, 400)]
     assert [index.find(n << 58) for n in range(40)] == [by_key.get(n << 58, -1) for n in range(40)]
 

@@ -274,7 +274,7 @@ class ChangeTracker:
         return {
             "titles": {str(url): title for url, title in self._titles.items()},
             "pending": {str(url): dict(more) for url, more in self._pending.items()},
-            "moved": sorted(url for url in self._copies() if url in self._versions),
+            "moved": self._versions.among(self._copies()),
             "absent": {str(url): since for url, since in self._absent.items()},
             "gone": sorted(self._gone),
             "hours": {host: list(hour) for host, hour in self._hours.items()},

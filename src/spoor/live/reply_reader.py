@@ -31,9 +31,12 @@ class ReplyReader:
     async def read(self, fetch: Fetch, exchange: Exchange) -> LiveReply:
         """The reply that an exchange is. What takes long waits for its site's turn."""
         limit, now = self._ratio_limit, self._wall()
+        helper = helper_for(exchange)
+        if not (helper or may_take_long(exchange)):
+            return reply_of(fetch.ticket, exchange, limit, self._joiner, now, page_of)
         # Others go on meanwhile; a joiner of its own, since this one is not for two threads.
         reply = partial(reply_of, fetch.ticket, exchange, limit, Joiner(), now)
-        if helper := helper_for(exchange):
+        if helper:
 
             def read(parse: Parse) -> LiveReply:
                 return reply(parse=parse)
@@ -44,9 +47,7 @@ class ReplyReader:
                 reason = "the documents of its site take long, and others wait"
                 status = exchange.status
                 return Failed(fetch.ticket, "limit", reason, status, True, retry_after=AGAIN)
-        if may_take_long(exchange):
-            return await asyncio.to_thread(reply)
-        return reply_of(fetch.ticket, exchange, limit, self._joiner, now, page_of)
+        return await asyncio.to_thread(reply)
 
     def close(self) -> None:
         """End the turns of the helpers."""

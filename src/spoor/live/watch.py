@@ -22,7 +22,7 @@ from spoor.foragers.fleet import Abreast, Fleet, Steady
 from spoor.foragers.hosts import Hosts
 from spoor.hashing import KEY_SIZE
 from spoor.http.failures import in_words
-from spoor.learn.state import pack
+from spoor.learn.state import FAST, pack
 from spoor.live.changes import Line, TrackedFleet
 from spoor.live.conditional import Conditions
 from spoor.live.deliveries import Deliveries, receivers
@@ -105,7 +105,7 @@ class Watch:
                 self._tracked.load(state)
                 self.journal.replay(state)
                 # What cannot be saved or told again is found out here, and not after a request.
-                pack(self._tracked.save())
+                pack(self._tracked.save(), FAST)
                 self._tracked.tracker.sources.silences()
             # The clock of a fleet never goes back, even where the machine's does.
             self.now = CrawlClock(self.journal.last)
