@@ -354,6 +354,8 @@ def test_a_url_of_a_stranger_that_cannot_be_taken_apart_is_its_own_key(url: str)
     assert surt(url) == url
 
 
+# The library warns where it is compiled.
+@pytest.mark.filterwarnings("ignore:invalid escape")
 def test_keys_of_an_index_are_those_of_others() -> None:
     from surt import surt as theirs
 
