@@ -24,7 +24,9 @@ _FOLDER = Path()
 
 _MOST_TEXT, _MOST_LIST = 1 << 16, 1 << 20
 """Characters of a text of a row, and of a list as JSON: a path that a crawl writes has 16,384 and
-two URLs, a title 2,000. So many as a stranger likes are listed on no screen, and take no memory."""
+two URLs. So many as a stranger likes are listed on no screen, and take no memory."""
+_MOST_URL, _MOST_TITLE = 1 << 14, 1 << 12
+"""Of what stands in a list of pages, which is sent again and again: twice what a crawl writes."""
 
 _decode = json.JSONDecoder().decode
 """Of texts: it is `json.loads` without its options."""
@@ -162,7 +164,7 @@ class PageRow:
         texts = (self.url, self.host, self.title, *self.path, *self.flags)
         if set(map(type, texts)) != {str}:
             raise ValueError("its texts are none")
-        if max(len(self.url), len(self.host), len(self.title)) > _MOST_TEXT:
+        if max(len(self.url), len(self.host)) > _MOST_URL or len(self.title) > _MOST_TITLE:
             raise ValueError("its texts are too long")
         if {type(self.path), type(self.why), type(self.choice_why)} != {list}:
             raise ValueError("its lists are none")
