@@ -212,7 +212,12 @@ def test_settings_are_bounded(path: Path, text: str) -> None:
 def test_long_settings_are_read_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each request of `spoor ui` read a run's 150,000 seeds anew: 5 to 15 s."""
     asked: list[str] = []
-    monkeypatch.setattr(schema, "toml_of", lambda text: asked.append(text) or toml_of(text))
+
+    def read(text: str) -> dict[str, Any]:
+        asked.append(text)
+        return toml_of(text)
+
+    monkeypatch.setattr(schema, "toml_of", read)
     seeds = tuple(f"http://h{number}.example/" for number in range(3_000))
     write_settings(path, replace(read_settings(path), seeds=seeds))
     del asked[:]
