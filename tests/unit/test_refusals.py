@@ -129,6 +129,7 @@ def test_errors_of_a_service_before_the_site() -> None:
 
 
 @pytest.mark.data
+@pytest.mark.skipif(not (DATA / "webkb").exists(), reason="needs webkb of SPOOR_DATA")
 def test_hardly_any_recorded_page_is_taken_for_another() -> None:
     """Of WebKB's pages: 0 of 8,281 (all recorded webs: `benchmarks/refusals.py`)."""
     import json
