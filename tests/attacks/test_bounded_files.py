@@ -41,6 +41,7 @@ from spoor.judges.topic import MOST_COMPARED, read_topic
 from spoor.lab import experiment, papers
 from spoor.lab.duel import dataset
 from spoor.live.deliveries import Deliveries
+from spoor.live.examples import _parts
 from spoor.runs import inputs
 from spoor.runs.inputs import read_seeds, with_inputs
 from spoor.runs.schema import read_settings
@@ -167,6 +168,10 @@ def test_a_topic_is_a_plain_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(InputError, match="cannot read topic file"):
         read_topic(tmp_path / "pipe")
+    (tmp_path / "zero.html").symlink_to("/dev/zero")
+    for name in ("pipe", "zero.html"):  # pages of `spoor topic test`
+        with pytest.raises(InputError, match=r"nor a file \(not a plain file\)"):
+            list(_parts(str(tmp_path / name)))
 
 
 def test_a_classifier_is_bounded_and_a_plain_file(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from spoor import registry
 from spoor.crawl import Crawl
 from spoor.documents.errors import UnreadableError
 from spoor.errors import InputError
-from spoor.files import files_below
+from spoor.files import files_below, plain, read_plain
 from spoor.formats.reading_costs import recordings
 from spoor.formats.sources import open_source, sniff
 from spoor.frontier.memory import MemoryFrontier
@@ -170,9 +170,11 @@ def _url(text: str, where: str) -> str:
 
 def _read(path: Path) -> bytes:
     try:
-        if path.stat().st_size > MAX_FILE and not _archive(path, b""):
+        if plain(path).stat().st_size <= MAX_FILE:
+            return read_plain(path, MAX_FILE)
+        if not _archive(path, b""):
             raise InputError(f"{path} is larger than {MAX_FILE >> 20} MiB, and so no page")
-        return path.read_bytes() if path.stat().st_size <= MAX_FILE else b""
+        return b""
     except OSError as error:
         raise InputError(
             f"{str(path)[:100]!r} is neither a URL (http://…) nor a file ({error.strerror})"
