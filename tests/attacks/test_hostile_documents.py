@@ -396,6 +396,7 @@ SHAPES = {
     "items": "<li>x</li>" * 50_000,
     "links": "<a href=/x>y</a> " * 30_000,
     "blocks in blocks": "<div>x" * 40_000,
+    "attributes": "<p a b c d e f g h i j>x" * 20_000,
     "items in items": "<ul><li>x" * 20_000,
     "formatting in blocks": "<i>x<div>" * 20_000,
     "formatting opened again": "".join(f"<b id={n}>" for n in range(300)) + "<p>x</p>" * 5_000,

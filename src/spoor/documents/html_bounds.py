@@ -14,6 +14,8 @@ from spoor.web.parse_cost import may_cost_much
 
 MOST_ELEMENTS, CHARACTERS_AN_ELEMENT = 8_000, 26
 """Elements of any document, and one more for so many characters of its source."""
+WORDS_AN_ELEMENT = 4
+"""Words in tags beside their names, for each element of the limit: one for 6 characters."""
 MOST_STEPS = 10_000_000
 """Elements that are open, added up over all tags."""
 MOST_AGAIN_BYTES = 1 << 24
@@ -49,7 +51,7 @@ def readable(body: bytes, source: str) -> int:
     opened: dict[str, int] = {}
     formatting: dict[str, list[str]] = {}
     alike: dict[str, int] = {}
-    depth = steps = elements = active = again = weight = bytes_again = 0
+    depth = steps = elements = words = active = again = weight = bytes_again = 0
     for tag in _TAG.finditer(source):
         name = tag[1].lower()
         if name[0] == "/":
@@ -79,11 +81,13 @@ def readable(body: bytes, source: str) -> int:
                     if alike[text] <= _MOST_ALIKE:
                         active, weight = active + 1, weight + len(text)
         steps += depth
+        words += len(tag[2].split())
         if name not in _FORMATTING:
             again += active
             bytes_again += weight
         if (
             elements > most
+            or words > WORDS_AN_ELEMENT * most
             or steps > MOST_STEPS
             or again > 2 * most
             or bytes_again > MOST_AGAIN_BYTES
