@@ -97,6 +97,7 @@ def before_their_turn(rng: np.random.Generator, at: int) -> Collection[int]:
     return [page for page in range(FEWER) if turn_of(URLS[page]) == (at - 1) % TURNS]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "changes", [one_by_one, folders, always_the_same, to_and_fro, before_their_turn]
 )

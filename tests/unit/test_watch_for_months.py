@@ -33,6 +33,8 @@ from spoor.web.urls import host
 from spoor.worlds.evolving import EvolvingWorld, Version
 from stepping import run, take
 
+pytestmark = pytest.mark.long
+
 SITE = "http://paper.example/"
 BEGIN = 20_000 * DAY
 HOUR = 3_600.0
@@ -190,7 +192,6 @@ def test_what_anything_new_leads_to_does_not_leave(monkeypatch: pytest.MonkeyPat
     assert left == [True, False]
 
 
-@pytest.mark.long
 def test_no_slice_of_a_compaction_holds_a_watch_for_long() -> None:
     """Of 40,000 URLs half are at rest. The least of three tries: other processes take time, too."""
     longest = []

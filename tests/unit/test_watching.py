@@ -766,6 +766,7 @@ def test_urls_that_differ_in_what_says_nothing_are_one() -> None:
     assert left("z?id=1&sid=q") == "z?id=1&sid=q", "it says something now and then"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("listed", [0, 20])
 def test_copies_at_one_path_take_no_news_of_another(listed: int) -> None:
     """A page of the site, or of another site, links to one page by many numbers; news are told
