@@ -22,6 +22,7 @@ from spoor.judges.wish import MOST, Wish
 from spoor.judges.wish import parse as parse_wish
 from spoor.protocols import Judge
 from spoor.registry import nearest
+from spoor.setting import too_many
 from spoor.types import Page, Topic
 from spoor.web.text import STOP_WORDS, Vectors, tokens
 from spoor.web.urls import canonical
@@ -180,10 +181,7 @@ def read_topic(path: Path | str) -> TopicFile:
         if not all(isinstance(item, str) for item in items):
             raise InputError(f"{path}: {key!r} must be a list of strings")
         if len(items) > MOST_COMPARED:
-            raise InputError(
-                f"{path}: {key!r} has {len(items):,} items, and each page is compared with all; "
-                f"keep the {MOST_COMPARED:,} that say most"
-            )
+            raise InputError(too_many(f"{path}: {key!r}", len(items), MOST_COMPARED))
     if len(name := data.get("name", "")) > MOST:
         raise InputError(f"{path}: 'name' has {len(name):,} characters; write at most {MOST:,}")
     threshold = relevant.get("threshold")

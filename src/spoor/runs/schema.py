@@ -75,7 +75,7 @@ def read_settings(path: Path) -> Settings:
     files.refuse_links(path)
     try:
         text = files.read_own(path / files.SETTINGS, files.MOST_SETTINGS)
-        return (_settings if len(text) <= _USUAL else _long_settings)(path, text)
+        return (_usual_settings if len(text) <= _USUAL else _long_settings)(path, text)
     except OSError as error:
         raise InputError(f"{path} is no run: it has no {files.SETTINGS}") from error
     except ValueError as error:
@@ -87,12 +87,11 @@ _USUAL = 1 << 16
 themselves: a run is looked at again and again, and one of 150,000 seeds takes a second to read."""
 
 
-@lru_cache(maxsize=8)
 def _settings(path: Path, text: str) -> Settings:
     return from_tables(path, toml_of(text))
 
 
-_long_settings = lru_cache(maxsize=1)(_settings.__wrapped__)
+_usual_settings, _long_settings = lru_cache(8)(_settings), lru_cache(1)(_settings)
 
 
 def write_settings(path: Path, settings: Settings) -> None:

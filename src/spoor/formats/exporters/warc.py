@@ -122,11 +122,13 @@ class Archives:
     def _is_response(self, row: Row) -> bool:
         name, offset = row["archive"]
         with self._opened(row, name, offset) as source:
-            known, record = self._ahead
-            if known != offset or record is None:
-                record = record_at(source, offset)
+            record = self._record(source, offset)
             self._ahead = offset, record
         return record.kind == "response"
+
+    def _record(self, source: BinaryIO, offset: int) -> Record:
+        known, record = self._ahead
+        return record_at(source, offset) if known != offset or record is None else record
 
     def first_record(self, row: Row) -> bytes:
         """The record that says who wrote the archive of a page; empty the next time it is asked of
@@ -144,9 +146,7 @@ class Archives:
         the response first."""
         name, offset = row["archive"]
         with self._opened(row, name, offset) as source:
-            known, record = self._ahead
-            if known != offset or record is None:
-                record = record_at(source, offset)
+            record = self._record(source, offset)
             while True:
                 yield record.member, record.text
                 offset += len(record.member)
