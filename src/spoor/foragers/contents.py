@@ -18,6 +18,7 @@ from struct import Struct, pack, unpack_from
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spoor.bounded import remember
 from spoor.learn.state import column
@@ -276,11 +277,8 @@ class Contents:
         rows = self._rows_before(state) if "titles" in state else _cut(state)
         for url, row in rows:
             self._keep(url, row)
-        data, begin = state["texts"].tobytes(), 0
-        self._texts = OrderedDict()
-        for url, size in zip(state["texts_of"].tolist(), state["text_sizes"].tolist(), strict=True):
-            self._texts[url] = data[begin : begin + size]
-            begin += size
+        texts = _pieces(state["texts"], state["text_sizes"])
+        self._texts = OrderedDict(zip(state["texts_of"].tolist(), texts, strict=True))
         shared = zip(_rows(state["shared"]), _rows(state["pages"]), strict=True)
         self._shared = {
             host: OrderedDict(zip(keys, counts, strict=True))
@@ -309,13 +307,16 @@ class Contents:
 
 def _cut(state: State) -> Iterator[tuple[int, bytes]]:
     """The rows of a state by the numbers of their URLs. Raises ValueError for what is no row."""
-    data: bytes = state["rows"].tobytes()
-    ends = accumulate(state["row_sizes"].tolist(), initial=0)
-    for url, (begin, end) in enumerate(pairwise(ends)):
-        if end > begin:
-            row = data[begin:end]
+    for url, row in enumerate(_pieces(state["rows"], state["row_sizes"])):
+        if row:
             _title(row, _parts(row)[-1])
             yield url, row
+
+
+def _pieces(data: NDArray[np.uint8], sizes: NDArray[np.int64]) -> Iterator[bytes]:
+    """Bytes cut into pieces of these sizes."""
+    whole = data.tobytes()
+    return (whole[begin:end] for begin, end in pairwise(accumulate(sizes.tolist(), initial=0)))
 
 
 def identity_of(keys: Iterable[int]) -> int:
