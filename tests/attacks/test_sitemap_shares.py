@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
+import pytest
 
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
@@ -73,6 +74,51 @@ def test_sitemaps_of_one_domain_leave_others_their_pages() -> None:
 
 def test_a_domain_that_gives_has_more_of_them_first() -> None:
     assert asked("http://")["sitemap"] > 25
+
+
+@pytest.mark.parametrize("known", [False, True])
+def test_links_of_a_sitemap_enter_little_by_little(known: bool) -> None:
+    """All of them in the end, also where a page has links to the same."""
+    listed, pages = [Link(f"{GOOD}{n}", kind="listed") for n in range(3_000)], 3_002
+    chosen = CrawlFilter(Scope.of([GOOD], "host"), sitemaps=True)
+    policy = SitemapsFirst(BreadthFirst(Task(np.random.default_rng(0))))
+    crawl = Crawl(policy, Keywords(["kiln"]), MemoryFrontier(), pages=pages, link_filter=chosen)
+    crawl.seed([GOOD])
+    opened, asked = list[int](), set[str]()
+    while isinstance(step := crawl.next(0.0), Fetch):
+        links = [Link(f"{GOOD}s.xml", kind="sitemap")] if step.url == GOOD else []
+        if known and step.url == GOOD:
+            links += [link._replace(kind="a") for link in listed]
+        its = Page(step.url, links=links)
+        if step.url.endswith(".xml"):
+            its = Page(step.url, links=listed, flags=frozenset({"sitemap", "not-html"}))
+        crawl.receive(Fetched(step.ticket, its), 0.0)
+        opened.append(crawl.frontier.open_count)
+        asked.add(step.url)
+        if len(asked) % 400 == 0:
+            chosen.load(unpack(pack(chosen.save())))
+    assert len(asked) == pages
+    if not known:
+        assert opened[:4] == [1, 1_100, 1_199, 1_298]
+        assert max(opened) <= 3_000
+
+
+def test_links_of_sitemaps_that_wait_have_a_bound() -> None:
+    """The domain with the most gives way."""
+    chosen = CrawlFilter(Scope.of([GOOD, EVIL], "domain"), sitemaps=True)
+    flags = frozenset({"sitemap"})
+    for host, count in (
+        ("good.example", 2_000),
+        *((f"n{n}.evil.example", 20_000) for n in range(3)),
+    ):
+        links = [Link(f"http://{host}/{n}", kind="listed") for n in range(count)]
+        page = Page(f"http://{host}/s.xml", links=links, flags=flags)
+        assert len(chosen.admit(page, 1)) == 1_000
+    assert chosen.left_out().rules == {"sitemaps list more than may wait": 1_000 + 57_000 - 50_000}
+    entered = Counter[str]()
+    while released := chosen.release(over=True):
+        entered.update(domain_of(held.link.url) for held in released)
+    assert entered == {"good.example": 1_000, "evil.example": 49_000}
 
 
 def test_sitemaps_that_wait_have_a_bound() -> None:

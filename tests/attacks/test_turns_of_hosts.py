@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,13 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
+from spoor.live.driver import HttpDriver
 from spoor.live.refusing_hosts import RefusingHosts
 from spoor.live.reply_turns import MOST_WAITING, Arrived, ReplyTurns
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.politeness.request_slots import RequestSlots
 from spoor.protocols import Frontier
+from spoor.settings import Settings
 from spoor.types import (
     Choice,
     Failed,
@@ -392,6 +395,34 @@ def test_long_pages_wait_for_nobody_where_nobody_else_is_asked() -> None:
     assert turns.next(2.0)
     assert turns.next(2.0) is None, "somebody else was asked"
     assert turns.next(2.0, hurry=True), "and nobody is any more"
+
+
+def test_nobody_else_can_answer_while_a_long_page_is_taken_in() -> None:
+    turns = ReplyTurns()
+    turns.add(arrived(0, "good.example", 10), 5.0)
+    assert turns.next(5.0)
+    for ticket in (1, 2):
+        turns.add(arrived(ticket, "lists.example", 5_000), 5.0)
+    one = turns.next(5.0)
+    assert one
+    turns.took(one, 20.0, 25.0)
+    assert turns.next(26.0) is None, "somebody else was asked just before"
+    assert turns.next(30.0)
+
+
+def test_others_are_asked_between_two_long_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each reply takes a second of the processor."""
+    crawl = Crawl(BreadthFirst(Task(np.random.default_rng(0))), Keywords(["x"]), MemoryFrontier())
+    crawl.seed([f"http://n{n}.example/" for n in range(4)])
+    driver = HttpDriver(crawl, Settings(), clock=lambda: 0.0)
+    fetches = [one.fetch for one in driver._turn(2)[0]]
+    monkeypatch.setattr("spoor.live.driver.time.thread_time", count().__next__)
+    for fetch in fetches:
+        driver._arrived.append((fetch, Fetched(fetch.ticket, Page(fetch.url)), None))
+    assert len(driver._turn(1)[0]) == 1
+    assert crawl.counts.pages == 1
+    assert len(driver._turn(1)[0]) == 1
+    assert crawl.counts.pages == 2
 
 
 def test_long_pages_that_wait_have_a_bound() -> None:

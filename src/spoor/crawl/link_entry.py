@@ -134,15 +134,18 @@ class LinkEntry:
         `over`: the crawl would otherwise end."""
         if self._filter is None:
             return False
-        released = self._filter.release(over=over)
-        for (parent, score, depth, dropped, _), group in groupby(released, _batch_key):
-            links: Sequence[Link] = [held.link for held in group]
-            if self._outbox is not None:
-                page = None if parent == NO_PARENT else Page(self.frontier.url(parent))
-                path = [] if parent == NO_PARENT else self.path(parent)
-                links = self._outbox.keep(page, links, score, depth, path.copy)
-            known = self.frontier.find(links[0].url) if dropped and links else None
-            self._enter(links, parent, score, depth, reopened=known)
+        # Of some that are released, all may be known.
+        while released := self._filter.release(over=over):
+            for (parent, score, depth, dropped, _), group in groupby(released, _batch_key):
+                links: Sequence[Link] = [held.link for held in group]
+                if self._outbox is not None:
+                    page = None if parent == NO_PARENT else Page(self.frontier.url(parent))
+                    path = [] if parent == NO_PARENT else self.path(parent)
+                    links = self._outbox.keep(page, links, score, depth, path.copy)
+                known = self.frontier.find(links[0].url) if dropped and links else None
+                self._enter(links, parent, score, depth, reopened=known)
+            if not over or self.frontier.open_count:
+                break
         return self.frontier.open_count > 0
 
     def path(self, link: LinkId) -> list[str]:

@@ -81,14 +81,14 @@ def _chunks(array: NDArray[Any]) -> Iterator[memoryview]:
 
 
 class ChunkReader:
-    """Puts arrays together. `frame`: number of a chunk → as it is kept, or None. What a state
-    unpacks to is bounded by the bytes that it takes, each chunk counted once: as in
-    `spoor.compression`."""
+    """Puts arrays together. `frame`: number of a chunk → as it is kept, or None; `size`: bytes of
+    all chunks that are kept. What a state unpacks to is bounded by the bytes that it and they take,
+    as in `spoor.compression`, in whatever order its arrays come."""
 
-    def __init__(self, frame: Callable[[int], object]) -> None:
+    def __init__(self, frame: Callable[[int], object], size: int) -> None:
         self.used: Kept = {}
         self._frame = frame
-        self._room = MOST_BYTES
+        self._room = MOST_BYTES + MOST_RATIO * size
 
     def begin(self, frame: int, content: int) -> None:
         """The state has so many bytes, and unpacked so many."""
@@ -113,9 +113,7 @@ class ChunkReader:
         frame = self._frame(number)
         if not isinstance(frame, bytes):
             raise ValueError(f"chunk {number} is missing")
-        if digest not in self.used:
-            self.used[digest] = number, len(frame)
-            self._room += MOST_RATIO * len(frame)
+        self.used.setdefault(digest, (number, len(frame)))
         self._room -= size
         if self._room < 0:
             raise ValueError("its arrays unpack to too many bytes")

@@ -25,7 +25,7 @@ from spoor.live.page_requests import PageRequests, loop_time
 from spoor.live.queued_politeness import QueuedPoliteness
 from spoor.live.refusing_hosts import KnowsWhoLinks, RefusingHosts
 from spoor.live.renders import Renders
-from spoor.live.reply_turns import Arrived, ReplyTurns
+from spoor.live.reply_turns import LONG, Arrived, ReplyTurns
 from spoor.live.slow_start import SlowStart
 from spoor.live.waits import Request
 from spoor.politeness.hosts import share_of_time, times_late
@@ -297,7 +297,8 @@ class HttpDriver:
         self._hosts.apply()
         while self._arrived:
             self._replies.add(self._arrived.popleft(), self._clock())
-        while not self._ended_at_once:
+        long = False
+        while not (long or self._ended_at_once):
             arrived = self._replies.next(self._clock(), hurry=self._stopped is not None)
             if arrived is None:
                 break
@@ -307,7 +308,9 @@ class HttpDriver:
                 break
             began = time.thread_time()
             self._receive(*arrived)
-            self._replies.took(arrived, time.thread_time() - began, self._clock())
+            seconds = time.thread_time() - began
+            self._replies.took(arrived, seconds, self._clock())
+            long = seconds >= LONG  # others are asked before the next one
         chosen: list[Chosen] = []
         hosts = self.crawl.frontier
         other: NextStep | None = None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
 
 from spoor.documents.page import page_of
 from spoor.http.replies import helper_for, may_take_long, reply_of
-from spoor.live.helper_turns import AGAIN, Helpers, Parse
-from spoor.turns import CrowdedError
+from spoor.live.helper_turns import AGAIN, Helpers, HelperTurns, Parse
+from spoor.turns import CrowdedError, SiteTimes
 from spoor.types import Failed, Fetch, LiveReply
 from spoor.web.exchange import Exchange
 from spoor.web.urls import Joiner, registrable_domain
@@ -27,6 +26,9 @@ class ReplyReader:
         self._wall = wall
         self._joiner = Joiner()
         self._helpers = Helpers(time)
+        self._here = HelperTurns(SiteTimes(time))
+        """Of what takes long and needs no helper: threads compete for the interpreter, so one reads
+        at a time."""
 
     async def read(self, fetch: Fetch, exchange: Exchange) -> LiveReply:
         """The reply that an exchange is. What takes long waits for its site's turn."""
@@ -36,19 +38,21 @@ class ReplyReader:
             return reply_of(fetch.ticket, exchange, limit, self._joiner, now, page_of)
         # Others go on meanwhile; a joiner of its own, since this one is not for two threads.
         reply = partial(reply_of, fetch.ticket, exchange, limit, Joiner(), now)
-        if helper:
+        site = registrable_domain(fetch.host)
 
-            def read(parse: Parse) -> LiveReply:
-                return reply(parse=parse)
+        def read(parse: Parse) -> LiveReply:
+            return reply(parse=parse)
 
-            try:
-                return await self._helpers.read(helper, registrable_domain(fetch.host), read)
-            except CrowdedError:
-                reason = "the documents of its site take long, and others wait"
-                status = exchange.status
-                return Failed(fetch.ticket, "limit", reason, status, True, retry_after=AGAIN)
-        return await asyncio.to_thread(reply)
+        try:
+            if helper:
+                return await self._helpers.read(helper, site, read)
+            return await self._here.read(site, reply)
+        except CrowdedError:
+            reason = "the documents of its site take long, and others wait"
+            status = exchange.status
+            return Failed(fetch.ticket, "limit", reason, status, True, retry_after=AGAIN)
 
     def close(self) -> None:
-        """End the turns of the helpers."""
+        """End all turns."""
         self._helpers.close()
+        self._here.close()

@@ -34,7 +34,8 @@ _LINK = 4e-5
 _WEIGHT = 0.2
 """Of the newest long reply in what a link takes."""
 _RECENT = 5.0
-"""Seconds for which a domain with short replies counts as one that is asked."""
+"""Seconds for which a domain with short replies counts as one that is asked, without those in which
+a long one was taken in: meanwhile no other came."""
 
 
 class ReplyTurns:
@@ -50,7 +51,11 @@ class ReplyTurns:
         self._next = 0.0
         """When the next long one may be taken in."""
         self._short_ones = RecentDomains()
-        """Those that had the last short replies."""
+        """Those that had the last short replies, by the time in which no long one was taken in."""
+        self._began = 0.0
+        """When the last one began to be taken in."""
+        self._long_time = 0.0
+        """Seconds in which long ones were taken in."""
 
     def __len__(self) -> int:
         return len(self._short) + len(self._long)
@@ -58,7 +63,7 @@ class ReplyTurns:
     def add(self, arrived: Arrived, now: float) -> None:
         """A reply came."""
         if _links(arrived) * self._link < LONG:
-            self._short_ones.ask(arrived[0].url, now)
+            self._short_ones.ask(arrived[0].url, now - self._long_time)
             self._short.append(arrived)
             return
         self._long.append(arrived)
@@ -74,6 +79,7 @@ class ReplyTurns:
     def next(self, now: float, *, hurry: bool = False) -> Arrived | None:
         """The reply to take in now; None where none is there, or only long ones that wait. `hurry`:
         nobody else is asked any more."""
+        self._began = now
         if self._short:
             return self._short.popleft()
         if not self._long or not (hurry or self.long_at(now) <= now):
@@ -95,14 +101,17 @@ class ReplyTurns:
         """When a long one that waits may be taken in; infinite where none waits."""
         if not self._long:
             return float("inf")
-        others = max(self._short_ones.other_than(fetch.url) for fetch, *_ in self._long) + _RECENT
-        return max(now, min(self._next, others))
+        others = max(self._short_ones.other_than(fetch.url) for fetch, *_ in self._long)
+        return max(now, min(self._next, others + self._long_time + _RECENT))
 
     def took(self, arrived: Arrived, seconds: float, now: float) -> None:
-        """A reply was taken in, in so many seconds of the processor."""
+        """The last reply that `next` gave was taken in, in so many seconds of the processor."""
         if seconds < LONG:
             return
-        if links := _links(arrived):
+        self._long_time += now - self._began
+        links, reply = _links(arrived), arrived[1]
+        # Of the links of a sitemap most may only wait (`spoor.web.listed_links`).
+        if links and not (isinstance(reply, Fetched) and "sitemap" in reply.page.flags):
             self._link += _WEIGHT * (min(seconds / links, 10 * _LINK) - self._link)
         self._took[domain_of(arrived[0].url)] += seconds  # type: ignore[assignment]
         if len(self._took) > 1_000:

@@ -216,7 +216,7 @@ def _make_crawl(
             per_host=settings.pages_per_host,
             per_domain=settings.pages_per_domain,
             found_per_host=settings.found_per_host,
-            sitemaps=settings.sitemaps and not settings.refresh,
+            sitemaps=settings.sitemaps,
         ),
         backoff=settings.backoff,
         outbox=outbox,

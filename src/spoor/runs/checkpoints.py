@@ -20,7 +20,8 @@ def read_state(
 ) -> dict[str, Any]:
     """The state in a row of `checkpoints`; its chunks are added to `used`. Raises InputError naming
     `source` where it is damaged."""
-    chunks = ChunkReader(lambda number: _chunk(db, number))
+    (size,) = db.execute("SELECT ifnull(sum(length(data)), 0) FROM chunks").fetchone()
+    chunks = ChunkReader(lambda number: _chunk(db, number), size)
     state = unpack(blob, source=source, chunks=chunks)
     if used is not None:
         used.update(chunks.used)

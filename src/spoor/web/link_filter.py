@@ -27,6 +27,7 @@ from spoor.web.actions import action
 from spoor.web.chosen_by_others import linking_domain
 from spoor.web.depths import Depths
 from spoor.web.domain_shares import DomainShares
+from spoor.web.listed_links import ListedLinks
 from spoor.web.page_links import PageLinks, at_hand, not_to_follow, those
 from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
@@ -37,6 +38,7 @@ from spoor.web.urls import canonical, domain_of, host
 
 _COUNTED = 50_000
 """URLs of each rule that are told apart; more are not counted."""
+BEYOND = "sitemaps list more than may wait"
 NOFOLLOW = "a page asks not to follow it (nofollow)"
 _MEMO = 16_384
 """URLs whose verdict is cached."""
@@ -53,8 +55,9 @@ class CrawlFilter:
     host is left once `found_per_host` of its pages were relevant (None: no limit). Pages in flight
     count too: a URL over the limit is skipped for good, even if one of them fails later. Where the
     scope is `anywhere` and `per_domain` is None, domains keep to shares that grow with what they
-    give (`spoor.web.domain_shares`). Where `sitemaps` come first, those of a domain keep to a share
-    (`spoor.web.sitemap_shares`).
+    give (`spoor.web.domain_shares`). Where links are taken from `sitemaps`, those of a domain keep
+    to a share (`spoor.web.sitemap_shares`), but for those that say what changed since an earlier
+    run, and what they list enters little by little (`spoor.web.listed_links`).
     """
 
     def __init__(
@@ -78,6 +81,7 @@ class CrawlFilter:
         anywhere = scope.scope == "anywhere" and per_domain is None
         self._domains = DomainShares() if anywhere else None
         self._shares_of_sitemaps = SitemapShares() if sitemaps else None
+        self._listed = ListedLinks() if sitemaps else None
         self._found_per_host = found_per_host
         self._pages: Counter[str] = Counter()
         """Of a host or a domain, in flight or fetched; of a host also those found."""
@@ -113,6 +117,9 @@ class CrawlFilter:
         if depths is not None:
             depth = depths.of_links(page.url, depth)
         ending = self.scope.why_ended(page, depth)
+        listed = "sitemap" in page.flags
+        if listed and not ending and self._listed is not None:
+            page = self._listed.enter(page, parent, score, depth)
         links = [] if ending else self._allowed(page, depth, parent, score)
         if ending:
             for url in urls_of(page.links):
@@ -121,14 +128,24 @@ class CrawlFilter:
             depths.cut(page.url, self._cut(page, parent, score, depth))
         elif depths is not None:
             depths.link(page.url, urls_of(links), depth)
+        if self.revisits is not None and listed:
+            # Of its own host, and of the host whose robots.txt named it.
+            whose = {host(page.url), host(found_on() or page.url)}
+            self.revisits.read(one for one in page.dated if host(one[0]) in whose)
+        links = self._that_may_enter(links, parent, score, depth, listed=listed)
+        traps = self._traps
+        if traps is None:
+            return links
+        news = traps.read(page, links, found_on)
+        return self._outside_traps(page, links, parent, score, depth, news=news)
+
+    def _that_may_enter(
+        self, links: Sequence[Link], parent: LinkId, score: float, depth: int, *, listed: bool
+    ) -> Sequence[Link]:
+        """Those of allowed links that need not wait for a share. `listed`: by a sitemap."""
         if self.revisits is not None:
-            listed = "sitemap" in page.flags
-            if listed:
-                # Of its own host, and of the host whose robots.txt named it.
-                whose = {host(page.url), host(found_on() or page.url)}
-                self.revisits.read(one for one in page.dated if host(one[0]) in whose)
             links = [link for link in links if self.revisits.is_news(link, listed=listed)]
-        shares = self._shares_of_sitemaps
+        shares = None if self.revisits is not None else self._shares_of_sitemaps
         if shares is not None and (listed_in := _sitemaps(links)):
             waits = {
                 index
@@ -143,11 +160,21 @@ class CrawlFilter:
                 domains.hold(HeldLink(links[index], parent, score, depth, False))
             known = frozenset(held)
             links = those(links, [index for index in range(len(links)) if index not in known])
+        return links
+
+    def _outside_traps(
+        self,
+        page: Page,
+        links: Sequence[Link],
+        parent: LinkId,
+        score: float,
+        depth: int,
+        *,
+        news: bool = False,
+    ) -> Sequence[Link]:
+        """Those of a page's links that no trap holds back. `news`: the page brought any."""
         traps = self._traps
-        if traps is None:
-            return links
-        news = traps.read(page, links, found_on)
-        if not traps.may_hold:
+        if traps is None or not traps.may_hold:
             return links
         admitted = []
         for index, url in enumerate(urls_of(links)):
@@ -158,6 +185,19 @@ class CrawlFilter:
             else:
                 admitted.append(index)
         return those(links, admitted)
+
+    def _more_listed(self, *, over: bool) -> list[HeldLink]:
+        """Links of a sitemap that waited, and may enter now."""
+        while self._listed is not None and (more := self._listed.release(over=over)) is not None:
+            page, place = more.page, (more.parent, more.score, more.depth)
+            links = self._allowed(page, more.depth, more.parent, more.score)
+            if self._depths is not None:
+                self._depths.link(page.url, urls_of(links), more.depth)
+            links = self._that_may_enter(links, *place, listed=True)
+            links = self._outside_traps(page, links, *place)
+            if links or not over:
+                return [HeldLink(link, *place, False) for link in links]
+        return []
 
     def _cut(self, page: Page, parent: LinkId, score: float, depth: int) -> Sequence[HeldLink]:
         """The links of a page that are too deep, and else would be followed."""
@@ -310,7 +350,7 @@ class CrawlFilter:
         domains = () if self._domains is None else self._domains.release(over=over)
         shares = self._shares_of_sitemaps
         sitemaps = () if shares is None else shares.release(over=over)
-        found = [*tried, *nearer, *domains, *sitemaps]
+        found = [*tried, *nearer, *domains, *sitemaps, *self._more_listed(over=over)]
         return [*found, *(() if self._traps is None else self._traps.release(over=over))]
 
     def ended(self, outcome: Outcome, found_on: Callable[[], str]) -> None:
@@ -319,6 +359,8 @@ class CrawlFilter:
         if self.revisits is not None and url is not None:
             self.revisits.ended(url, outcome)
         page, judgement = outcome.page, outcome.judgement
+        if self._listed is not None and (page is None or "sitemap" not in page.flags):
+            self._listed.ended()
         if page is None:
             if url is not None and asked is not None:
                 self._count(url, -1)
@@ -349,8 +391,10 @@ class CrawlFilter:
 
     def left_out(self) -> LeftOut:
         groups = [] if self._traps is None else self._traps.held_groups()
+        beyond = 0 if self._listed is None else self._listed.left
         return LeftOut(
-            {rule: len(urls) for rule, urls in self._left_out.items()},
+            {rule: len(urls) for rule, urls in self._left_out.items()}
+            | ({BEYOND: beyond} if beyond else {}),
             [
                 *((group.name, group.links, group.why) for group in groups),
                 *(() if self._domains is None else self._domains.held_groups()),
@@ -374,6 +418,7 @@ class CrawlFilter:
             "seeds": list(self.scope.seeds),
             "sitemaps": sorted(self._sitemaps),
             **({} if (of := self._shares_of_sitemaps) is None else {"sitemap_shares": of.save()}),
+            **({} if self._listed is None else {"listed": self._listed.save()}),
             "pages": dict(self._pages),
             "flying": [[link, url] for link, url in self._flying.items()],
             "asked": [[link, url] for link, url in self._asked.items()],
@@ -399,6 +444,8 @@ class CrawlFilter:
         self._sitemaps = set(state["sitemaps"])
         if self._shares_of_sitemaps is not None and "sitemap_shares" in state:
             self._shares_of_sitemaps.load(state["sitemap_shares"])
+        if self._listed is not None and "listed" in state:
+            self._listed.load(state["listed"])
         self._pages = Counter(state["pages"])
         self._flying = dict(state["flying"])
         self._asked = dict(state.get("asked", ()))
