@@ -129,10 +129,12 @@ def parse_page(
     `facts` are the keywords of that function. `again`: it was parsed before, and gets `AGAIN` times
     the limits. `slow`: use the helper for sites whose documents take long. `brief`: raise
     TakesLongError for a document that takes more than `BRIEF` seconds. Raises UnreadableError, of
-    which GivenUpError is a subclass. A helper costs some ms more.
+    which GivenUpError is a subclass. A helper costs some ms more. HTML whose main text would cost
+    more is all of its text.
     """
     check_size(len(body))
     parser, bounds = _parser(body, facts.get("content_type", ""), url)
+    in_vain = facts | {"main": False} if parser is page_of and facts.get("main") else None
     if parser is not None and facts.get("main"):
         parser, bounds = page_row_of, DOCUMENT
     if parser is None:
@@ -146,10 +148,13 @@ def parse_page(
         bounds = bounds._replace(seconds=BRIEF)
     try:
         row = bounded(parser, body, {"url": url, **told}, times=times, bounds=bounds, slow=slow)
-    except LateError as error:
-        if brief:
+    except GivenUpError as error:
+        if brief and isinstance(error, LateError):
             raise TakesLongError from error
-        raise
+        if in_vain is None or isinstance(error, KilledError):
+            raise
+        page = parse_page(body, url, joiner=joiner, again=again, slow=slow, **in_vain)
+        return replace(page, main=page.text)
     try:
         if "unreadable" in row:
             raise UnreadableError(str(row["unreadable"]))

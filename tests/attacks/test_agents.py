@@ -14,12 +14,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 
 from loopback import ADDRESS, Asked, Loopback, beside, page, reply
 from spoor.errors import InputError
 from spoor.http.subrequests import Subrequests, scope_of_parts
 from spoor.integrations.mcp.crawls import MOST_AT_ONCE, AgentCrawls, AgentLimits
+from spoor.integrations.mcp.http_server import http_server
+from spoor.integrations.mcp.server import make_server
 from spoor.rendering.browser import HeldBackError
 from spoor.settings import Settings
 
@@ -138,8 +141,10 @@ NO_MESSAGES = [
     b'{"jsonrpc":"2.0","id":4,"method":\n',
     b'{"id":5,"method":"ping"}\n',
     b'{"jsonrpc":"2.0","id":6,"method":"ping","params":{"x":[' + b"[]," * 300_000 + b"1]}}\n",
+    *(b'{"jsonrpc":"2.0","id":%s,"method":"ping"}\n' % one for one in (b"null", b"1.5", b"[7]")),
 ]
-"""Requests of one id after the other, from 2 on."""
+NAMES = [2, 3, 4, 5, 6, None, None, None]
+"""Their ids, where they have one."""
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, None])
@@ -164,7 +169,7 @@ def test_a_server_at_a_pipe_ends_though_its_client_says_nothing(how: int | None)
                 json.loads(server.stdout.readline()) for _ in range(len(NO_MESSAGES) + 2)
             ]
             assert (first["id"], first["error"]["code"]) == (None, -32700)
-            assert [one["id"] for one in answers] == list(range(2, 2 + len(NO_MESSAGES)))
+            assert [one["id"] for one in answers] == NAMES
             assert {one["error"]["code"] for one in answers} == {-32700, -32600}
             assert "result" in last
             if how is None:
@@ -177,6 +182,27 @@ def test_a_server_at_a_pipe_ends_though_its_client_says_nothing(how: int | None)
             assert server.stderr.read() == (b"spoor: stopped\n" if how else b"")
         finally:
             server.kill()
+
+
+def test_what_is_no_message_is_answered_over_http_too(tmp_path: Path) -> None:
+    async def work() -> list[Any]:
+        crawls = AgentCrawls(tmp_path, AgentLimits(settings=Settings(render="never")))
+        server = http_server(make_server(crawls), ADDRESS, most=9, seconds=60.0)
+        answers = []
+        with socket.create_server((ADDRESS, 0)) as listener:
+            task = asyncio.create_task(server.serve([listener]))
+            url = f"http://{ADDRESS}:{listener.getsockname()[1]}/mcp"
+            async with aiohttp.ClientSession() as client:
+                for body in NO_MESSAGES:
+                    async with client.post(url, data=body) as answer:
+                        answers.append((answer.status, await answer.json()))
+            server.should_exit = True
+            await task
+        return answers
+
+    answers = asyncio.run(work())
+    assert [(status, said["id"]) for status, said in answers] == [(400, name) for name in NAMES]
+    assert {said["error"]["code"] for _, said in answers} == {-32700, -32600}
 
 
 def test_a_server_does_not_wait_for_a_host_that_does_not_answer(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from spoor.isolate import (
     parse_page,
 )
 from spoor.web.page import parse
+from spoor.web.parse_cost import may_cost_much
 
 URL = "http://www.example.com/"
 HALF = 0.5
@@ -122,6 +123,18 @@ def test_html_whose_main_text_costs_too_much_is_all_of_its_text(
         [f"{URL}x"],
     )
     assert read.notes[0].startswith("all of its text, navigation included, and not its main text")
+
+
+def test_a_watched_page_whose_main_text_costs_too_much_is_all_of_its_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It was a failure."""
+    monkeypatch.setattr(isolate, "page_row_of", json.loads)  # fails in the helper
+    body = b"<nav>Menu</nav>" + b"<p>kiln" * 20_000
+    assert may_cost_much(body)
+    page = parse_page(body, URL, content_type="text/html", main=True, brief=True)
+    assert page.main == page.text
+    assert page.main.startswith("Menu kiln kiln")
 
 
 def test_a_page_is_the_same_in_a_helper_and_here() -> None:

@@ -17,7 +17,7 @@ from typing import BinaryIO
 
 from isal import isal_zlib
 
-from spoor.display import shown
+from spoor.display import command_line, shown
 from spoor.errors import InputError
 
 MOST_HEAD = 1 << 16
@@ -155,10 +155,11 @@ def telling_damage(archive: Path, offset: int, url: str) -> Iterator[None]:
 def _damaged(archive: Path, offset: int, url: str, error: Exception) -> DamagedError:
     why = error.strerror if isinstance(error, OSError) and error.strerror else error
     page = f", where {shown(url)} stands" if url else ""
-    other = "take that page out of the run with `spoor forget`" if url else "choose another --out"
+    command = command_line("forget", archive.parent, url)
+    forget = f"take that page out of the run: {shown(command)}"
     return DamagedError(
         f"{shown(str(archive))} is damaged at byte {offset} ({why}){page}; put it back from a "
-        f"copy, or {other}"
+        f"copy, or {forget if url else 'choose another --out'}"
     )
 
 

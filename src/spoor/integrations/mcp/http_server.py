@@ -13,6 +13,7 @@ from mcp.server.mcpserver import MCPServer
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from spoor.errors import InputError
+from spoor.integrations.mcp.messages import MOST_BYTES, fault_of
 
 STOP_SECONDS = 3
 """Seconds that requests have to end once the server stops."""
@@ -55,6 +56,38 @@ class _Bounded(H11Protocol):
         self._watch = self.loop.call_later(self._seconds, self._look)
 
 
+class _Messages:
+    """The server's application, which gets messages alone; what is none is answered here."""
+
+    def __init__(self, app: Any) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http" or scope["method"] != "POST":
+            await self._app(scope, receive, send)
+            return
+        body, more = bytearray(), True
+        while more and len(body) <= MOST_BYTES:
+            part = await receive()
+            if part["type"] != "http.request":
+                return
+            body += part.get("body", b"")
+            more = part.get("more_body", False)
+        fault = fault_of(body[:MOST_BYTES].decode("utf-8", "replace"))
+        if fault is not None:
+            head = [(b"content-type", b"application/json"), (b"connection", b"close")]
+            await send({"type": "http.response.start", "status": 400, "headers": head})
+            said = fault.model_dump_json(by_alias=True).encode()
+            await send({"type": "http.response.body", "body": said})
+            return
+        whole = iter([{"type": "http.request", "body": bytes(body)}])
+
+        async def read() -> Any:
+            return next(whole, None) or await receive()
+
+        await self._app(scope, read, send)
+
+
 def http_server(
     server: MCPServer[Any], address: str, *, most: int, seconds: float
 ) -> uvicorn.Server:
@@ -62,7 +95,7 @@ def http_server(
     connections, and each of them owes the rest of a request for so many seconds, twice that at
     most."""
     config = uvicorn.Config(
-        server.streamable_http_app(host=address),
+        _Messages(server.streamable_http_app(host=address)),
         http=partial(_Bounded, most=most, seconds=seconds),  # type: ignore[arg-type]
         ws="none",
         log_level="critical",  # what a client does wrong is not for the terminal

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
-import re
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any
@@ -13,26 +11,10 @@ from typing import Any
 from mcp.server.mcpserver import MCPServer
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp_types import (
-    INVALID_REQUEST,
-    PARSE_ERROR,
-    ErrorData,
-    JSONRPCError,
-    jsonrpc_message_adapter,
-)
-from pydantic import ValidationError
 
-from spoor.bounded_json import MOST_VALUES, values_in
-
-MOST_OF_A_LINE = 4 << 20
-"""Bytes of a message; the rest of a longer one is left out, and it is answered as none."""
+from spoor.integrations.mcp.messages import MOST_BYTES, fault_of
 
 _PIECE = 1 << 16
-
-_SIGNS = re.compile(
-    r'"id"\s*:\s*(-?\d{1,15}(?![\d.eE])|"[^"\\]{1,200}")|"(?:[^"\\]|\\.)*+"|[\[{]+|[\]}]+'
-)
-"""In JSON: a number or plain text named `id`, any other text, and brackets."""
 
 
 def serve(server: MCPServer[Any], end: Callable[[], object]) -> None:
@@ -61,42 +43,11 @@ async def _messages(
     """The lines that are messages; `answer` is given an error for each other line, which the
     package drops without a word."""
     async for line in lines:
-        error = _fault(line)
-        if error is None:
+        fault = fault_of(line)
+        if fault is None:
             yield line
         elif line.strip():
-            fault = JSONRPCError(jsonrpc="2.0", id=_id_of(line), error=error)
             await answer(SessionMessage(fault))
-
-
-def _fault(line: str) -> ErrorData | None:
-    """Why a line is no message."""
-    if values_in(line.encode()) > MOST_VALUES:
-        return ErrorData(
-            code=INVALID_REQUEST, message=f"it has more than {MOST_VALUES:,} values of JSON"
-        )
-    try:
-        jsonrpc_message_adapter.validate_json(line, by_name=False)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        if first["type"] == "json_invalid":
-            return ErrorData(code=PARSE_ERROR, message=first["msg"])
-        return ErrorData(code=INVALID_REQUEST, message="it is no message of JSON-RPC 2.0")
-    return None
-
-
-def _id_of(line: str) -> int | str | None:
-    """The id of a message that cannot be read, where it has one: so its client waits no longer."""
-    depth = 0
-    for sign in _SIGNS.finditer(line):
-        if sign[1] is not None and depth == 1:
-            found: int | str = json.loads(sign[1])
-            return found
-        if sign[0][0] in "[{":
-            depth += len(sign[0])
-        elif sign[0][0] in "]}":
-            depth -= len(sign[0])
-    return None
 
 
 def _taken_input() -> int:
@@ -126,6 +77,6 @@ async def _lines(descriptor: int) -> AsyncIterator[str]:
     while piece := await pieces.get():
         *ends, rest = piece.split(b"\n")
         for end in ends:
-            yield (line + end)[:MOST_OF_A_LINE].decode("utf-8", "replace")
+            yield (line + end)[:MOST_BYTES].decode("utf-8", "replace")
             line.clear()
-        line += rest[: MOST_OF_A_LINE - len(line)]
+        line += rest[: MOST_BYTES - len(line)]
