@@ -157,14 +157,19 @@ class Source:
     def page(self, joiner: Joiner, parse: Callable[..., Page]) -> Page:
         """The page; `parse` is `spoor.web.page.parse`, or does the same under limits."""
         if self.sitemap:
+            links, dated = (
+                sitemaps.links_and_dates_of(self.body, self.url)
+                if self.watched
+                else (sitemaps.links_of(self.body, self.url), ())
+            )
             return Page(
                 self.url,
                 self.status,
                 self.content_type.partition(";")[0].strip().lower(),
-                links=sitemaps.links_of(self.body, self.url),
+                links=links,
                 flags=frozenset({"sitemap", "not-html"}),
                 fetched_at=self.fetched_at,
-                dated=sitemaps.dates_of(self.body, self.url) if self.watched else (),
+                dated=dated,
             )
         packed = self.body.startswith(_PACKED)
         endless = self.truncated and len(self.body) > MIB and not packed
