@@ -377,6 +377,14 @@ def of_size(folder: str, size: int) -> Iterator[str]:
         yield place
 
 
+def install_peers() -> None:
+    """The environment of Crawlee, which wants other versions than we do."""
+    if not (PEERS / "bin" / "python").exists():
+        subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
+        pip = [str(PEERS / "bin" / "pip"), "install", "-q", "crawlee", "selectolax", "can-ada"]
+        subprocess.run(pip, check=True)
+
+
 def run(python: Path | str, code: str, arguments: list[str], core: int) -> dict[str, Any]:
     """One crawl in a process of its own."""
     command = ["taskset", "-c", str(core), str(python), "-c", MEASURE + code, *arguments]
@@ -411,10 +419,8 @@ def main() -> None:
     told = parser.parse_args()
     if shutil.which("nginx") is None:
         raise SystemExit("this benchmark needs nginx (Debian: nginx-light)")
-    if told.peers and not (PEERS / "bin" / "python").exists():
-        subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
-        pip = [str(PEERS / "bin" / "pip"), "install", "-q", "crawlee", "selectolax", "can-ada"]
-        subprocess.run(pip, check=True)
+    if told.peers:
+        install_peers()
     cores, policy = sorted(os.sched_getaffinity(0)), told.policies[-1]
     load = os.getloadavg()[0]
     contenders: dict[str, tuple[Path | str, str, list[str]]] = {}
