@@ -60,8 +60,8 @@ class Constants:
     """The same on disk."""
     process_mb: float = 160.0
     """Of a shard before its links (`live.py`)."""
-    ray_mb: float = 480.0
-    """Of a machine's Ray (`shards.py cost`)."""
+    ray_mb: float = 204.0
+    """Of the Ray of a machine: head, raylet and agents (docs/guides/shards.md)."""
     turn_ms: float = 1.0
     """CPU of the coordinator for a turn of a shard with work (`shards.py cost`)."""
     turns: float = 4.0
@@ -252,7 +252,7 @@ CONSTANTS = (
     ("link_bytes_memory", "bytes of a link in memory", "`frontier.py --links 10000000`"),
     ("link_bytes_disk", "bytes of a link on disk", "`frontier.py --links 10000000`"),
     ("process_mb", "MB of a shard", "`live.py`: durable"),
-    ("ray_mb", "MB of Ray on a machine", "`shards.py cost`"),
+    ("ray_mb", "MB of Ray on a machine", "[shards](guides/shards.md#what-it-costs)"),
     ("turn_ms", "ms of the coordinator for a turn", "`shards.py cost`"),
     ("turns", "turns of a shard a second", "by design"),
     ("exchange_bytes", "bytes of links that leave, a page", "`spoor lab run shards`, 64 shards"),

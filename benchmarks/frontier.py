@@ -4,14 +4,14 @@
         [--store disk|memory] [--policy NAME]
 
 Enters so many links on so many hosts, found 100 a page (a fifth of them the same on each) with the
-words that links have, then makes choices as a crawl does: `offer`, a uniform draw, `take`, `settle`
-a moment later, and a page of 20 links entered. A second process opens the file again, of which
-nothing is left in the machine's cache, and goes on with the same choices. Times are of the clock
-unless they say CPU: on a machine that is busy with other things the former say little, so choices
-are told also without the time for which the process was ready and had no core. With `--policy` a
-policy observes the links and chooses. Prints one JSON object; memory is above that of the process
-before its first link, in MB (10⁶ bytes), where `peak` includes what opening and saving take for a
-moment.
+words that links have, and saves every thousand pages. Then it makes choices as a crawl does:
+`offer`, a uniform draw, `take`, `settle` a moment later, and a page of 20 links entered. A second
+process opens the file again, of which nothing is left in the machine's cache, and goes on with the
+same choices. Times are of the clock unless they say CPU: on a machine that is busy with other
+things the former say little, so choices are told also without the time for which the process was
+ready and had no core. With `--policy` a policy observes the links and chooses. Prints one JSON
+object; memory is above that of the process before its first link, in MB (10⁶ bytes), where `peak`
+includes what opening and saving take for a moment.
 
 Goals (on disk): ≤ 300 MB for a million links on 10,000 hosts, ≤ 600 MB for ten million; choice
 p99 ≤ 5 ms; open again ≤ 10 s.
@@ -54,6 +54,8 @@ from spoor.types import (
 )
 
 IN_FLIGHT = 16
+SAVED = 1000
+"""Pages between two checkpoints: those that a crawl of 50 a second makes meanwhile."""
 WORDS = "clay kiln glaze ledger harbour engine orchard census violin granite ferry stone".split()
 
 
@@ -163,7 +165,9 @@ def fill(told: argparse.Namespace, file: Path) -> dict[str, Any]:
     frontier, policy = make(told.store, file), policy_of(told.policy)
     base, began, parent = megabytes(), time.perf_counter(), NO_PARENT
     slowest = 0.0
-    for found in pages(told.links, told.hosts):
+    for number, found in enumerate(pages(told.links, told.hosts)):
+        if number % SAVED == SAVED - 1:
+            frontier.save()
         at = time.perf_counter()
         seen: InLinks = frontier.add(found, parent, 0.5, 1)
         slowest = max(slowest, time.perf_counter() - at)

@@ -73,6 +73,28 @@ def test_tls_that_is_cut_gives_no_whole_body(tmp_path: Path) -> None:
         read(answer, cut, tls)
 
 
+def test_an_open_connection_of_tls_keeps_little_room(tmp_path: Path) -> None:
+    """asyncio's buffers of 256 KiB came to .6 MB for each whose pages are large."""
+    body, context = bytes(range(256)) * 2_000, certificate(tmp_path)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+
+    async def main() -> int:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        connector = BoundedConnector(head_limit=1 << 18, body_limit=10 << 20, ssl=False)
+        async with server, aiohttp.ClientSession(connector=connector) as session:
+            async with session.get(url) as reply:
+                assert reply.connection is not None
+                secured: Any = reply.connection.transport
+                assert await reply.read() == body
+            return len(secured._ssl_protocol._ssl_buffer)
+
+    assert asyncio.run(main()) <= 1 << 16
+
+
 def test_what_tls_brings_beside_an_answer_has_a_bound(tmp_path: Path) -> None:
     """200,000 tickets, 50 MB, came with a page of five bytes."""
     answer, tls = HEAD + b"\r\n<p>kiln", certificate(tmp_path)

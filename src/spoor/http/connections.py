@@ -82,6 +82,19 @@ _RECORD = 32
 some 25 bytes around what it holds, which may be one."""
 
 
+_TLS_BUFFER = 1 << 16
+"""Bytes that a connection of TLS reads at once. Each keeps what it may read, twice: asyncio's own
+256 KiB come to 0.6 MB a connection, which pages of 250 kB fill."""
+
+
+def _with_small_buffer(secured: Any) -> None:
+    """Less memory for a connection of TLS that stands; nothing where Python keeps it elsewhere."""
+    if hasattr(secured, "_ssl_buffer_view"):
+        secured.max_size = _TLS_BUFFER
+        secured._ssl_buffer = bytearray(_TLS_BUFFER)
+        secured._ssl_buffer_view = memoryview(secured._ssl_buffer)
+
+
 class _BoundedHandler(ResponseHandler):
     """Counts what arrives, before anything is made of it: interim responses, headers, chunk
     extensions, trailers, and what TLS brings beside (tickets, padding). A body that only the
@@ -109,6 +122,7 @@ class _BoundedHandler(ResponseHandler):
         super().connection_made(transport)
         secured = getattr(transport, "_ssl_protocol", None)  # no public place sees these bytes
         if secured is not None:
+            _with_small_buffer(secured)
             passed_on = secured.buffer_updated
 
             def buffer_updated(count: int) -> None:
