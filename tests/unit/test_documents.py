@@ -7,6 +7,7 @@ import sys
 import time
 import zipfile
 from pathlib import Path
+from typing import SupportsIndex
 
 import pytest
 from hypothesis import example, given, settings
@@ -21,6 +22,7 @@ from spoor.documents.errors import UnreadableError
 from spoor.documents.extract import extract
 from spoor.documents.html import read_html
 from spoor.documents.kinds import KINDS, Types, kind_of_media, tell
+from spoor.documents.links import Links
 from spoor.errors import InputError
 from spoor.isolate import parse_page
 from spoor.runs.assemble import judge_and_topic
@@ -364,3 +366,20 @@ def test_references_to_no_character_cost_no_document(
         links = [link.url for link in document.links if link.url[-1:].isdigit()]
         assert links == [f"http://docs.example/{number}" for number in range(3)], name
         assert f"Kiln 1{read}" in document.text, name
+
+
+def test_urls_in_a_text_are_found_in_time_that_grows_with_it() -> None:
+    """All that follows was copied for each of them."""
+    read = list[int]()
+
+    class Noted(str):
+        def __getitem__(self, place: SupportsIndex | slice) -> str:
+            found = super().__getitem__(place)
+            read.append(len(found))
+            return found
+
+    links = Links(URL, 10_000)
+    links.add_bare(Noted("see http://a.example/b for it " * 1_000))
+    (link,) = links
+    assert (link.url, link.anchor.after[:6]) == ("http://a.example/b", "for it")
+    assert sum(read) <= 1_000 * 400

@@ -212,3 +212,12 @@ def test_pages_in_several_languages_have_rows_of_their_own() -> None:
         assert shown == [part.tolist() for part in alone.rows(link, pages[at], at, 0.0, 1)]
     assert "anchor ‘potteri’" in used.names.values()
     assert "anchor ‘datenbank’" in used.names.values()
+
+
+def test_only_the_words_that_have_a_column_are_worked_out() -> None:
+    """A text without spaces has as many words as characters; each was named and kept."""
+    features = LinkFeatures(TOPIC, 16)
+    words = [f"word{n}" for n in range(1_000)]
+    few = features.slots_of("anchor", words)
+    assert len(features.names) * 4 == len(few)
+    assert few == LinkFeatures(TOPIC, 16).slots_of("anchor", words[: len(few) // 4])

@@ -66,9 +66,9 @@ class Links:
             url = match[0].rstrip(_END)
             if url.endswith(")") and "(" not in url:
                 url = url.rstrip(")" + _END)
-            around = {"before": text[max(0, match.start() - 200) : match.start()]}
-            around["after"] = text[match.start() + len(url) :][:200]
-            self.add(url, "", headings=headings, **around)
+            begin, end = match.start(), match.start() + len(url)
+            before, after = text[max(0, begin - _CHARACTERS) : begin], text[end : end + _CHARACTERS]
+            self.add(url, "", before=before, after=after, headings=headings)
             if self.cut:
                 return
 

@@ -7,7 +7,7 @@ import re
 import zlib
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
@@ -265,7 +265,7 @@ class LinkFeatures:
     def slots_of(self, name: str, words: Sequence[str]) -> bytes:
         """As many as the field has columns, empty ones at the end."""
         width = _WIDTH[name]
-        slots = [self._slots[name, word] for word in dict.fromkeys(words)][:width]
+        slots = [self._slots[name, word] for word in islice(dict.fromkeys(words), width)]
         return _packed(*slots, *[0] * (width - len(slots)))
 
     def _near(self, anchor: Anchor, path: str) -> float:
