@@ -12,8 +12,10 @@ from spoor.web.encoding import decode
 
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
 _LINK = re.compile(
-    r"(?<!!)\[([^\[\]\n]{0,500})\]\(\s*<?([^\s()<>]{1,2000}(?:\([^\s()]*\))?)>?[^)\n]{0,300}\)"
+    r"(?<!!)\[(?P<text>[^\[\]\n]{0,500})\]\(\s*<?"
+    r"(?=(?P<whole>[^\s()<>]{1,2000}))(?P<target>(?P=whole)(?:\([^\s()]*\))?)>?[^)\n]{0,300}\)"
 )
+"""A shorter target is not tried where the longest one does not end in a link."""
 _AUTO = re.compile(r"<(https?://[^\s<>]{1,2000})>", re.IGNORECASE)
 _REFERENCE = re.compile(
     r"^ {0,3}\[([^\[\]\n]{1,200})\]:\s*<?(\S{1,2000}?)>?(?:\s.*)?$", re.MULTILINE
@@ -89,7 +91,12 @@ def read_markdown(content_type: str, url: str, body: bytes, limits: Limits) -> D
 def _links(text: str, links: Links) -> None:
     for match in _LINK.finditer(text):
         around = {"before": text[max(0, match.start() - 200) : match.start()]}
-        links.add(match[2], _plain(match[1]), after=text[match.end() : match.end() + 200], **around)
+        links.add(
+            match["target"],
+            _plain(match["text"]),
+            after=text[match.end() : match.end() + 200],
+            **around,
+        )
     for match in _AUTO.finditer(text):
         links.add(match[1])
     for match in _REFERENCE.finditer(text):
@@ -98,7 +105,7 @@ def _links(text: str, links: Links) -> None:
 
 
 def _plain(text: str) -> str:
-    text = _LINK.sub(lambda match: match[1], _IMAGE.sub(lambda match: match[1], text))
+    text = _LINK.sub(lambda match: match["text"], _IMAGE.sub(lambda match: match[1], text))
     return _MARKUP.sub("", text)
 
 
