@@ -397,6 +397,32 @@ def test_long_pages_wait_for_nobody_where_nobody_else_is_asked() -> None:
     assert turns.next(2.0, hurry=True), "and nobody is any more"
 
 
+def test_a_domain_whose_pages_take_long_without_links_waits_like_others() -> None:
+    """As pages of a watch with a thousand sentences."""
+    turns = ReplyTurns()
+
+    def come(ticket: int, site: str, now: float) -> None:
+        turns.add(arrived(ticket, site, 4), now)
+
+    come(0, "good.example", 0.0)
+    come(1, "n1.texts.example", 0.0)
+    for seconds in (0.002, 0.3):
+        one = turns.next(0.0)
+        assert one
+        turns.took(one, seconds, 0.0)
+    come(2, "n2.texts.example", 1.0)
+    come(3, "good.example", 1.0)
+    one = turns.next(1.0)
+    assert one
+    assert one[0].ticket == 3
+    assert turns.next(1.0) is None, "the others have their time first"
+    one = turns.next(12.0)
+    assert one
+    turns.took(one, 0.01, 12.0)
+    come(4, "n3.texts.example", 13.0)
+    assert turns.ready, "it takes long no more"
+
+
 def test_nobody_else_can_answer_while_a_long_page_is_taken_in() -> None:
     turns = ReplyTurns()
     turns.add(arrived(0, "good.example", 10), 5.0)

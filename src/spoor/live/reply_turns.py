@@ -1,17 +1,19 @@
 """Which reply a crawl takes in next.
 
 A page of thousands of links takes a crawl tenths of a second to judge and to enter, and meanwhile
-it asks nobody. Replies are taken in as they came, except such long ones: while other domains are
-asked, the next is taken in once the others have had their time, so that over the seconds each reply
-of theirs waits `WAIT` seconds for long ones on average. That is half the square of what a long one
-takes, for each second between two; but no more than `1 / LEAST` times as long passes. The next long
-one is of the domain that took least so far.
+it asks nobody; in a watch so does a long text. Replies are taken in as they came, except such long
+ones, which are told by their links and by what the last reply of their domain took: while other
+domains are asked, the next is taken in once the others have had their time, so that over the
+seconds each reply of theirs waits `WAIT` seconds for long ones on average. That is half the square
+of what a long one takes, for each second between two; but no more than `1 / LEAST` times as long
+passes. The next long one is of the domain that took least so far.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
 
+from spoor.bounded import BoundedDict
 from spoor.types import Failed, Fetch, Fetched, LiveReply
 from spoor.web.exchange import Exchange
 from spoor.web.recent_domains import RecentDomains
@@ -47,6 +49,8 @@ class ReplyTurns:
         self._long: list[Arrived] = []
         self._took: Counter[str] = Counter()
         """Domain → seconds of its long replies."""
+        self._surprising = BoundedDict[str, None](1_000)
+        """Domains whose last reply took long, though it has few links."""
         self._link = _LINK
         self._next = 0.0
         """When the next long one may be taken in."""
@@ -62,7 +66,7 @@ class ReplyTurns:
 
     def add(self, arrived: Arrived, now: float) -> None:
         """A reply came."""
-        if _links(arrived) * self._link < LONG:
+        if self._has_few_links(arrived) and domain_of(arrived[0].url) not in self._surprising:
             self._short_ones.ask(arrived[0].url, now - self._long_time)
             self._short.append(arrived)
             return
@@ -75,6 +79,9 @@ class ReplyTurns:
             reason = "long pages of other hosts come before it"
             later = Failed(fetch.ticket, "later", reason, transient=True, retry_after=AGAIN)
             self._short.append((fetch, later, None))
+
+    def _has_few_links(self, arrived: Arrived) -> bool:
+        return _links(arrived) * self._link < LONG
 
     def next(self, now: float, *, hurry: bool = False) -> Arrived | None:
         """The reply to take in now; None where none is there, or only long ones that wait. `hurry`:
@@ -106,14 +113,18 @@ class ReplyTurns:
 
     def took(self, arrived: Arrived, seconds: float, now: float) -> None:
         """The last reply that `next` gave was taken in, in so many seconds of the processor."""
+        domain = domain_of(arrived[0].url)
         if seconds < LONG:
+            self._surprising.pop(domain, None)
             return
+        if self._has_few_links(arrived):
+            self._surprising[domain] = None
         self._long_time += now - self._began
         links, reply = _links(arrived), arrived[1]
         # Of the links of a sitemap most may only wait (`spoor.web.listed_links`).
         if links and not (isinstance(reply, Fetched) and "sitemap" in reply.page.flags):
             self._link += _WEIGHT * (min(seconds / links, 10 * _LINK) - self._link)
-        self._took[domain_of(arrived[0].url)] += seconds  # type: ignore[assignment]
+        self._took[domain] += seconds  # type: ignore[assignment]
         if len(self._took) > 1_000:
             self._took = Counter(dict(self._took.most_common(500)))
         self._next = now + min(seconds * seconds / (2 * WAIT), seconds / LEAST)
