@@ -19,7 +19,8 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from kills import STANDS_STILL
 from rolling import FRONT, lines_of, rolling, served
 from spoor.foragers import compaction, compactions
-from spoor.foragers.fleet import Abreast, Fleet
+from spoor.foragers.crew import Abreast
+from spoor.foragers.fleet import Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.learn.state import pack
 from spoor.live import watch as watch_module

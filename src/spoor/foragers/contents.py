@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.bounded import remember
+from spoor.foragers.flat import ByteRows
 from spoor.learn.state import column
 from spoor.types import Page, State
 from spoor.web.sentences import content, plain, signature, title, without_digits
@@ -124,7 +125,7 @@ class Contents:
     """The contents of pages by the URL's number."""
 
     def __init__(self) -> None:
-        self._pages: list[bytes] = []
+        self._pages = ByteRows()
         """A row of each (`_Seen.packed`); nothing for one that is not kept."""
         self._count = 0
         self._texts: OrderedDict[int, bytes] = OrderedDict()
@@ -135,30 +136,25 @@ class Contents:
         return self._count
 
     def __contains__(self, url: int) -> bool:
-        return bool(self._row(url))
-
-    def _row(self, url: int) -> bytes:
-        return self._pages[url] if url < len(self._pages) else b""
+        return bool(self._pages[url])
 
     def _keep(self, url: int, row: bytes) -> None:
-        if url >= len(self._pages):
-            self._pages += [b""] * (url + 1 - len(self._pages))
         self._count += bool(row) - bool(self._pages[url])
         self._pages[url] = row
 
     def keys(self, url: int) -> list[int]:
         """Signatures of the sentences of a page; those of one that is not kept are none."""
-        row = self._row(url)
+        row = self._pages[url]
         return list(unpack_from(f"<{_parts(row)[1]}Q", row, _SIZES.size)) if row else []
 
     def title(self, url: int) -> str:
         """The title of a page; empty for one that is not kept."""
-        row = self._row(url)
+        row = self._pages[url]
         return _title(row, _parts(row)[-1]) if row else ""
 
     def forget(self, url: int) -> None:
         """Keep nothing of a page."""
-        if self._row(url):
+        if self._pages[url]:
             self._keep(url, b"")
         self._texts.pop(url, None)
 
@@ -166,7 +162,7 @@ class Contents:
         """Take in a download; what changed since the one before, None where nothing did that
         counts, and for the first."""
         now = content(page)
-        row = self._row(url)
+        row = self._pages[url]
         if not row:
             self._keep(url, _Seen(title(page), list(now)).packed())
             self._share(host, now)
@@ -273,7 +269,7 @@ class Contents:
 
     def load(self, state: State) -> None:
         """Go on from `save`."""
-        self._pages, self._count = [], 0
+        self._pages, self._count = ByteRows(), 0
         rows = self._rows_before(state) if "titles" in state else _cut(state)
         for url, row in rows:
             self._keep(url, row)

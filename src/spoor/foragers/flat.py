@@ -57,6 +57,26 @@ class NumberSet(MutableSet[int]):
         return np.flatnonzero(np.array(self._has, dtype=np.uint8))
 
 
+class ByteRows:
+    """A row of bytes for each number up to the largest; nothing for one that has none."""
+
+    def __init__(self) -> None:
+        self._rows: list[bytes] = []
+
+    def __getitem__(self, number: int) -> bytes:
+        return self._rows[number] if number < len(self._rows) else b""
+
+    def __setitem__(self, number: int, row: bytes) -> None:
+        if row and number >= len(self._rows):
+            self._rows += [b""] * (number + 1 - len(self._rows))
+        if number < len(self._rows):
+            self._rows[number] = row
+
+    def __iter__(self) -> Iterator[bytes]:
+        """All of them by their numbers, the empty ones too."""
+        return iter(self._rows)
+
+
 class NumberMap:
     """Number → number from 0 on, four bytes for each up to the largest."""
 

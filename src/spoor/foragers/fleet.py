@@ -7,13 +7,14 @@ downloads one page and the linked pages that its crew wants; the crew then says 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Container, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 from spoor.errors import CallerError
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.compactions import Compactions
+from spoor.foragers.crew import Crew, Follower, Steady, SteadyCrew
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import Known
 from spoor.types import (
@@ -45,88 +46,6 @@ IDLE = 0.25
 """Seconds after which a crew that found nothing worth a visit is asked again."""
 
 
-class Crew(Protocol):
-    """It chooses what a fleet visits."""
-
-    @property
-    def agent(self) -> ReinforcingAgent: ...
-    @property
-    def expands(self) -> bool:
-        """Whether the links of all pages of a step are added, not only those of its own page."""
-        ...
-
-    def visit(self, now: float) -> int:
-        """The URL number of the next step."""
-        ...
-
-    def select(self, step: int, links: Sequence[int], now: float) -> Sequence[int]:
-        """The URLs to download after the step's own page, whose links are `links`."""
-        ...
-
-    def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
-        """The step is over; `pages` were downloaded, its own first."""
-        ...
-
-    def held(self) -> set[int]:
-        """URLs that stay in a compaction."""
-        ...
-
-    def leave(self, left: Collection[int]) -> None:
-        """URLs are known no more; their numbers will be those of others."""
-        ...
-
-    def save(self) -> State: ...
-    def load(self, state: State) -> None: ...
-
-
-@runtime_checkable
-class Abreast(Protocol):
-    """A crew whose steps have a width."""
-
-    abreast: int
-    """Pages of a step, so that as many hosts can be asked at a time."""
-
-
-@runtime_checkable
-class Steady(Protocol):
-    """A crew of a watch that has no steps: each page is one by itself, so that no host waits for
-    another one. Its `visit` is asked for a page of a host that is free."""
-
-    only_due: bool
-    """Whether it visits nothing but what is due."""
-    began: float
-    """When its process took over: each pass looks at the seeds."""
-
-    @property
-    def spares(self) -> bool:
-        """Whether known pages wait while a budget has only the requests that it keeps for what is
-        new (`Known.is_new`)."""
-        ...
-
-    def next_visit(self, free: Callable[[int], bool], busy: Container[int], now: float) -> int:
-        """The URL number to visit next, which is none of `busy`; -1 where no page of a free host
-        is worth it."""
-        ...
-
-    def submit(self, pages: Sequence[int], now: float) -> None:
-        """Pages that were downloaded before are wanted only now."""
-        ...
-
-    def weighs_again(self, now: float) -> Sequence[float]:
-        """Where `next_visit` found nothing just now: when it will look again at what is known; none
-        where that depends on what comes."""
-        ...
-
-    def due(self, now: float, without: Container[str] = ()) -> bool:
-        """Whether a page is worth a visit by what is known of it, of a host that is not `without`:
-        `spoor watch --once` ends where none is."""
-        ...
-
-
-class _SteadyCrew(Crew, Steady, Protocol):
-    pass
-
-
 @dataclass(slots=True)
 class Counts:
     """What happened so far."""
@@ -135,18 +54,6 @@ class Counts:
     pages: int = 0
     failed: int = 0
     steps: int = 0
-
-
-class Follower(Protocol):
-    """It keeps something of its own by the numbers of a fleet's URLs."""
-
-    def told(self) -> Container[int]:
-        """URLs that are never to be told as new again."""
-        ...
-
-    def leave(self, left: Collection[int]) -> None:
-        """URLs are known no more; their numbers will be those of others."""
-        ...
 
 
 class Fleet:
@@ -265,7 +172,7 @@ class Fleet:
 
     # -- a crew without steps
 
-    def _next_steady(self, crew: _SteadyCrew, now: float) -> NextStep:
+    def _next_steady(self, crew: SteadyCrew, now: float) -> NextStep:
         hosts, known = self.frontier, self.known
         for index, (ticket, url, hops) in enumerate(self._again):
             if hosts.always_free or hosts.free(known.hosts[url], now):
@@ -307,7 +214,7 @@ class Fleet:
         return Sleep(min(later)) if later else Starved()
 
     def _received_steady(
-        self, crew: _SteadyCrew, reply: Fetched | Failed | NotModified, url: int, now: float
+        self, crew: SteadyCrew, reply: Fetched | Failed | NotModified, url: int, now: float
     ) -> Outcome:
         known, pages = self.known, list[int]()
         if isinstance(reply, Fetched):

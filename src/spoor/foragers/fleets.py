@@ -9,7 +9,8 @@ import numpy as np
 
 from spoor.errors import InputError
 from spoor.foragers.colony import Colony
-from spoor.foragers.fleet import Crew, Fleet
+from spoor.foragers.crew import Crew
+from spoor.foragers.fleet import Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import Known
 from spoor.foragers.looks import Admit

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from spoor.foragers.flat import ByteRows
 from spoor.types import State
 
 _HEAD = Struct("=QQ")
@@ -20,30 +21,23 @@ class LinksOfPages:
     """What each page linked to at its last download, with digests of its content and its links."""
 
     def __init__(self) -> None:
-        self._rows: list[bytes] = []
+        self._rows = ByteRows()
         """By number of the page: both digests, then the links; nothing for one without a look."""
-
-    def _row(self, page: int) -> bytes:
-        return self._rows[page] if page < len(self._rows) else b""
 
     def knows(self, page: int) -> bool:
         """Whether a page was looked at."""
-        return bool(self._row(page))
+        return bool(self._rows[page])
 
     def is_as(self, page: int, content: int, seen: int) -> bool:
         """Whether these are the digests of its content and its links."""
-        return self._row(page).startswith(_HEAD.pack(content, seen))
+        return self._rows[page].startswith(_HEAD.pack(content, seen))
 
     def of(self, page: int) -> list[int]:
         """What a page links to."""
-        links = array("i")
-        links.frombytes(self._row(page)[_HEAD.size :])
-        return links.tolist()
+        return _links(self._rows[page])
 
     def note(self, page: int, content: int, seen: int, links: Sequence[int]) -> None:
         """A page was downloaded."""
-        if page >= len(self._rows):
-            self._rows += [b""] * (page + 1 - len(self._rows))
         self._rows[page] = _HEAD.pack(content, seen) + array("i", links).tobytes()
 
     def keep(self, page: int, links: Sequence[int]) -> None:
@@ -52,12 +46,11 @@ class LinksOfPages:
 
     def forget(self, page: int) -> None:
         """A page is known no more."""
-        if page < len(self._rows):
-            self._rows[page] = b""
+        self._rows[page] = b""
 
     def all(self) -> Iterator[list[int]]:
         """Those of each page."""
-        return (self.of(page) for page in range(len(self._rows)))
+        return map(_links, self._rows)
 
     def to(self, url: int) -> Iterator[int]:
         """The pages that link to a URL. O(bytes of all links), some 10⁹ a second."""
@@ -86,9 +79,15 @@ class LinksOfPages:
 
     def load(self, state: State) -> None:
         """Go on from `save`."""
-        self._rows = []
+        self._rows = ByteRows()
         ends: Any = accumulate(state["count"].tolist(), initial=0)
         parts = (state["to"][begin:end] for begin, end in pairwise(ends))
         its = (state[name].tolist() for name in ("of", "content", "seen"))
         for page, content, seen, links in zip(*its, parts, strict=True):
             self.note(page, content, seen, links.tolist())
+
+
+def _links(row: bytes) -> list[int]:
+    links = array("i")
+    links.frombytes(row[_HEAD.size :])
+    return links.tolist()

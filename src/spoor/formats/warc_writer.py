@@ -205,7 +205,7 @@ class WarcWriter:
         # A member of its own: readers refuse a file that is one single member. igzip needs as many
         # bytes as zlib, a tenth of its time for a small record (most of it makes the tables),
         # and a fifth for a large one. With more memory no record gets smaller. A revisit record,
-        # of which a refresh writes one a page, does without tables of its own: 140 bytes more.
+        # of which a refresh or a watch writes one a page, has no tables of its own: 140 bytes more.
         level = 0 if kind == "revisit" else 1
         member = compress(record, level, COMP_GZIP, MEM_LEVEL_SMALL)
         place = Place(self._name, self._end, len(member))
@@ -215,12 +215,17 @@ class WarcWriter:
         return place
 
 
+def profile(*, of_payload: bool) -> str:
+    """That of a revisit record: by the word of the server, or by its payload."""
+    same = "identical-payload-digest" if of_payload else "server-not-modified"
+    return f"http://netpreserve.org/warc/1.1/revisit/{same}"
+
+
 def revisit_headers(uri: str, date: str, record: str, payload: bytes | None) -> dict[str, str]:
     """Those of a revisit record that stands for the record of this URI, date and identifier: by the
     word of the server (304), or by the `payload`, which is the same. WARC 1.1, section 6.7."""
-    same = "server-not-modified" if payload is None else "identical-payload-digest"
     headers = {
-        "WARC-Profile": f"http://netpreserve.org/warc/1.1/revisit/{same}",
+        "WARC-Profile": profile(of_payload=payload is not None),
         "WARC-Refers-To": record,
         "WARC-Refers-To-Target-URI": uri,
         "WARC-Refers-To-Date": date,

@@ -198,18 +198,19 @@ class Client:
             size = sum(len(name) + len(value) + 4 for name, value in reply.raw_headers)
             if size > self._settings.header_limit:
                 raise LimitError(f"{size} bytes of headers")
-            # A reply that has no body is of no kind.
-            kinds = None if reply.status == 304 else types
-            taken = _Taken(url, reply.headers.get("Content-Type", ""), kinds)
-            most = limit or (self._settings.body_limit if types is None else types.largest)
-            raw, body, truncated = await self._read(reply, most, taken, progress, ticket)
-            self._count(max(len(raw), len(body)))
-            most = taken.limit(body, most, ended=True)
-            if len(body) > most:  # shorter than what tells a kind, and longer than that may be
-                raw = body[:most] if raw is body else raw
-                body, truncated = body[:most], truncated or "length"
-            if taken.refused:
-                raw, body, truncated = b"", b"", ""
+            taken = _Taken(url, reply.headers.get("Content-Type", ""), types)
+            raw = body = b""
+            truncated = ""
+            if reply.status != 304:  # which has no body, and so is of no kind
+                most = limit or (self._settings.body_limit if types is None else types.largest)
+                raw, body, truncated = await self._read(reply, most, taken, progress, ticket)
+                self._count(max(len(raw), len(body)))
+                most = taken.limit(body, most, ended=True)
+                if len(body) > most:  # shorter than what tells a kind, and longer than that may be
+                    raw = body[:most] if raw is body else raw
+                    body, truncated = body[:most], truncated or "length"
+                if taken.refused:
+                    raw, body, truncated = b"", b"", ""
             return Exchange(
                 url,
                 reply.status,

@@ -297,7 +297,7 @@ class HttpDriver:
         self._hosts.apply()
         while self._arrived:
             self._replies.add(self._arrived.popleft(), self._clock())
-        long = False
+        long, began = False, time.thread_time()
         while not (long or self._ended_at_once):
             arrived = self._replies.next(self._clock(), hurry=self._stopped is not None)
             if arrived is None:
@@ -306,11 +306,10 @@ class HttpDriver:
                 self._replies.put_back(arrived)
                 free = 0
                 break
-            began = time.thread_time()
             self._receive(*arrived)
-            seconds = time.thread_time() - began
-            self._replies.took(arrived, seconds, self._clock())
-            long = seconds >= LONG  # others are asked before the next one
+            began, before = time.thread_time(), began
+            self._replies.took(arrived, began - before, self._clock())
+            long = began - before >= LONG  # others are asked before the next one
         chosen: list[Chosen] = []
         hosts = self.crawl.frontier
         other: NextStep | None = None

@@ -18,7 +18,8 @@ from typing import Any
 
 from spoor.clock import CrawlClock
 from spoor.errors import InputError
-from spoor.foragers.fleet import Abreast, Fleet, Steady
+from spoor.foragers.crew import Abreast, Steady
+from spoor.foragers.fleet import Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.hashing import KEY_SIZE
 from spoor.http.failures import in_words

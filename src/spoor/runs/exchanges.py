@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spoor.errors import InputError
-from spoor.formats.warc_writer import Captured, Place, response_at
+from spoor.formats.warc_writer import Captured, Place, profile, response_at
 from spoor.runs import files
 from spoor.setting import MOST_OF_A_BODY
 from spoor.web.content_encoding import decoded
 from spoor.web.urls import plain
+from spoor.web.validators import is_conditional
 
 if TYPE_CHECKING:
     from spoor.web.exchange import Exchange
@@ -27,13 +28,16 @@ _FRAMING = frozenset(("transfer-encoding", "content-length"))
 
 def captured(exchange: Exchange, revisit: Mapping[str, str] | None = None) -> Captured:
     """One exchange as the archive holds it: as a revisit record with these headers, without its
-    body. Of one that a 304 answered the record says whose validators were sent, and no record of
-    the request stands beside it."""
+    body. So is a 304 to a conditional request, of which no more than that stands beside it: the
+    record says whose validators were sent, or that they were those of the document before it."""
+    unchanged = exchange.status == 304 and is_conditional(exchange.request_headers)
+    if unchanged and not revisit:
+        revisit = {"WARC-Profile": profile(of_payload=False)}
     return Captured(
         exchange.url,
         exchange.began,
-        b"" if revisit and exchange.status == 304 else _request(exchange),
-        _response(exchange, body=revisit is None),
+        b"" if unchanged else _request(exchange),
+        _response(exchange, body=not revisit),
         _TRUNCATED.get(exchange.truncated, "unspecified") if exchange.truncated else "",
         None if exchange.document is exchange.body else (exchange.media_type, exchange.document),
         revisit,
