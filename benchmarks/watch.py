@@ -12,16 +12,19 @@ asks each site's feed every quarter of an hour and reads what is new in it.
 
 `--windows`: a few documents in one window say little of a median, so those of `WINDOWS` count as
 one, each watched twice (500 seconds later, looks fall otherwise). Behind each median stands by how
-much that of the first fleet is to be multiplied, with a 95 % interval by drawing windows. Numbers
-of the program were chosen on none of these windows.
+much that of the first fleet is to be multiplied, with a 95 % interval by drawing windows. "Within
+reach": to which a page led at any moment. Numbers of the program were chosen on none of these
+windows.
 """
 
 from __future__ import annotations
 
 import argparse
+import heapq
+import math
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -253,6 +256,28 @@ def truth_of(world: Recorded, wanted: str) -> Truth:
     return truth, edited
 
 
+def in_reach(world: Recorded) -> set[str]:
+    """The URLs that one comes to who looks at every page that he knows of at every moment: nobody
+    finds others, however many requests he has."""
+    spans: dict[str, list[tuple[float, float, tuple[str, ...]]]] = {}
+    for version in reversed(world.world.versions):
+        its = spans.setdefault(version.url, [])
+        until = its[-1][0] if its else math.inf
+        its.append((max(world.start, version.time), until, version.links))
+    known: dict[str, float] = {}
+    waiting = [(world.start, root) for root in world.world.roots()]
+    while waiting:
+        at, url = heapq.heappop(waiting)
+        if url in known:
+            continue
+        known[url] = at
+        for begin, until, links in spans.get(url, ()):
+            if until > max(at, begin):
+                for link in links:
+                    heapq.heappush(waiting, (max(at, begin), link))
+    return set(known)
+
+
 @dataclass(slots=True)
 class Found:
     """What a fleet told in several windows."""
@@ -260,13 +285,22 @@ class Found:
     told: int = 0
     right: int = 0
     asked: int = 0
+    in_reach: int = 0
+    """Of these, to which a page led at any moment (`in_reach`)."""
     changes: int = 0
     edits: int = 0
     """Changes that were told, and those of which where an editor made one."""
     delays: list[list[float]] = field(default_factory=list)
     """Minutes, of each window."""
 
-    def add(self, lines: list[Line], truth: Truth, begin: float, end: float) -> list[float]:
+    def add(
+        self,
+        lines: list[Line],
+        truth: Truth,
+        begin: float,
+        end: float,
+        reach: Container[str] = (),
+    ) -> list[float]:
         """Count the lines of a watch from `begin` to `end`; minutes of what was found. A change
         that is told is right where an editor made one since the line before it."""
         new, edited = truth
@@ -284,6 +318,7 @@ class Found:
         right = {url for url in told if new.get(url, 0.0) >= begin - DAY}
         self.told, self.right = self.told + len(told), self.right + len(right)
         self.asked += len(asked)
+        self.in_reach += sum(url in reach for url in asked)
         return [(told[url] - new[url]) / 60 for url in sorted(asked & right)]
 
     def row(self) -> str:
@@ -308,12 +343,12 @@ def windows(data: Path, per_day: int, fleets: list[str], sources: list[str]) -> 
             for later in LATER:
                 recording = history(data / source, start=begin + later, days=days)
                 world = Recorded(recording)
+                truth, reach = truth_of(world, wanted), in_reach(world)
                 for name in fleets:
                     recording.rewind()
                     fleet = fleet_named(name, recording.roots(), wanted, per_day)
-                    truth = truth_of(world, wanted)
                     minutes[name] += found[name].add(
-                        watch(fleet, world), truth, world.start, world.end
+                        watch(fleet, world), truth, world.start, world.end, reach
                     )
             for name in fleets:
                 found[name].delays.append(minutes[name])
@@ -325,7 +360,8 @@ def windows(data: Path, per_day: int, fleets: list[str], sources: list[str]) -> 
             delays = [one for of in its.delays for one in of]
             print(
                 f"{name:<12} told {its.told:>4}, right {its.right:>4}; found {len(delays):>4} "
-                f"of {its.asked}; median {_median(delays):6.1f} min, mean "
+                f"of {its.asked}, {its.in_reach} within reach; "
+                f"median {_median(delays):6.1f} min, mean "
                 f"{np.mean(delays or [np.nan]):6.1f}; {_times(its.delays, first)}; "
                 f"changes right {its.edits} of {its.changes}",
                 flush=True,

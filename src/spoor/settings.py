@@ -180,7 +180,7 @@ class Settings:
     recheck: float = setting(
         1_800.0,
         CRAWL,
-        "How long a linked page is not requested again.",
+        "How long a linked page is not requested again, by a fleet of others that asks for this.",
         time="30m",
         commands=("watch",),
     )

@@ -189,7 +189,12 @@ def test_tries_of_a_command_count_over_short_passes(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("on_new", "webhook", "said"),
-    [("'", (), "cannot be read"), (" ", (), "no command"), ("", ("ftp://x",), "no http or https")],
+    [
+        ("'", (), "cannot be read"),
+        (" ", (), "no command"),
+        ("./none", (), "no program './none' can be run"),
+        ("", ("ftp://x",), "no http or https"),
+    ],
 )
 def test_bad_receivers(on_new: str, webhook: tuple[str, ...], said: str) -> None:
     with pytest.raises(InputError, match=said):

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from multidict import CIMultiDict, CIMultiDictProxy
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]  # has no stubs
 
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
 from spoor.crawl import Crawl
+from spoor.formats.warc_writer import WarcWriter
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
@@ -18,10 +21,12 @@ from spoor.live.live_crawl import LiveCrawl
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.runs.assemble import make_crawl
 from spoor.runs.database import reading
+from spoor.runs.exchanges import captured
 from spoor.runs.forget import forget
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, NotModified, Outcome, Task
+from spoor.web.exchange import Exchange
 from spoor.web.validators import LONGEST, Validators
 
 pytestmark = pytest.mark.server
@@ -116,3 +121,24 @@ def test_a_reply_that_brings_nothing_new_is_journaled(tmp_path: Path) -> None:
     with closing(RunWriter(tmp_path / "run", told)) as folder:
         again = LiveCrawl(folder, make_crawl(told))
         assert again.crawl.counts.unchanged == before["counts"]["unchanged"] == 1
+
+
+@pytest.mark.parametrize("asked", [(("If-None-Match", '"one"'),), ()], ids=["asked", "unasked"])
+def test_an_unchanged_page_is_one_revisit_record(
+    tmp_path: Path, asked: tuple[tuple[str, str], ...]
+) -> None:
+    """As is one of a watch, which has the page in its own archive. A 304 that nobody asked for says
+    nothing of a page."""
+    headers = CIMultiDictProxy(CIMultiDict({"ETag": '"one"'}))
+    exchange = Exchange(f"{SITE}/", 304, "Not Modified", asked, headers, b"", b"", 1e9, 0.1)
+    writer = WarcWriter(tmp_path, "pages", software="spoor")
+    writer.write(captured(exchange))
+    writer.close()
+    with (tmp_path / "pages.warc.gz").open("rb") as file:
+        _, *records = [
+            (record.rec_type, record.rec_headers.get_header("WARC-Profile"))
+            for record in ArchiveIterator(file)
+        ]
+    profile = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+    expected = [("revisit", profile)] if asked else [("response", None), ("request", None)]
+    assert records == expected

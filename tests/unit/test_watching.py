@@ -491,6 +491,27 @@ def test_foragers_find_what_is_new_with_few_requests(name: str) -> None:
     assert fleet.counts.requests <= 200
 
 
+def test_foragers_walk_on_over_what_is_known() -> None:
+    """A step on a page that was asked for long ago waits for no look at it: they go on from there
+    to what it links to, while the list would ask for all that the start links to first."""
+    begin, count = 1e9, 40
+    old = [f"old{number}" for number in range(count)]
+    deep = [f"deep{number}" for number in range(count)]
+    versions = [version(begin - 5, "", ["Front."], *old)]
+    for number, (one, below) in enumerate(zip(old, deep, strict=True)):
+        versions.append(version(begin - DAY, one, article(number), below))
+        versions.append(version(begin - DAY, below, article(count + number)))
+    world = EvolvingWorld(versions, roots=[SITE], start=begin, end=begin + DAY)
+    hosts, rng = Hosts(delay=1.0, per_host=1, per_day=100), np.random.default_rng(0)
+    watching = Watching(TextPattern("kiln is lit"))
+    task = FleetTask([SITE], NoStates(), rng, hosts=hosts, watching=watching)
+    fleet: Fleet = registry.build("fleets", "RL", task, settings={"recheck": 1_800.0})
+    run(fleet, world, world.end, ChangeTracker(fleet))
+    asked = {url for url in range(len(fleet.known)) if fleet.known.fetched[url] > NEVER}
+    below = sum("deep" in fleet.known.urls[url] for url in asked)
+    assert below >= len(asked) / 4
+
+
 @pytest.mark.parametrize("every", [1, 11])
 @pytest.mark.parametrize("name", ["RL", "WLRL"])
 def test_foragers_take_no_looks_of_lists_that_bring_something(name: str, every: int) -> None:

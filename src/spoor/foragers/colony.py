@@ -129,14 +129,6 @@ class Colony(Saved):
 
         return [*came, *sorted(stood, key=likely)[:OLD_LINKS]]
 
-    def holds(self, step: int, now: float) -> bool:
-        """Whether a step needs no request of its own page in a watch: it was downloaded less than
-        `recheck` seconds ago, and no path begins at it."""
-        known, settings = self._known, self.settings
-        if known.watching is None or self.foragers[self.turn].steps <= 1:
-            return False
-        return bool(known.digests[step]) and known.fetched[step] > now - settings.recheck
-
     def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         """The rest of Algorithm 12, after the downloads of a step: `pages` are those that were
         downloaded, the step's own first; empty where the step failed."""

@@ -10,13 +10,9 @@ from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.colony import Colony
 from spoor.foragers.forager import Forager
 from spoor.foragers.known import Known
-from spoor.foragers.looks import LIST
 from spoor.foragers.revisit import ChangeRate
 from spoor.learn.saved import VALUE, Saved, attributes
 from spoor.types import State
-
-LOOKS = 4
-"""Looks at known pages of a host that hardly bring anything between two of the foragers' own."""
 
 MOST_HELD = 20
 """Steps without a request that foragers make for one page that was asked for."""
@@ -27,20 +23,15 @@ class Scouts(Saved):
 
     A watch has few requests, so a step of the paper, a page with all its links, is too much. The
     list finds what is new: hints, URLs that appeared, and known pages by what they bring. Where it
-    would ask for a URL that stood there at the first look, the foragers say for which one; and so
-    for every fifth look at a known page of a host that hardly brings anything by now: in place of
-    lists that have brought something, and of pages that will, the foragers' own looks made what is
-    new late. They walk over all that the fleet knows: a page that was downloaded within `recheck`
-    makes a step without a request.
+    would ask for a URL that stood there at the first look, the foragers say for which one. They
+    walk over all that the fleet knows: a page that was asked for makes a step without a request.
 
     A document that the list found is told at once, and pays the forager that comes to it first.
     """
 
     expands = True
 
-    SAVED = attributes(
-        _step=VALUE, _queue=VALUE, _links=VALUE, _pages=VALUE, _looks=VALUE, _held=VALUE
-    )
+    SAVED = attributes(_step=VALUE, _queue=VALUE, _links=VALUE, _pages=VALUE, _held=VALUE)
 
     def __init__(self, colony: Colony, known: Known) -> None:
         self.colony = colony
@@ -52,8 +43,6 @@ class Scouts(Saved):
         """What the step still has to ask for."""
         self._links: list[int] = []
         self._pages: list[int] = []
-        self._looks: dict[str, int] = {}
-        """Host → looks at its known pages since the foragers' last."""
         self._held = MOST_HELD
         """Steps without a request that foragers may make before the next reply."""
 
@@ -107,29 +96,17 @@ class Scouts(Saved):
         known = self._known
         self._walk(now)
         url = self.rates.next_visit(free, busy, now)
-        if url < 0:
-            strangers = known.strangers
-            own = self._own(lambda one: free(one) and one not in strangers, busy)
-            return own if own >= 0 and not self._asked(own) else -1
-        if known.is_new(url):
+        if url >= 0 and (known.is_new(url) or self._asked(url)):
             return url
-        name, asked = known.hosts[url], self._asked(url)
-        if asked and (known.brought[url] >= LIST or self.rates.pays(url, now)):
-            return url
-        looks = self._looks.get(name, 0)
-        if not asked or looks >= LOOKS:
-            alike = url in known.strangers
+        strangers = known.strangers
 
-            def here(one: int) -> bool:
-                return known.hosts[one] == name and (one in known.strangers) == alike
+        def here(one: int) -> bool:
+            if url < 0:
+                return free(one) and one not in strangers
+            same = known.hosts[one] == known.hosts[url]
+            return same and (one in strangers) == (url in strangers)
 
-            own = self._own(here, busy, asked=asked)
-            if own >= 0:
-                self._looks[name] = 0 if asked else looks
-                return own
-        if asked:
-            self._looks[name] = looks + 1
-        return url
+        return next((one for one in self._queue if one not in busy and here(one)), url)
 
     def visit(self, now: float) -> int:
         """Steps are those of the foragers."""
@@ -158,18 +135,20 @@ class Scouts(Saved):
         for url in self._queue:
             if (target := known.alias.get(url, url)) != url:
                 self._leads_to(url, target, now)
+        self._queue = [url for url in self._queue if not self._asked(url)]
         while not self._queue and self._held:
             if self._step >= 0:
                 step, links, pages = self._step, self._links, self._pages
                 self._step, self._links, self._pages = -1, [], []
                 colony.end_step(step, links, pages, now)
             self._step = step = colony.visit(now)
-            if colony.holds(step, now) or (self.only_due and known.digests[step]):
-                self._held -= 1
+            if not self._asked(step):
+                self._queue.append(step)
+                continue
+            self._held -= 1
+            if known.digests[step]:
                 self._pages.append(step)
                 self._follow(step, now)
-            else:
-                self._queue.append(step)
 
     def _leads_to(self, url: int, target: int, now: float) -> None:
         """A page that the step wants redirects to another one."""
@@ -191,15 +170,6 @@ class Scouts(Saved):
         links = [known.alias.get(link, link) for link in known.links_before(step)]
         self._links = [link for link in dict.fromkeys(links) if link != step]
         self._queue.extend(self.colony.select(step, self._links, now))
-
-    def _own(
-        self, here: Callable[[int], bool], busy: Container[int], *, asked: bool = False
-    ) -> int:
-        """The next request of the foragers; -1 where there is none."""
-        for url in self._queue:
-            if url not in busy and self._asked(url) == asked and here(url):
-                return url
-        return -1
 
     def _asked(self, url: int) -> bool:
         return self._known.fetched[url] > -math.inf

@@ -74,8 +74,8 @@ class Receiver(NamedTuple):
 
 
 def receivers(on_new: str, webhooks: tuple[str, ...]) -> list[Receiver]:
-    """The receivers of a watch. Raises InputError for a command that cannot be split into words,
-    and for an address that is none."""
+    """The receivers of a watch. Raises InputError for a command that cannot be split into words or
+    whose program is not there, and for an address that is none."""
     found = []
     if on_new:
         command = _Command(on_new)
@@ -112,6 +112,8 @@ class _Command:
             raise InputError(f"--on-new {line!r} cannot be read: {error}") from None
         if not self._words:
             raise InputError("--on-new names no command")
+        if shutil.which(self._words[0]) is None:  # rather than once there is something to tell
+            raise InputError(f"--on-new: no program {self._words[0]!r} can be run")
         self._process: subprocess.Popen[bytes] | None = None
         self._over = False
 

@@ -23,7 +23,12 @@ WORDS = "words"
 
 
 def new_advisor(settings: Settings, known: frozenset[str] = frozenset()) -> Advisor:
-    """An advisor that has seen no page, and knows that these words are on pages."""
+    """An advisor that has seen no page, and knows that these words are on pages, and those of the
+    run that is refreshed: a page that is unchanged shows none."""
+    if settings.refresh:
+        from spoor.runs.reader import Run
+
+        known |= _noted(Run(Path(settings.refresh)))
     subject = topic_of_settings(settings)
     return Advisor(None if subject is None else subject.wish, known)
 
