@@ -508,8 +508,8 @@ def test_foragers_walk_on_over_what_is_known() -> None:
     fleet: Fleet = registry.build("fleets", "RL", task, settings={"recheck": 1_800.0})
     run(fleet, world, world.end, ChangeTracker(fleet))
     asked = {url for url in range(len(fleet.known)) if fleet.known.fetched[url] > NEVER}
-    below = sum("deep" in fleet.known.urls[url] for url in asked)
-    assert below >= len(asked) / 4
+    beyond = sum("deep" in fleet.known.urls[url] for url in asked)
+    assert beyond >= len(asked) / 4
 
 
 @pytest.mark.parametrize("every", [1, 11])
