@@ -512,6 +512,30 @@ def test_foragers_walk_on_over_what_is_known() -> None:
     assert beyond >= len(asked) / 4
 
 
+def test_a_host_to_which_only_strangers_link_is_asked_beside_one_with_much_to_ask() -> None:
+    """Nothing of its own is known there, so nobody else wants its turns; else the watch would make
+    batches in vain, four a second."""
+    begin, named = 1e9, "http://www.other.example/"
+    old = [f"old{number}" for number in range(300)]
+    versions = [version(begin - DAY, one, article(number)) for number, one in enumerate(old)]
+    versions.append(version(begin - 5, "", ["Front."], *old))
+    foreign = "http://other.example/a"
+    versions.append(Version(begin - 5, f"{SITE}old0", links=(foreign,)))
+    versions += [Version(begin - DAY, url, text="There.") for url in (named, foreign)]
+    world = EvolvingWorld(versions, roots=[SITE, named], start=begin, end=begin + 600)
+    hosts, rng = Hosts(delay=1.0, per_host=1, per_day=300), np.random.default_rng(0)
+    watching = Watching(TextPattern("kiln is lit"))
+    fleet = change_rate(FleetTask(world.roots(), NoStates(), rng, hosts=hosts, watching=watching))
+    now, steps = begin, 0
+    while now < world.end:
+        now, _ = take(fleet.next(now), fleet, world, now, ChangeTracker(fleet))
+        steps += 1
+    number = fleet.known.find(foreign)
+    assert number is not None
+    assert fleet.known.fetched[number] > NEVER
+    assert steps < 300
+
+
 @pytest.mark.parametrize("every", [1, 11])
 @pytest.mark.parametrize("name", ["RL", "WLRL"])
 def test_foragers_take_no_looks_of_lists_that_bring_something(name: str, every: int) -> None:

@@ -55,7 +55,7 @@ class HostTurns(Saved):
     def batch(
         self, may: NDArray[np.bool_], expected: Floats, worth: Floats, most: int
     ) -> list[int]:
-        """The next visits, `most` or two of each host, of URLs that were never asked for and of
+        """The next visits, `most` and two of each host, of URLs that were never asked for and of
         the known pages that `may` be looked at. `expected`, `worth`: as of `PageRates.waiting`.
         O(URLs log URLs)."""
         known = self._known
@@ -82,11 +82,12 @@ class HostTurns(Saved):
             turns_of_fresh[behind] = 2 * BEHIND * ranks(later) + soonest[later]
         turns_of_seen = np.where(expected[seen] < WORTH_A_TURN, seldom, places)
         turns = np.concatenate([turns_of_fresh, turns_of_seen])
+        both = np.concatenate([fresh, seen])[np.argsort(turns, kind="stable")]
         # Two of each host at least: one whose budget is spent keeps none out.
-        count = max(most, 2 * len(known.names()))
-        both = np.concatenate([fresh, seen])
-        chosen: list[int] = both[np.argsort(turns, kind="stable")[:count]].tolist()
-        return chosen
+        chosen = ranks(hosts[both]) < 2
+        chosen[:most] = True
+        urls: list[int] = both[chosen].tolist()
+        return urls
 
     def _fresh(self) -> tuple[Integers, NDArray[np.bool_]]:
         """URLs that were never asked for in their order, and whether only strangers link to each.
