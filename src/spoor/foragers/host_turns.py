@@ -84,10 +84,12 @@ class HostTurns(Saved):
         turns = np.concatenate([turns_of_fresh, turns_of_seen])
         both = np.concatenate([fresh, seen])[np.argsort(turns, kind="stable")]
         # Two of each host at least: one whose budget is spent keeps none out.
-        chosen = ranks(hosts[both]) < 2
-        chosen[:most] = True
-        urls: list[int] = both[chosen].tolist()
-        return urls
+        first, rest = both[:most], both[most:]
+        wanted = 2 - np.bincount(hosts[first], minlength=len(names))
+        rest = rest[wanted[hosts[rest]] > 0]
+        rest = rest[ranks(hosts[rest]) < wanted[hosts[rest]]]
+        chosen: list[int] = [*first.tolist(), *rest.tolist()]
+        return chosen
 
     def _fresh(self) -> tuple[Integers, NDArray[np.bool_]]:
         """URLs that were never asked for in their order, and whether only strangers link to each.
