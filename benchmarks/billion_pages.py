@@ -281,23 +281,20 @@ def table(web: Web, plans: Sequence[Plan]) -> str:
 
 
 def said(plans: dict[Web, list[Plan]]) -> str:
-    """The fewest machines that do it, the most before something breaks, and what breaks."""
+    """With how many machines all holds, and what breaks with fewer and with more."""
     lines = []
     for web, rows in plans.items():
         whole = [one for one in rows if not one.breaks()]
-        if whole:
-            best = min(whole, key=lambda one: one.days)
-            least = min(whole, key=lambda one: one.machines)
-            line = (
-                f"- **{web.name}**: from {least.machines} machine{'s' * (least.machines > 1)} "
-                f"({least.days:.2g} days) to {best.machines} ({best.days:.2g} days) all holds."
-            )
-        else:
-            line = f"- **{web.name}**: nothing holds."
-        worse = [one for one in rows if one.breaks() and (not whole or one.days < best.days)]
-        if worse:
-            first = min(worse, key=lambda one: one.machines)
-            line += f" With {first.machines}, first breaks: {', '.join(first.breaks())}."
+        words = [f"with {one.machines}, in {one.days:.2g} days" for one in whole]
+        line = f"- **{web.name}**: all holds {' and '.join(words) or 'with no number of machines'}."
+        for kind, others in (
+            ("fewer", [one for one in rows if whole and one.machines < whole[0].machines]),
+            ("more", [one for one in rows if whole and one.machines > whole[-1].machines][:1]),
+            ("any", [] if whole else rows),
+        ):
+            broken = dict.fromkeys(part for one in others for part in one.breaks())
+            if broken:
+                line += f" With {kind}, what breaks is {', '.join(broken)}."
         lines.append(line)
     return "\n".join(lines)
 
@@ -331,7 +328,8 @@ def main() -> None:
         ),
         far_ms=told.far_ms,
         far="; ".join(
-            f"{one.machines} machines {one.days:.2g} days, ${one.dollars:,.0f}"
+            f"{one.machines} machine{'s' * (one.machines > 1)} {one.days:.2g} days, "
+            f"${one.dollars:,.0f}"
             for one in big
             if one is not None
         )
