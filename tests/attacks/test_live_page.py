@@ -90,6 +90,7 @@ def test_a_clock_that_is_set_back_does_not_stop_the_page(
         cpu[0] += 1.0
         return cpu[0]
 
+    finish_small(tmp_path / "run")  # by the true clocks
     monkeypatch.setattr(time, "time", lambda: wall[0])
     monkeypatch.setattr(time, "clock_gettime", lambda clock: real[0])
     monkeypatch.setattr(time, "monotonic", lambda: real[0])
@@ -109,7 +110,6 @@ def test_a_clock_that_is_set_back_does_not_stop_the_page(
 
     monkeypatch.setattr(made, "_renew" if module is live_page else "_news_size", renew)
     monkeypatch.setattr(made, "_read_sources", no_sources, raising=False)
-    finish_small(tmp_path / "run")
     more = {"wait": 100.0} if module is live_page else {}
     with closing(made(tmp_path / "run", "token", **more)) as live:
         for _ in range(3):
