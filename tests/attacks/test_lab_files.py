@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from spoor.cli.main import run
 from spoor.errors import InputError
-from spoor.lab import cells, papers
+from spoor.lab import papers
 from spoor.lab.cells import KINDS
 from spoor.lab.duel import dataset
 from spoor.lab.experiment import read
@@ -73,13 +74,17 @@ def test_a_page_of_a_paper_is_data(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="nothing bounds memory elsewhere")
-def test_results_of_empty_lists_take_no_memory_without_bound(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cells, "MEMORY", 1 << 20)
+def test_results_of_empty_lists_take_no_memory_without_bound(tmp_path: Path) -> None:
+    """In a process of its own: what others have given back there needs no new memory."""
     (tmp_path / "results.json").write_bytes(b"[" + b"[]," * 6_000_000 + b"1]")
-    with pytest.raises(InputError, match="MemoryError"):
-        papers.page_of(tmp_path)
+    code = (
+        "import sys; from pathlib import Path; from spoor.lab import cells, papers; "
+        "cells.MEMORY = 1 << 20; papers.page_of(Path(sys.argv[1]))"
+    )
+    command = [sys.executable, "-P", "-c", code, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert "InputError" in done.stderr
+    assert "MemoryError" in done.stderr.splitlines()[-1]
 
 
 def test_results_are_a_plain_file(tmp_path: Path) -> None:
