@@ -49,7 +49,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from benchmarks.live import PEERS, install_peers, run
+from benchmarks.live import DURABLY, PEERS, install_peers, run
 
 PAGES_A_HOST = 4
 ROUND_TRIP = (0.05, 0.3)
@@ -84,32 +84,14 @@ http {{
 }}
 """
 
-SPOOR = """
-import sys, tempfile
+SPOOR = f"""
+import sys
 from pathlib import Path
-from spoor.process_memory import share_heap
-from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
-from spoor.live.live_crawl import LiveCrawl
-from spoor.runs.assemble import make_crawl
-from spoor.types import Fetched, Outcome
 seeds, pages, in_flight = Path(sys.argv[1]).read_text().split(), int(sys.argv[2]), int(sys.argv[3])
-share_heap()
-place = tempfile.TemporaryDirectory()
 settings = Settings(seeds=tuple(seeds), topic="iterator", policy="trail", pages=pages,
     scope="anywhere", delay=0.0, in_flight=in_flight, render="never")
-folder = RunWriter(Path(place.name) / "run", settings)
-run = LiveCrawl(folder, make_crawl(settings))
-def work():
-    pages = []
-    def step(fetch, outcome):
-        if isinstance(outcome, Outcome) and isinstance(outcome.reply, Fetched):
-            pages.append(outcome.reply.page.url)
-    run.on_step = step
-    run.run()
-    return pages
-measure(work)
-folder.close()
+{DURABLY}
 """
 
 SCRAPY = """

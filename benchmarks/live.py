@@ -173,19 +173,16 @@ def work():
 measure(work)
 """
 
-DURABLE = f"""
-import sys, tempfile
+DURABLY = """
+import tempfile
 from pathlib import Path
 from spoor.process_memory import share_heap
 from spoor.runs.writer import RunWriter
-from spoor.settings import Settings
 from spoor.live.live_crawl import LiveCrawl
 from spoor.runs.assemble import make_crawl
 from spoor.types import Fetched, Outcome
-start, policy, judge = sys.argv[1:]
 share_heap()
 place = tempfile.TemporaryDirectory()
-{AS_THE_COMMAND}
 folder = RunWriter(Path(place.name) / "run", settings)
 run = LiveCrawl(folder, make_crawl(settings))
 def work():
@@ -198,6 +195,15 @@ def work():
     return pages
 measure(work)
 folder.close()
+"""
+"""A durable crawl with the `settings` that stand before it."""
+
+DURABLE = f"""
+import sys
+from spoor.settings import Settings
+start, policy, judge = sys.argv[1:]
+{AS_THE_COMMAND}
+{DURABLY}
 """
 
 REPLAY = """
