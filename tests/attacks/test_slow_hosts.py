@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,7 @@ from spoor.policies.breadth_first import BreadthFirst
 from spoor.politeness import request_slots, robots
 from spoor.politeness.request_slots import PLACES, RequestSlots
 from spoor.process_memory import few_collections
+from spoor.runs import assemble
 from spoor.runs.assemble import make_crawl
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
@@ -383,6 +385,64 @@ def test_a_page_that_its_host_never_answers_gives_way_to_others(
             return got
 
     assert len(asyncio.run(served())) == 25
+
+
+@pytest.mark.server
+def test_hosts_that_never_answer_do_not_hold_up_the_end_of_a_crawl(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four of them have four places of a budget of twenty. The run ends with its budget used, and
+    goes on later with a larger one, which asks them again."""
+    monkeypatch.setattr(assemble, "LATE_AFTER", 0.3)
+    over = asyncio.Event()
+
+    async def forever() -> Any:
+        await over.wait()
+        yield b""
+
+    mute = True
+
+    def answer(asked: Asked) -> Any:
+        bad = asked.host.startswith(BAD)
+        return forever() if bad and mute else page(*([] if bad else [f"/{n}" for n in range(30)]))
+
+    server = Loopback(answer)
+    settings = Settings(
+        seeds=(*(f"http://{BAD}{n}.example/" for n in range(4)), "http://good.example/"),
+        topic="kiln",
+        policy="breadth-first",
+        scope="anywhere",
+        delay=0.0,
+        in_flight=8,
+        timeout=300.0,
+        robots=False,
+        traps=True,
+    )
+
+    def went(pages: int, there: str) -> tuple[str, set[str]]:
+        one = replace(settings, pages=pages, connect_to=there)
+        with closing(RunWriter(tmp_path / "run", one)) as folder:
+            run = LiveCrawl(folder, make_crawl(folder.settings))
+            reason = run.run()
+            assert run.crawl.in_flight == 0
+            return reason, {url for url, *_ in folder.judged()}
+
+    async def served() -> None:
+        nonlocal mute
+        async with server.serving(), asyncio.timeout(60.0):
+            there = f"{ADDRESS}:{server.port}"
+            reason, got = await asyncio.to_thread(went, 20, there)
+            assert reason == "budget of 20 pages reached"
+            assert all(url.startswith("http://good.example/") for url in got)
+            over.set()
+            mute = False
+            reason, got = await asyncio.to_thread(went, 35, there)
+            held = asyncio.all_tasks() - {asyncio.current_task()}
+            await asyncio.gather(*held, return_exceptions=True)
+            assert {f"http://{BAD}{n}.example/" for n in range(4)} < got
+            assert len(got) == 35
+
+    asyncio.run(served())
 
 
 @pytest.mark.server

@@ -13,6 +13,7 @@ waits for the host's delay; the policy still learns from its Choice once.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -81,7 +82,11 @@ class Crawl:
     """One crawl: a policy, a judge and a frontier, whose protocols it checks.
 
     `pages` is the budget of fetched pages, which is never exceeded, however many requests are in
-    flight; None: no limit. After a transient failure a link is requested again, up to `attempts`
+    flight; None: no limit. Each request in flight has a place in it, so that none is made in vain.
+    With `late_after`, one that takes longer than this (seconds) gives its place to others, so that
+    a slow host does not hold up the end of a crawl: its page counts if it comes before the budget
+    is used, and `Finished` may come while requests are in flight, whose replies then are not
+    received. After a transient failure a link is requested again, up to `attempts`
     requests in all: after `backoff` seconds, doubled each time, or after the time that the host
     asked for. `admit` picks the links of a page that may enter the frontier (scope, depth,
     nofollow); None admits all. A `link_filter` does that too, and also rejects chosen links: the
@@ -102,6 +107,7 @@ class Crawl:
         attempts: int = 3,
         backoff: float = 5.0,
         max_hops: int = 10,
+        late_after: float = math.inf,
         admit: Callable[[Page, int], Sequence[Link]] | None = None,
         link_filter: LinkFilter | None = None,
         outbox: Outbox | None = None,
@@ -113,6 +119,7 @@ class Crawl:
         self._attempts = attempts
         self._backoff = backoff
         self._max_hops = max_hops
+        self._late_after = late_after
         self.link_filter = link_filter
         self.outbox = outbox
         self._entry = LinkEntry(
@@ -166,7 +173,9 @@ class Crawl:
             self.revise()
         while True:
             used = self._budget_used()
-            if used and self._flights.away and self._flights.away == len(self._flights):
+            if used and self._flights.give_way(now, self._late_after):
+                continue
+            if used and self._flights and self._none_is_awaited():
                 self._leave(self._flights.oldest(), now)
                 continue
             if self._is_over() and (used or not self._entry.release(over=True)):
@@ -211,6 +220,8 @@ class Crawl:
             reply = reply.as_failed()
         if isinstance(reply, Failed):
             return self._failed(reply, flight, now)
+        if self._overtaken():
+            return self._leave(flight.link, now)
         self.frontier.settle(flight.link, now)
         self._flights.end(reply.ticket)
         self._entry.taken_over.ended(flight.link)
@@ -412,7 +423,8 @@ class Crawl:
     def _fetch(self, choice: Choice, now: float) -> Fetch:
         url, host = self.frontier.take(choice.link, now)
         crossed = 0 if self._shards is None else self._shards.crossed(choice.link)
-        ticket = self._flights.begin(Flight(choice.link, choice, crossed=crossed))
+        flight = Flight(choice.link, choice, crossed=crossed, since=now)
+        ticket = self._flights.begin(flight)
         self.counts.requests += 1
         self._skips.ask(url, now)
         return Fetch(ticket, url, host, choice)
@@ -438,6 +450,17 @@ class Crawl:
             self.counts.pages + len(self._flights) - self._flights.away >= self.pages
         )
 
+    def _overtaken(self) -> bool:
+        """Whether the budget is used by pages alone, while others are in flight that gave way."""
+        return (
+            self._late_after < math.inf
+            and self.pages is not None
+            and self.counts.pages >= self.pages
+        )
+
+    def _none_is_awaited(self) -> bool:
+        return self._flights.away == len(self._flights) or self._overtaken()
+
     def _finish(self) -> Finished:
         if self.outbox is None:  # a shard may go on whenever another one sends links
             self.revise()
@@ -448,22 +471,28 @@ class Crawl:
     def _wait(self, now: float, *, may_choose: bool) -> Sleep | Starved:
         """Wait for the next free host; without `may_choose`, for the next ticket only."""
         until = self.frontier.next_ready(now) if may_choose else self.frontier.next_due(now)
+        late = math.inf if may_choose else self._flights.first_request() + self._late_after
+        if late < math.inf:
+            until = late if until is None else min(until, late)
         return Starved() if until is None else Sleep(until)
 
-    def _leave(self, link: LinkId, now: float) -> None:
+    def _leave(self, link: LinkId, now: float) -> Outcome:
         """End a flight that waits long, since the budget is used."""
         ticket, flight = self._flights.of(link)
         found = self.frontier.in_links(link)
-        self.frontier.take(link, now)
+        if not flight.flying:
+            self.frontier.take(link, now)
         self.frontier.settle(link, now)
         reason = "it had to wait for its host, and the crawl was done meanwhile"
-        self._end_without_page(Failed(ticket, "cancelled", reason), flight)
-        if flight.crossed and found:  # open again: a larger budget can go on with it
+        outcome = self._end_without_page(Failed(ticket, "cancelled", reason), flight)
+        # Open again: a larger budget can go on with it.
+        if (flight.crossed or flight.flying) and found:
             self._entry.again(link, found[0])
+        return outcome
 
     def _request_again(self, link: LinkId, now: float) -> Fetch:
         ticket, flight = self._flights.of(link)
-        self._flights.again(flight)
+        self._flights.again(flight, now)
         url, host = self.frontier.take(link, now)
         self.counts.requests += 1
         return Fetch(ticket, url, host, flight.choice, flight.attempt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -47,6 +48,8 @@ class Flight:
     """False while it waits in the frontier for its next request."""
     away: bool = False
     """Whether it waits so long that it gives its place in the page budget to others."""
+    since: float = math.inf
+    """When its present request began; infinite if that is not known."""
 
     def redirected(self, *, crosses: bool) -> None:
         """Count a redirect, which `crosses` to another domain or shard or does not."""
@@ -67,6 +70,7 @@ class Flight:
             "flying": self.flying,
             **({"away": True} if self.away else {}),
             **({"crossed": self.crossed} if self.crossed else {}),
+            **({"since": self.since} if self.flying and self.since < math.inf else {}),
         }
 
     @classmethod
@@ -75,7 +79,8 @@ class Flight:
         why = tuple((str(feature), float(share)) for feature, share in row["why"])
         choice = Choice(row["link"], row["probability"], why)
         counts = row["attempt"], row["tries"], row["hops"], row.get("crossed", 0)
-        return cls(row["link"], choice, *counts, row["flying"], row.get("away", False))
+        away, since = row.get("away", False), row.get("since", math.inf)
+        return cls(row["link"], choice, *counts, row["flying"], away, since)
 
 
 class Flights:
@@ -123,17 +128,34 @@ class Flights:
         self._flights[ticket], self._tickets[flight.link] = flight, ticket
         return ticket
 
-    def again(self, flight: Flight) -> None:
+    def again(self, flight: Flight, now: float) -> None:
         """Request a waiting flight again."""
         self.away -= flight.away
-        flight.away, flight.flying = False, True
+        flight.away, flight.flying, flight.since = False, True, now
         flight.attempt += 1
         flight.tries += 1
 
     def park(self, flight: Flight, *, away: bool = False) -> None:
         """Make a flight wait in the frontier for its next request; see `Flight.away`."""
+        self.away += away - flight.away
         flight.flying, flight.away = False, away
-        self.away += away
+
+    def give_way(self, now: float, late_after: float) -> bool:
+        """Those whose request began so many seconds ago give their places to others; returns
+        whether any does that did not yet. O(flights)."""
+        late = [
+            one for one in self if one.flying and not one.away and one.since + late_after <= now
+        ]
+        for flight in late:
+            flight.away = True
+        self.away += len(late)
+        return bool(late)
+
+    def first_request(self) -> float:
+        """When the oldest request began that does not give way; infinite if there is none.
+        O(flights)."""
+        asked = (one.since for one in self if one.flying and not one.away)
+        return min(asked, default=math.inf)
 
     def end(self, ticket: int) -> None:
         flight = self._flights.pop(ticket)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +37,10 @@ from spoor.web.traps import Traps
 from spoor.wrappers.compared import Compared
 from spoor.wrappers.fallback import Fallback
 from spoor.wrappers.sitemaps_first import EarlierFirst, SitemapsFirst
+
+LATE_AFTER = 5.0
+"""Seconds that a request at the end of a budget is waited for before another one is made, too. The
+coordinator of shards lends out each place of a budget, so that none is given away there."""
 
 
 def judge_and_topic(settings: Settings) -> tuple[Judge, TopicFile | None]:
@@ -219,6 +224,7 @@ def _make_crawl(
             sitemaps=settings.sitemaps,
         ),
         backoff=settings.backoff,
+        late_after=LATE_AFTER if outbox is None else math.inf,
         outbox=outbox,
     )
     if settings.refresh:
