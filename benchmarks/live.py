@@ -331,6 +331,16 @@ the policy relearns by them is in `learn`.
 Memory is that of the process, with what the watch takes: some 10 MB. The durable crawl has its
 frontier on disk from 1,000 open links on, which is why its `frontier` costs more.
 
+What is kept in memory for each page, link and failure, in bytes, beyond tables of a fixed size
+(`benchmarks/memory.py`: a web that is made up, pages of 300 words and 30 links, everything in
+memory):
+
+{memory}
+
+With the frontier on disk (`--disk`), as far as Python sees it:
+
+{disk}
+
 The same durable crawl as a flame graph (`benchmarks/flame.py`): each function is as wide as the CPU
 in which it or what it called ran, and stands below the one that called it. The picture alone shows
 names and milliseconds under the pointer.
@@ -470,6 +480,8 @@ def main() -> None:
                 PROFILE.format(
                     policy=policy,
                     table=table(columns),
+                    memory=memory(policy),
+                    disk=memory(policy, "--disk"),
                     load=load,
                     cores=os.cpu_count(),
                     loop=loop_seconds(),
@@ -482,6 +494,12 @@ def main() -> None:
             for name, (python, code, arguments) in contenders.items():
                 results[name].append(run(python, code, [start, *arguments], cores[0]))
     print(json.dumps({name: summary(rows) for name, rows in results.items()}, indent=1))
+
+
+def memory(policy: str, *more: str) -> str:
+    """The table of `memory.py`, which measures in a process of its own."""
+    command = [sys.executable, str(ROOT / "benchmarks" / "memory.py"), "--policy", policy, *more]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def loop_seconds() -> float:
