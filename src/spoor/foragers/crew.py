@@ -77,6 +77,10 @@ class Steady(Protocol):
         """Pages that were downloaded before are wanted only now."""
         ...
 
+    def redirected(self, url: int, now: float) -> None:
+        """A URL that was asked for leads to another one, which comes next."""
+        ...
+
     def weighs_again(self, now: float) -> Sequence[float]:
         """Where `next_visit` found nothing just now: when it will look again at what is known; none
         where that depends on what comes."""

@@ -319,6 +319,7 @@ class Fleet:
         """The page belongs to the URL that answers; the step continues there. To a page of another
         site that the user named it does not: that has its own turn, as what strangers link to."""
         stranger = self.known.stranger(url, host_of(reply.location))
+        self.known.tried(url, now)
         if not self.known.admits(reply.location):
             failed = Failed(reply.ticket, "skipped", f"{reply.location} is out of scope")
         elif (target := self.known.moved(url, reply.location, now)) == url or hops > MOST_HOPS:
@@ -327,8 +328,9 @@ class Fleet:
             self.known.alias[url] = target
             here = target in self._pages or target in self._queue
             busy = any(target == other for other, _ in self._flights.values())
-            self.known.tried(url, now)
             if not (here or busy or stranger):
+                if self._steady is not None:
+                    self._steady.redirected(url, now)
                 if url == self._step:
                     self._step = target
                 self._again.append((reply.ticket, target, hops))

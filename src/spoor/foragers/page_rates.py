@@ -116,6 +116,12 @@ class PageRates(Columns):
         self.versions[page] = self._known.version[page]
         self.last[page] = now
 
+    def redirected(self, url: int, now: float) -> None:
+        """A URL was asked for and leads to another one: a seed, too, is looked at there."""
+        self.catch_up()
+        self.prior[url] = PRIOR["absent"]
+        self.asked(url, now, fetched=False)
+
     def found(self, page: int) -> None:
         """A document is new, which pays the page of a watch that showed it first."""
         parent = self._known.parent[page]

@@ -187,6 +187,10 @@ class ChangeRate(Submits):
             self.pages.asked(page, now, fetched=page in fetched)
         self._known.shown_again = []
 
+    def redirected(self, url: int, now: float) -> None:
+        """It could not be had itself; the page that it leads to has its own turn."""
+        self.pages.redirected(url, now)
+
     # -- what leaves, and durable
 
     def leave(self, left: Collection[int]) -> None:

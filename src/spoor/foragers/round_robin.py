@@ -55,5 +55,8 @@ class RoundRobin(Submits):
             for url, at, name in zip(known.urls, known.fetched, known.hosts, strict=True)
         )
 
+    def redirected(self, url: int, now: float) -> None:
+        """Its turn is over."""
+
     def end_step(self, step: int, links: Sequence[int], pages: Sequence[int], now: float) -> None:
         self.submit(pages, now)

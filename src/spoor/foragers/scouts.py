@@ -91,6 +91,10 @@ class Scouts(Saved):
         """As `ChangeRate.submit`."""
         self.rates.submit(pages, now)
 
+    def redirected(self, url: int, now: float) -> None:
+        """As `ChangeRate.redirected`; a step of a forager goes on where it leads to."""
+        self.rates.redirected(url, now)
+
     def next_visit(self, free: Callable[[int], bool], busy: Container[int], now: float) -> int:
         """What the list asks for, or the foragers in its place."""
         known = self._known
