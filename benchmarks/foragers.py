@@ -63,7 +63,7 @@ def live(seconds: float, fleets: list[str], pace: float) -> None:
             began = time.time()
             command = [*SPOOR, "watch", world.roots()[0], "--fleet", name, "--out", str(out)]
             command += ["--for", f"{seconds}s", "--connect-to", f"127.0.0.1:{port}", "--json"]
-            command += ["--delay", "0.05", "--recheck", "5m"]
+            command += ["--delay", "0.05"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             server.terminate()
             server.wait()

@@ -389,7 +389,7 @@ def fleet_named(name: str, seeds: list[str], wanted: str, per_day: int, seed: in
     watching = Watching(TextPattern(wanted))
     rng = np.random.default_rng(seed)
     task = FleetTask(seeds, SelfTaught(), rng, hosts=hosts, watching=watching)
-    foragers = {"recheck": 1_800.0, "max_step": steps_of_a_path(per_day)}
+    foragers = {"max_step": steps_of_a_path(per_day)}
     settings = foragers if name in ("WL", "RL", "WLRL") else {}
     fleet: Fleet = registry.build("fleets", name, task, settings=settings)
     return fleet

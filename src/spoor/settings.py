@@ -177,13 +177,6 @@ class Settings:
         reaches=True,
         secret=True,
     )
-    recheck: float = setting(
-        1_800.0,
-        CRAWL,
-        "How long a linked page is not requested again, by a fleet of others that asks for this.",
-        time="30m",
-        commands=("watch",),
-    )
     pages: int | None = setting(
         1000, BUDGET, "Budget of pages.", ge=1, none=0, commands=SCRAPY, in_scrapy=None
     )
@@ -456,6 +449,8 @@ class Settings:
                 name: one.in_scrapy for name, one in known.items() if one.in_scrapy is not ...
             }
         for name, value in values.items():
+            if ("crawl", name) in WITHOUT_EFFECT:
+                raise InputError(f"{spell(name)}: {WITHOUT_EFFECT['crawl', name]}")
             if name not in known:
                 have = [spell(name) for name, one in known.items() if not one.inner]
                 raise InputError(
@@ -497,6 +492,8 @@ class Settings:
                 raise InputError(f"{where}{table} {content!r} is not a table of settings")
             for name, value in content.items():
                 one = described(cls).get(name)
+                if (table, name) in WITHOUT_EFFECT:
+                    continue
                 if one is None or one.group.name != table:
                     close = nearest(name, list(described(cls)))
                     raise InputError(f"{where}unknown setting {table}.{name} = {value!r}{close}")
@@ -541,6 +538,17 @@ class Settings:
         """The User-Agent header."""
         return self.agent or user_agent(self.contact)
 
+
+WITHOUT_EFFECT = {
+    (
+        "crawl",
+        "recheck",
+    ): "no fleet of Spoor's asks a linked page again because of its age, so this "
+    "did nothing and is gone; leave it out, or give a fleet of others that takes it "
+    "--param recheck=SECONDS"
+}
+"""(Group, name) of settings that earlier versions had → what to do instead. The file of an older
+run may hold them."""
 
 _SHOWN = 3
 """Values of a setting that a message names."""

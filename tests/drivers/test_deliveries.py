@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -271,6 +272,30 @@ def test_a_digest_of_several_topics_groups_by_them_first() -> None:
     (item, *_) = json.loads(json_feed(lines[:1], "t"))["items"]
     assert item["tags"] == ["new", "kiln"]
     assert b"<category>kiln</category>" in rss(lines[:1], "t")
+
+
+def test_a_feed_says_in_the_title_what_became_of_a_document_and_when() -> None:
+    """Readers list titles by date; a document that went yesterday may be of last year."""
+    old, now = "2025-01-01T00:00:00Z", "2026-11-20T06:00:00Z"
+    lines = [
+        line(number, kind=kind, title="A kiln", date=old, found_at=now)
+        for number, kind in enumerate(("new", "changed", "moved", "gone", "flood"))
+    ]
+    items = json.loads(json_feed(lines, "t", "http://a.example/"))
+    assert items["home_page_url"] == "http://a.example/"
+    assert [(item["title"], item["date_published"]) for item in reversed(items["items"])] == [
+        ("A kiln", old),
+        ("Changed: A kiln", old),  # of the change, where that is known
+        ("Moved: A kiln", now),
+        ("Gone: A kiln", now),
+        ("A kiln", old),
+    ]
+    channel = ElementTree.fromstring(rss(lines, "t", "http://a.example/")).find("channel")
+    assert channel is not None
+    assert channel.findtext("link") == "http://a.example/"
+    gone = channel.findall("item")[1]
+    assert gone.findtext("title") == "Gone: A kiln"
+    assert gone.findtext("pubDate") == "Fri, 20 Nov 2026 06:00:00 +0000"
 
 
 def test_another_file_of_lines_is_told_whole(tmp_path: Path, hook: str) -> None:

@@ -20,7 +20,7 @@ from spoor.formats.feeds import rss
 from spoor.live.changes import json_line
 from spoor.runs.reader import Run
 from spoor.views.server import Ui
-from spoor.views.watch_page import WatchPage
+from spoor.views.watch_page import HOURS, WatchPage, timeline
 from spoor.worlds.evolving import EvolvingWorld
 from spoor.worlds.newsweb import NewsSettings, news_web
 
@@ -28,7 +28,7 @@ from spoor.worlds.newsweb import NewsSettings, news_web
 def command(port: int, out: Path, *more: str) -> list[str]:
     """With the default fleet, unless more is said."""
     told = ["watch", FRONT, "--out", str(out), "--connect-to", f"127.0.0.1:{port}", "--json"]
-    return [*told, "--delay", "0.01", "--recheck", "1s", *more]
+    return [*told, "--delay", "0.01", *more]
 
 
 @pytest.mark.parametrize(
@@ -272,6 +272,17 @@ def test_replay_on_an_evolving_web(
     assert run(["web", "info", str(web), "--json", "--sources", "20"]) == 0
     info = json.loads(capsys.readouterr().out)
     assert info["at_start"] <= info["pages"] <= info["versions"]
+
+
+def test_a_timeline_ends_when_the_watch_looked_last() -> None:
+    """And not with the last line, which would hide a silence."""
+    hour = 500_000
+    shown = timeline([hour, hour - 2, hour - 2], 3600.0 * (hour + 20) + 5.0)
+    assert [count for _, count in shown["bars"]] == [0] * (HOURS - 23) + [2, 0, 1] + [0] * 20
+    assert (shown["told"], shown["most"]) == (3, 2)
+    later = timeline([hour], 3600.0 * (hour + 1_000))
+    assert (later["told"], later["most"], len(later["bars"])) == (0, 1, HOURS)
+    assert timeline([hour], 0.0)["bars"][-1][1] == 1  # of which no look is known
 
 
 def test_a_feed_of_hostile_titles() -> None:

@@ -73,7 +73,6 @@ def open_watch(
         command="watch",
         seeds=(FRONT,),
         fleet=fleet,
-        recheck=0.2,
         delay=delay,
         per_host=4,
         in_flight=in_flight,
@@ -168,9 +167,7 @@ def test_a_compaction_ends_at_any_point_too(
     monkeypatch.setattr(compaction, "MOST_LINKS", 5)
     monkeypatch.setattr(compactions, "SLICED", 0.01)
     monkeypatch.setattr(compactions, "COMPACTED", 0.1)
-    monkeypatch.setattr(
-        compactions, "KEPT_FOR", 1.0
-    )  # beyond twice `recheck`, or it takes itself to have slept
+    monkeypatch.setattr(compactions, "KEPT_FOR", 1.0)  # shorter, and it takes itself to have slept
     often = point.startswith("state")
     monkeypatch.setattr(watch_module, "CHECKPOINT_SECONDS", 0.0 if often else 1e9)
     monkeypatch.setattr(watch_module, "CHECKPOINT_SHARE", 1e9)

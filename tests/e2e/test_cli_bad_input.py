@@ -14,9 +14,11 @@ import pytest
 import zstandard
 
 from spoor.cli.main import run
+from spoor.errors import InputError
 from spoor.http import address_guard as gate
 from spoor.runs.inputs import read_seeds
 from spoor.runs.schema import FORMAT
+from spoor.settings import Settings
 
 SEED = "http://a.example/"
 ROW = {"url": SEED, "html": "<title>A</title><a href=/b>pottery</a>", "root": True}
@@ -67,6 +69,16 @@ def told(capsys: Capture, *arguments: str) -> str:
     assert err.startswith("spoor: ")
     assert "Traceback" not in err
     return err
+
+
+def test_an_option_that_did_nothing_says_so(capsys: Capture) -> None:
+    message = told(capsys, "watch", SEED, "--recheck", "5m")
+    assert "--recheck: " in message
+    assert "--param recheck=SECONDS" in message
+    begun = Settings.from_dict({"crawl": {"command": "watch", "recheck": 1_800.0}})
+    assert begun.command == "watch"  # of an older version
+    with pytest.raises(InputError, match="recheck: no fleet"):
+        Settings.of({"recheck": 5.0}, "watch")
 
 
 def files(folder: Path) -> dict[str, bytes]:

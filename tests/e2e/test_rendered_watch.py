@@ -84,7 +84,6 @@ def opened(
         "seeds": [FRONT],
         "topic": "kiln, glaze",
         "fleet": "change-rate",
-        "recheck": 0.1,
         "delay": 0.0,
         "connect_to": f"127.0.0.1:{server.port}",
         **more,

@@ -87,7 +87,7 @@ def fleet_of(name: str, kept_for: float, per_day: int = 200) -> Fleet:
         hosts=Hosts(delay=1.0, per_host=1, per_day=per_day),
         watching=Watching(TextPattern("kiln is lit")),
     )
-    values = {"recheck": 1_800.0, "max_step": steps_of_a_path(200)} if name == "WLRL" else {}
+    values = {"max_step": steps_of_a_path(200)} if name == "WLRL" else {}
     fleet: Fleet = registry.build("fleets", name, task, settings=values)
     fleet.compactions.kept_for = kept_for
     if name == "WLRL" and isinstance(fleet.crew, Scouts):

@@ -482,7 +482,7 @@ def test_foragers_find_what_is_new_with_few_requests(name: str) -> None:
         hosts=Hosts(delay=1.0, per_host=1, per_day=200),
         watching=Watching(TextPattern("kiln is lit")),
     )
-    values = {"recheck": 1_800.0, "max_step": steps_of_a_path(200)}
+    values = {"max_step": steps_of_a_path(200)}
     fleet: Fleet = registry.build("fleets", name, task, settings=values)
     lines = run(fleet, world, world.end, ChangeTracker(fleet))
     told = {line["url"].removeprefix(SITE) for line in lines if line["kind"] == "new"}
@@ -505,7 +505,7 @@ def test_foragers_walk_on_over_what_is_known() -> None:
     hosts, rng = Hosts(delay=1.0, per_host=1, per_day=100), np.random.default_rng(0)
     watching = Watching(TextPattern("kiln is lit"))
     task = FleetTask([SITE], NoStates(), rng, hosts=hosts, watching=watching)
-    fleet: Fleet = registry.build("fleets", "RL", task, settings={"recheck": 1_800.0})
+    fleet: Fleet = registry.build("fleets", "RL", task)
     run(fleet, world, world.end, ChangeTracker(fleet))
     asked = {url for url in range(len(fleet.known)) if fleet.known.fetched[url] > NEVER}
     beyond = sum("deep" in fleet.known.urls[url] for url in asked)
@@ -559,7 +559,7 @@ def test_foragers_take_no_looks_of_lists_that_bring_something(name: str, every: 
             hosts=Hosts(delay=1.0, per_host=1, per_day=300),
             watching=Watching(TextPattern("kiln is lit")),
         )
-        values = {"recheck": 1_800.0, "max_step": steps_of_a_path(300)}
+        values = {"max_step": steps_of_a_path(300)}
         settings = {} if fleet_name == "change-rate" else values
         fleet: Fleet = registry.build("fleets", fleet_name, task, settings=settings)
         answer, asked = world.answer, list[str]()

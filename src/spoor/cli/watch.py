@@ -16,7 +16,7 @@ from spoor.display import shown
 from spoor.errors import InputError
 from spoor.runs import files
 from spoor.setting import seconds
-from spoor.settings import Settings
+from spoor.settings import WITHOUT_EFFECT, Settings
 
 
 def add(app: typer.Typer) -> None:
@@ -42,12 +42,15 @@ def watch(
         typer.Option(help="Run on an evolving web instead, or on captures in an archive."),
     ] = None,
     as_json: AsJson = False,
+    recheck: Annotated[str | None, typer.Option(hidden=True)] = None,
 ) -> None:
     """Watch sites from SEEDS: print and store new and changed documents as they are found; with
     --topic or --want only those that are about it.
 
     The same command with the same --out continues.
     """
+    if recheck is not None:
+        raise InputError(f"--recheck: {WITHOUT_EFFECT['crawl', 'recheck']}")
     limit = None if for_ is None else seconds(for_, "--for")
     if replay is not None:
         if seeds:
@@ -128,7 +131,7 @@ def simulated(
     from spoor.worlds.import_evolving import open_evolving
 
     world = open_evolving(replay)
-    alone = replace(settings, recheck=0.0, in_flight=1, scope="anywhere")
+    alone = replace(settings, in_flight=1, scope="anywhere")
     fleet = make_fleet(alone, world.roots())
     tracker = ChangeTracker(fleet, settings.changes)
     lines: list[dict[str, Any]] = []

@@ -12,46 +12,64 @@ from typing import Any
 from xml.etree import ElementTree
 
 
-def rss(lines: Sequence[Mapping[str, Any]], title: str) -> bytes:
+def rss(lines: Sequence[Mapping[str, Any]], title: str, home: str = "") -> bytes:
     """Lines of a watch, oldest first (`spoor.live.changes.Line`), as RSS 2.0, newest first. A
-    description is HTML by the specification; what a page shows as text stays text in it."""
+    description is HTML by the specification; what a page shows as text stays text in it. `home`:
+    URL of what is watched."""
     root = ElementTree.Element("rss", version="2.0")
     channel = ElementTree.SubElement(root, "channel")
     _add(channel, "title", title)
-    _add(channel, "link", lines[0]["url"] if lines else "")
+    _add(channel, "link", home or (lines[0]["url"] if lines else ""))
     _add(channel, "description", "New and changed documents")
     for line in reversed(lines):
         item = ElementTree.SubElement(channel, "item")
         # Most readers of feeds take a title for HTML; one that does not shows the reference.
-        _add(item, "title", _NOT_XML.sub("", line["title"]).replace("<", "&lt;") or line["url"])
+        _add(item, "title", _title(line, _NOT_XML.sub("", line["title"]).replace("<", "&lt;")))
         _add(item, "link", line["url"])
         _add(item, "guid", line["id"], isPermaLink="false")
         for tag in _tags(line):
             _add(item, "category", tag)
         _add(item, "description", "<br>\n".join(escape(summary(line), quote=False).split("\n")))
-        published = datetime.fromisoformat(line["date"] or line["found_at"]).astimezone(UTC)
+        published = datetime.fromisoformat(_date(line)).astimezone(UTC)
         _add(item, "pubDate", format_datetime(published))
     ElementTree.indent(root)
     xml: bytes = ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
     return xml
 
 
-def json_feed(lines: Sequence[Mapping[str, Any]], title: str) -> bytes:
+def json_feed(lines: Sequence[Mapping[str, Any]], title: str, home: str = "") -> bytes:
     """The same as JSON Feed 1.1; what the watch knows beside stands in `_spoor` of each item."""
     items = [
         {
             "id": line["id"],
             "url": line["url"],
-            "title": line["title"] or line["url"],
+            "title": _title(line, line["title"]),
             "content_text": summary(line),
-            "date_published": line["date"] or line["found_at"],
+            "date_published": _date(line),
             "tags": _tags(line),
             "_spoor": dict(line),
         }
         for line in reversed(lines)
     ]
-    feed = {"version": "https://jsonfeed.org/version/1.1", "title": title, "items": items}
+    feed: dict[str, Any] = {"version": "https://jsonfeed.org/version/1.1", "title": title}
+    feed |= {"home_page_url": home} if home else {}
+    feed |= {"items": items}
     return json.dumps(feed, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+
+
+_SAYS = {"changed": "Changed: ", "moved": "Moved: ", "gone": "Gone: "}
+"""Kind → what stands before a title: most readers of feeds list titles alone."""
+
+
+def _title(line: Mapping[str, Any], title: str) -> str:
+    """The title of an item, given that of the document."""
+    return _SAYS.get(line["kind"], "") + (title or line["url"])
+
+
+def _date(line: Mapping[str, Any]) -> str:
+    """When what a line tells happened: a document that moved or went has an older date itself."""
+    date: str | None = None if line["kind"] in ("moved", "gone") else line["date"]
+    return date or line["found_at"]
 
 
 def _tags(line: Mapping[str, Any]) -> list[str]:

@@ -30,11 +30,13 @@ MOST_LINE = 1 << 24
 class NewsFiles:
     """Lines are appended; feeds and digest are written anew by `publish`."""
 
-    def __init__(self, folder: Path, title: str) -> None:
+    def __init__(self, folder: Path, title: str, home: str) -> None:
         self.count = 0
         """Lines told so far."""
         self._folder = folder
         self._title = title
+        self._home = home
+        """URL of what is watched."""
         self._recent: list[Line] = []
         """Of which the digest is made; the same after each line, whoever read or wrote it."""
         self._published: tuple[int, list[str]] | None = None
@@ -96,7 +98,7 @@ class NewsFiles:
         if self._published == (self.count, silences):
             return
         lines = by_turns(self._recent, DIGEST_ITEMS)
-        write_news(self._folder, lines, self._title, sources)
+        write_news(self._folder, lines, self._title, sources, self._home)
         self._published = (self.count, silences)
 
     @property
@@ -105,11 +107,13 @@ class NewsFiles:
         return os.fstat(self._file.fileno()).st_size
 
 
-def write_news(folder: Path, lines: Sequence[Line], title: str, sources: Sources) -> None:
+def write_news(
+    folder: Path, lines: Sequence[Line], title: str, sources: Sources, home: str = ""
+) -> None:
     """Feeds and digest of these lines, the oldest first. Raises OSError."""
     notes, newest = sources.silences(), by_turns(lines, FEED_ITEMS)
-    write_whole(folder / files.FEED, rss(newest, title))
-    write_whole(folder / files.JSON_FEED, json_feed(newest, title))
+    write_whole(folder / files.FEED, rss(newest, title, home))
+    write_whole(folder / files.JSON_FEED, json_feed(newest, title, home))
     write_whole(folder / files.DIGEST, digest.markdown(lines, title, notes))
     page = digest.html(lines, title, notes, sources.rows())
     write_whole(folder / files.DIGEST_HTML, page)

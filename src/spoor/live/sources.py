@@ -65,6 +65,11 @@ class Sources:
         self._hosts: dict[str, _Counts] = {}
         self._now = 0.0
 
+    @property
+    def now(self) -> float:
+        """When a request was answered last, Unix seconds; 0 before the first."""
+        return self._now
+
     def asked(self, host: str, now: float) -> None:
         """A request to a host was answered."""
         self._hosts.setdefault(host, _Counts()).requests += 1

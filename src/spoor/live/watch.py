@@ -111,7 +111,7 @@ class Watch:
             # The clock of a fleet never goes back, even where the machine's does.
             self.now = CrawlClock(self.journal.last)
             self.journal.resume(self.now(), folder.settings.to_dict(fixed=False))
-        self._news = NewsFiles(folder.path, title)
+        self._news = NewsFiles(folder.path, title, next(iter(settings.seeds), ""))
         with telling(folder.path):  # the place where the file ended, too, stands in the state
             end = int(self._tracked.news_end)
         self._news.recover(self._tracked.lines, end)

@@ -62,7 +62,6 @@ def make_fleet(settings: Settings, seeds: Sequence[str], hosts: Hosts | None = N
     known = registry.parameters(registry.find("fleets", settings.fleet))
     offered = {
         "new_hours": settings.new_for / 3600.0,
-        "recheck": settings.recheck,
         "abreast": settings.in_flight,
         "max_step": steps_of_a_path(settings.requests_per_day),
     }

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -64,6 +64,8 @@ class WatchPage:
         self._count = 0
         self._sources: list[Source] = []
         self._silences: list[str] = []
+        self._until = 0.0
+        """When the watch looked last, Unix seconds."""
         self._checkpoint = -1
         self._size = -1
         self._made: Parts = {}
@@ -149,6 +151,7 @@ class WatchPage:
             tracker = last.state["tracker"]
             sources.load(tracker["sources"])
             self._sources, self._silences = sources.rows(), sources.silences()
+            self._until = sources.now
         self._count = max(sum(row.told for row in self._sources), len(self._lines))
 
     # -- the sections
@@ -165,7 +168,8 @@ class WatchPage:
         }
         yield "summary", _part("summary", numbers=[*numbers.items()], silences=self._silences)
         if self._lines:
-            yield "timeline", _part("timeline", **self._timeline())
+            hours = [line["hour"] for line in self._lines]
+            yield "timeline", _part("timeline", **timeline(hours, self._until))
         table = {"when": _when}
         if paid:
             caption = "What each site told, and what that cost."
@@ -190,14 +194,14 @@ class WatchPage:
         ]
         yield "stories", _part("stories", days=told)
 
-    def _timeline(self) -> dict[str, Any]:
-        counts = Counter(line["hour"] for line in self._lines)
-        last = max(counts)
-        hours = range(last - HOURS + 1, last + 1)
-        bars = [(_when(3600.0 * hour), counts[hour]) for hour in hours]
-        most = max(count for _, count in bars)
-        told = sum(count for _, count in bars)
-        return {"bars": bars, "most": most, "told": told, "until": _when(3600.0 * last + 3600.0)}
+
+def timeline(told: Sequence[int], until: float) -> dict[str, Any]:
+    """Lines by hour, from the hours in which they were told, up to when the watch looked last (Unix
+    seconds): silence is seen as well. `told` is not empty."""
+    counts, last = Counter(told), max(*told, int(until // 3600))
+    bars = [(_when(3600.0 * hour), counts[hour]) for hour in range(last - HOURS + 1, last + 1)]
+    most, total = max(1, *(count for _, count in bars)), sum(count for _, count in bars)
+    return {"bars": bars, "most": most, "told": total, "until": _when(3600.0 * last + 3600.0)}
 
 
 def is_watch(path: Path) -> bool:
