@@ -157,6 +157,12 @@ ATTACKS = (
         LAW,
         [f"{A}/test_hostile_documents.py::test_main_text"],
     ),
+    Attack(
+        "20",
+        "end tags that close nothing",
+        "no fewer open than in a tree",
+        ["unit/test_html_nesting.py"],
+    ),
     Attack("20", "what frames a body, TLS too", "256 KiB", [f"{A}/test_framing.py"]),
     Attack("20", "clients that say nothing", "others are heard", [f"{A}/test_mute_clients.py"]),
     Attack(

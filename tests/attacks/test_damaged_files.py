@@ -320,6 +320,19 @@ def test_any_value_in_a_state_is_told_in_one_line(made: Path, folder: Path) -> N
         ends(path, place, (look, read, resume))
 
 
+@pytest.mark.parametrize("value", OTHERS, ids=repr)
+def test_a_state_without_a_frontier_is_told_in_one_line(
+    value: object, made: Path, folder: Path
+) -> None:
+    """By what reads its open links alone."""
+    path = again(made, folder)
+    with closing(sqlite3.connect(path / files.DATABASE)) as db:
+        (blob,) = db.execute("SELECT state FROM checkpoints ORDER BY generation DESC").fetchone()
+        state = unpack(pack(read_state(db, blob, "state")))
+    change(path, "UPDATE checkpoints SET state = ?", pack(state | {"frontier": value}))
+    ends(path, ("frontier", value), (lambda path: Run(path).open_urls(),))
+
+
 def test_any_value_in_the_settings_is_told_in_one_line(made: Path, folder: Path) -> None:
     tables = tomllib.loads((made / files.SETTINGS).read_text())
     values = cycle(value for value in OTHERS[1:-3] if value != [None])

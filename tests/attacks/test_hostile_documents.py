@@ -19,7 +19,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from selectolax.lexbor import LexborHTMLParser
 
 from attacks.measure import Note, within_law
-from spoor.documents import html
+from spoor.documents import html_walk
 from spoor.documents.document import Limits
 from spoor.documents.html import read_html
 from spoor.documents.page import page_of
@@ -402,8 +402,17 @@ SHAPES = {
     "formatting opened again": "".join(f"<b id={n}>" for n in range(300)) + "<p>x</p>" * 5_000,
     "formatting cut off": "<span><b id=a></span>x<u></p>" * 8_000,
     "drawings that end": "<svg><div>" + "<path/>" * 40_000,
+    "end tags in attributes": "<div title='</div>'>x" * 25_000,
+    "end tags in scripts": "<div><script></div></script>x" * 18_000,
+    "end tags in comments": "<div><!--</div>-->x" * 27_000,
+    "end tags out of reach": "<div><table></div></table>x" * 19_000,
+    "end tags through blocks": "<span><div></span></div>x" * 20_000,
+    "short links, 4 MiB": "<a href=x>y</a> " * 262_144,
+    "bold letters, 4 MiB": "<b>x</b>" * 524_288,
+    "tables, 4 MiB": "<table><tr><td>a<td>b<tr><td>c<td>d</table>" * 97_500,
+    "signs of Markdown, 4 MiB": "*_[]" * 1_048_576,
 }
-"""Documents of .1 to .5 MB; the longest took up to a minute, and a gigabyte."""
+"""Documents of .1 to .5 MB, and longer ones; the longest took up to a minute, and a gigabyte."""
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -429,7 +438,7 @@ def test_lines_in_lines_of_a_listing_are_read_once() -> None:
 
 @pytest.mark.parametrize(
     ("opened", "asked"),
-    [("<a href=#><marquee>", html._is_permalink), ("<table><tr><td>", html._rows)],
+    [("<a href=#><marquee>", html_walk._is_permalink), ("<table><tr><td>", html_walk._rows)],
 )
 def test_links_in_links_and_tables_in_tables_are_gone_through_once(
     opened: str, asked: Callable[[object], object], record_property: Note
@@ -442,5 +451,5 @@ def test_links_in_links_and_tables_in_tables_are_gone_through_once(
     made = within_law(lambda: [asked(node) for node in nodes], len(source), record_property)
     assert not any(made)
     once = LexborHTMLParser("<a href=#><b>¶</b></a><table><tr><th>a<td>b<tr><td>c<td>d")
-    assert html._is_permalink(once.css("a")[0])
-    assert len(html._rows(once.css("table")[0])) == 2
+    assert html_walk._is_permalink(once.css("a")[0])
+    assert len(html_walk._rows(once.css("table")[0])) == 2

@@ -30,6 +30,7 @@ from spoor.foragers.hosts import Hosts
 from spoor.frontier import slow_hosts
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
+from spoor.http.address_guard import MOST_ADDRESSES, AddressGuard
 from spoor.http.names import Names
 from spoor.isolate import TakesLongError
 from spoor.judges.keywords import Keywords
@@ -473,6 +474,28 @@ def test_names_that_nobody_looks_up_hold_nothing(
         assert len(asyncio.run(served())) == 25
     finally:
         never.set()
+
+
+def test_of_a_name_with_thousands_of_addresses_few_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An answer of 64 kB has some 4,000: they took 1.4 MB for each name, of which 50,000 are kept,
+    and each connection looked at all of them."""
+
+    def getaddrinfo(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
+        addresses = (f"8.8.{n >> 8}.{n & 255}" for n in range(4_000))
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, port)) for one in addresses]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+    async def go() -> tuple[int, int]:
+        guard = AddressGuard(Settings(), Names())
+        used = await guard.resolve("many.example", 80)
+        return len(used), len(await Names().resolve("many.example", 80))
+
+    used, kept = asyncio.run(go())
+    assert used == MOST_ADDRESSES
+    assert MOST_ADDRESSES <= kept <= 100
 
 
 def test_look_ups_have_a_bound_and_old_addresses_serve_meanwhile(

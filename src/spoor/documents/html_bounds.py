@@ -2,96 +2,144 @@
 
 What a tree costs is told by the tags alone: each searches the elements that are open, and each
 block opens those of `b`, `font` and the like again that were not closed. So the source is cut where
-these would be too many. Of 9,000 pages of manuals and other sites, indexes of 4 MB among them, none
-comes to four fifths of a limit.
+these would be too many. Of 1,940 pages of manuals, companies and universities, 34 of more than 2 MB
+among them, none comes to four fifths of a limit.
 """
 
 from __future__ import annotations
 
 import re
 
+from spoor.documents.html_nesting import FORMATTING, Nesting
 from spoor.web.parse_cost import may_cost_much
 
 MOST_ELEMENTS, CHARACTERS_AN_ELEMENT = 8_000, 26
-"""Elements of any document, and one more for so many characters of its source."""
-WORDS_AN_ELEMENT = 2
-"""Words in tags beside their names, for each element of the limit: one for 13 characters. Of 1,475
-long pages none has much more than half as many."""
-MOST_STEPS = 10_000_000
+"""Elements of any document, and one more for so many characters of its source, of which the first
+…"""
+MANY, CHARACTERS_OF_MANY = 1 << 19, 40
+"""… have the elements of a list of short links, and one more for so many characters beyond."""
+ATTRIBUTES_AN_ELEMENT = 2
+"""Attributes, for each element of the limit: one for 13 characters."""
+MOST_STEPS = 5_000_000
 """Elements that are open, added up over all tags."""
+MOST_LOOKS = 2_000_000
+"""Open elements that end tags, which do not end the innermost one, look at."""
 MOST_AGAIN_BYTES = 1 << 24
 """Characters in the tags of elements that are opened again, of which there may be twice as many
 as of others."""
 
-_TAG = re.compile(r"<(/?[a-zA-Z][^\s/>]*)([^<>]*)")
-_FORMATTING = frozenset("b big code em font i nobr s small strike strong tt u".split())
-_NEVER_OPEN = frozenset(
-    """area base basefont bgsound br col embed frame hr img input keygen link meta param source
-    track wbr""".split()
+_SPACE = "\t\n\f\r "
+_ATTRIBUTE = (
+    rf"[^{_SPACE}/>][^{_SPACE}/>=]*+(?:[{_SPACE}]*+=[{_SPACE}]*+"
+    rf"""(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^{_SPACE}>"'][^{_SPACE}>]*+|(?=>)|\Z))?+"""
 )
-_MOST_ALIKE = 3
-"""Elements that are opened again of those with the same tag."""
-_BREAKS_OUT = frozenset(
-    """b big blockquote center code dd div dl dt em h1 h2 h3 h4 h5 h6 i li ol p pre small span
-    strong table tt u ul""".split()
+"""As a parser reads one: a value may hold what looks like a tag."""
+_TOKEN = re.compile(
+    rf"<(?:(/?)([a-zA-Z][^{_SPACE}/>]*+)((?:[{_SPACE}/]++|{_ATTRIBUTE})*+)(?:>|\Z)"
+    # A comment.
+    r"|!--(?:-?>|(?s:.*?)(?:--!?>|\Z))|[!?/][^>]*+)"
 )
-"""Elements that end a drawing or a formula. Within one, others may end themselves."""
-_MADE_BY_END = frozenset(("p", "br"))
-_ENDED_BY_NEXT = frozenset(
-    """body caption colgroup dd dt head html li optgroup option p rb rp rt rtc tbody td tfoot th
-    thead tr""".split()
-)
-"""Elements that the next one of their kind ends, so that they nest no deeper than the others."""
+_attributes = re.compile(_ATTRIBUTE).findall
+_SECTION = "<![CDATA["
+_CHECKED = 32
+"""Tags after which the limits are looked at."""
+_SHORT = 64
+"""Characters in a tag of which all words are taken for attributes."""
+_RAW = frozenset("iframe noembed noframes plaintext script style textarea title xmp".split())
+"""Elements whose content is text up to their end tag."""
+_RAW_ENDS = {name: re.compile(rf"</{name}(?=[{_SPACE}/>])", re.IGNORECASE) for name in _RAW}
+_IN_SCRIPT = re.compile(rf"<!--|-->|<(/?)script(?=[{_SPACE}/>])", re.IGNORECASE)
+
+
+class _Names(dict[str, str]):
+    """Names of elements as they are written, in small letters."""
+
+    def __missing__(self, written: str) -> str:
+        # An `İ`, or the sign of Kelvin, is no letter of ASCII's.
+        name = self[written] = written.lower() if written.isascii() else written
+        return name
 
 
 def readable(body: bytes, source: str) -> int:
     """How many characters of a source may be read; O(length). `body`: its bytes."""
     if not may_cost_much(body):
         return len(source)
-    most = MOST_ELEMENTS + len(source) // CHARACTERS_AN_ELEMENT
-    opened: dict[str, int] = {}
-    formatting: dict[str, list[str]] = {}
-    alike: dict[str, int] = {}
-    depth = steps = elements = words = active = again = weight = bytes_again = 0
-    for tag in _TAG.finditer(source):
-        name = tag[1].lower()
-        if name[0] == "/":
-            name = name[1:]
-            if opened.get(name):
-                opened[name] -= 1
-                depth -= 1
-                if name in _FORMATTING:
-                    text = formatting[name].pop()
-                    alike[text] -= 1
-                    if alike[text] < _MOST_ALIKE:
-                        active, weight = active - 1, weight - len(text)
-            elif name in _MADE_BY_END:
+    length = len(source)
+    most = MOST_ELEMENTS + min(length, MANY) // CHARACTERS_AN_ELEMENT
+    most += max(0, length - MANY) // CHARACTERS_OF_MANY
+    nesting, known, at = Nesting(), _Names(), 0
+    names, start, end = nesting.names, nesting.start, nesting.end
+    doubtful = 0
+    """Up to here it is not told whether there are tags: they open elements, and end none."""
+    steps = elements = attributes = again = bytes_again = tags = 0
+    while True:
+        for token in _TOKEN.finditer(source, at):
+            is_end, name, written = token.groups()
+            if name is None:
+                begin = token.start()
+                if nesting.foreign and source.startswith(_SECTION, begin):
+                    at = begin + len(_SECTION)
+                    if begin >= doubtful:
+                        section = source.find("]]>", at)
+                        doubtful = section if section >= 0 else length
+                    break
+                continue
+            name = known[name]
+            if is_end:
+                if not doubtful or token.end() > doubtful:
+                    elements += end(name)
+            else:
                 elements += 1
+                if written:
+                    found = written.split() if len(written) <= _SHORT else _attributes(written)
+                    attributes += len(found)
+                if (
+                    name not in _RAW
+                    or token.end() <= doubtful
+                    or (nesting.foreign and nesting.certain)
+                ):
+                    start(name, written, token)
+                elif nesting.certain:
+                    at = _end_of(name, source, token.end())
+                    break
+                else:  # where a parser may pass over the start tag
+                    doubtful = _end_of(name, source, token.end())
+            steps += len(names)
+            if nesting.active and name not in FORMATTING:
+                again += nesting.active
+                bytes_again += nesting.weight
+                if again > 2 * most or bytes_again > MOST_AGAIN_BYTES:
+                    return token.start()
+            tags += 1
+            if not tags % _CHECKED and (
+                elements > most
+                or attributes > ATTRIBUTES_AN_ELEMENT * most
+                or steps > MOST_STEPS
+                or nesting.looks > MOST_LOOKS
+            ):
+                return token.start()
         else:
-            elements += 1
-            own = tag[2].endswith("/") and (opened.get("svg") or opened.get("math"))
-            if name in _BREAKS_OUT:
-                opened["svg"] = opened["math"] = own = 0
-            if name not in _NEVER_OPEN and name not in _ENDED_BY_NEXT and not own:
-                opened[name] = opened.get(name, 0) + 1
-                depth += 1
-                if name in _FORMATTING:
-                    text = tag[0]
-                    formatting.setdefault(name, []).append(text)
-                    alike[text] = alike.get(text, 0) + 1
-                    if alike[text] <= _MOST_ALIKE:
-                        active, weight = active + 1, weight + len(text)
-        steps += depth
-        words += len(tag[2].split())
-        if name not in _FORMATTING:
-            again += active
-            bytes_again += weight
-        if (
-            elements > most
-            or words > WORDS_AN_ELEMENT * most
-            or steps > MOST_STEPS
-            or again > 2 * most
-            or bytes_again > MOST_AGAIN_BYTES
-        ):
-            return tag.start()
+            return length
+
+
+def _end_of(name: str, source: str, at: int) -> int:
+    """Where the text of an element ends that begins there."""
+    if name == "plaintext":
+        return len(source)
+    if name != "script":
+        found = _RAW_ENDS[name].search(source, at)
+        return found.start() if found else len(source)
+    comment = inner = False
+    while sign := _IN_SCRIPT.search(source, at):
+        at = sign.end()
+        if sign[0] == "<!--":
+            comment, at = True, at - 2  # its dashes may end it, too
+        elif sign[0] == "-->":
+            comment = inner = False
+        elif not sign[1]:
+            inner = inner or comment
+        elif not inner:
+            return sign.start()
+        else:
+            inner = False
     return len(source)

@@ -12,10 +12,10 @@ from spoor.web.encoding import decode
 
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
 _LINK = re.compile(
-    r"(?<!!)\[(?P<text>[^\[\]\n]{0,500})\]\(\s*<?"
-    r"(?=(?P<whole>[^\s()<>]{1,2000}))(?P<target>(?P=whole)(?:\([^\s()]*\))?)>?[^)\n]{0,300}\)"
+    r"(?<!!)\[(?P<text>[^\[\]\n]{0,500}+)\]\(\s*+<?+"
+    r"(?P<target>[^\s()<>]{1,2000}+(?:\([^\s()]*+\))?)>?+[^)\n]{0,300}+\)"
 )
-"""A shorter target is not tried where the longest one does not end in a link."""
+"""Nothing shorter is tried where the longest one does not end in a link."""
 _AUTO = re.compile(r"<(https?://[^\s<>]{1,2000})>", re.IGNORECASE)
 _REFERENCE = re.compile(
     r"^ {0,3}\[([^\[\]\n]{1,200})\]:\s*<?(\S{1,2000}?)>?(?:\s.*)?$", re.MULTILINE
@@ -105,8 +105,11 @@ def _links(text: str, links: Links) -> None:
 
 
 def _plain(text: str) -> str:
-    text = _LINK.sub(lambda match: match["text"], _IMAGE.sub(lambda match: match[1], text))
-    return _MARKUP.sub("", text)
+    if "](" in text:
+        text = _LINK.sub(lambda match: match["text"], _IMAGE.sub(lambda match: match[1], text))
+    if "*" in text or "_" in text or "`" in text:
+        text = _MARKUP.sub("", text)
+    return text
 
 
 class _Reader:
@@ -121,7 +124,10 @@ class _Reader:
         for line in lines:
             if self._blocks.full:
                 return
-            if fence := _FENCE.match(line):
+            first = line.lstrip()[:1]
+            if not first:
+                self._end()
+            elif first in "`~" and (fence := _FENCE.match(line)):
                 self._end()
                 code: list[str] = []
                 for inner in lines:
@@ -129,16 +135,19 @@ class _Reader:
                         break
                     code.append(inner)
                 self._blocks.code("\n".join(code), fence[2])
-            elif heading := _HEADING.match(line):
+            elif first == "#" and (heading := _HEADING.match(line)):
                 self._end()
                 written = heading[2].strip().rstrip("#").rstrip()
                 self._blocks.heading(len(heading[1]), _plain(written), written)
-            elif self._open and _UNDERLINE.match(line) and not _ROW.match(self._open[-1]):
+            elif (
+                self._open
+                and first in "=-"
+                and _UNDERLINE.match(line)
+                and not _ROW.match(self._open[-1])
+            ):
                 title = " ".join(self._open)
                 self._open = []
                 self._blocks.heading(1 if "=" in line else 2, _plain(title), title)
-            elif not line.strip():
-                self._end()
             else:
                 if _ITEM.match(line) or (
                     self._open and bool(_ROW.match(line)) != bool(_ROW.match(self._open[-1]))

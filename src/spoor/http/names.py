@@ -29,6 +29,8 @@ _FRESH = 1.0
 """Seconds that new addresses are waited for where there are old ones."""
 _NAMES = 50_000
 """Names that are kept."""
+_ADDRESSES = 64
+"""Of a name, that are kept: an answer may have thousands, and each connection looks at them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +152,7 @@ class Names(AbstractResolver):
 def _addresses(host: str) -> list[ResolveResult]:
     rows = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
     found: list[ResolveResult] = []
-    for family, _, proto, _, address in rows:
+    for family, _, proto, _, address in rows[:_ADDRESSES]:
         name = str(address[0])
         if family == socket.AF_INET6 and len(address) == 4 and address[3]:
             name, _ = socket.getnameinfo(address, socket.NI_NUMERICHOST | socket.NI_NUMERICSERV)

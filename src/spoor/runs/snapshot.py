@@ -267,13 +267,12 @@ def open_urls(path: Path) -> frozenset[str] | None:
     every: set[str] = set()
     for part in parts(path):
         last = last_checkpoint(part)
-        with ExitStack() as after:
+        with telling(part), ExitStack() as after:
             frontier = None if last is None else last.frontier(after)
             if last is None or frontier is None:
                 return None
-            with telling(part):
-                frontier.load(last.state["frontier"])
-                every.update(map(frontier.url, frontier.open()))
+            frontier.load(last.state["frontier"])
+            every.update(map(frontier.url, frontier.open()))
     return frozenset(every)
 
 
