@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -82,7 +82,7 @@ def get(url: str, **given: object) -> int | str:
     """The status of one request, or why it failed."""
 
     async def go() -> int | str:
-        settings = Settings(timeout=60.0, verify_tls=False, **given)  # type: ignore[arg-type]
+        settings = Settings(**({"timeout": 60.0, "verify_tls": False} | given))  # type: ignore[arg-type]
         guard = AddressGuard(settings)
         client = Client(settings, guard)
         try:
@@ -143,6 +143,28 @@ def test_what_is_posted_has_no_password_that_nobody_named(
         post(url, b"{}", {"Authorization": "Bearer key"}, seconds=20)
     told = [line for head in server.heads for line in head.splitlines() if "Author" in line]
     assert told == ["Authorization: Bearer key"]
+
+
+def test_what_is_wrong_with_tls_is_told_apart(tmp_path: Path) -> None:
+    """A host that speaks none was said to be one that cannot be verified."""
+    secured, (port,) = Loopback(answer), free_ports()
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.close()
+
+    @contextlib.asynccontextmanager
+    async def plain() -> AsyncIterator[None]:
+        async with await asyncio.start_server(refuse, ADDRESS, port):
+            yield
+
+    with beside(plain), beside(lambda: secured.serving(tls=certificate(tmp_path))):
+        private = (ADDRESS,)
+        unknown = get(f"https://{ADDRESS}:{secured.port}/", allow_private=private, verify_tls=True)
+        assert unknown == "TLS could not be verified"
+        for verify in (False, True):
+            told = get(f"https://{ADDRESS}:{port}/", allow_private=private, verify_tls=verify)
+            assert told == "TLS failed: the host speaks another kind, or none"
 
 
 def test_a_proxy_that_is_not_there() -> None:

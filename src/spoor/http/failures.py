@@ -35,7 +35,7 @@ def failure(ticket: int, error: Exception) -> Failed:
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return Failed(ticket, "connection", "the host's name has no address", transient=True)
     if isinstance(error, ssl.SSLError | aiohttp.ClientSSLError):
-        return Failed(ticket, "connection", "TLS could not be verified")
+        return Failed(ticket, "connection", _insecure(error))
     if isinstance(error, aiohttp.ClientConnectionError | OSError):
         return Failed(ticket, "connection", _broken(error), transient=True)
     if isinstance(error, aiohttp.ClientError | ValueError):
@@ -43,6 +43,14 @@ def failure(ticket: int, error: Exception) -> Failed:
     if isinstance(error, SpoorError):
         raise error
     return Failed(ticket, "http", f"unexpected {type(error).__name__}: {str(error)[:200]}")
+
+
+def _insecure(error: Exception) -> str:
+    """What is wrong with TLS."""
+    told = error.os_error if isinstance(error, aiohttp.ClientConnectorSSLError) else error
+    if isinstance(told, ssl.SSLCertVerificationError | aiohttp.ClientConnectorCertificateError):
+        return "TLS could not be verified"
+    return "TLS failed: the host speaks another kind, or none"
 
 
 _BROKEN = {
