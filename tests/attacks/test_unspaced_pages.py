@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from spoor.judges.reading import TEXT_LETTERS, _first_letters, _Memo
+from spoor.judges.reading import TEXT_LETTERS, _first_letters
 from spoor.judges.relevance import Relevance
 from spoor.judges.wish import parse
+from spoor.judges.word_counts import Pairs
 from spoor.types import Page
 
 
@@ -26,14 +29,14 @@ def test_no_more_letters_are_made_terms_than_a_page_with_spaces_has(
     letters = "".join(map(chr, range(0x4E00, 0x9FA0))) * 20
     read = list[int]()
 
-    count_pairs = _Memo.count_pairs
+    count_pairs = Pairs.of
 
-    def counted(memo: _Memo, runs: str, ids: dict[int, int]) -> None:
+    def counted(pairs: Pairs, runs: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         read.append(len(runs))
-        count_pairs(memo, runs, ids)
+        return count_pairs(pairs, runs)
 
     judge = Relevance(parse("窯"))
-    monkeypatch.setattr(_Memo, "count_pairs", counted)
+    monkeypatch.setattr(Pairs, "of", counted)
     judgement = judge.judge(Page("http://site.example/", title="窯", text=f"窯 {letters}"))
     assert judgement.score > 0.0
     assert TEXT_LETTERS <= sum(read) < TEXT_LETTERS + 100

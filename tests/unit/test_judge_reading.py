@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spoor.judges import feedback
-from spoor.judges.feedback import Frequencies
-from spoor.judges.matching import Matcher
-from spoor.judges.reading import Reader, number_of
+from spoor.judges.feedback import Frequencies, Topic
+from spoor.judges.matching import Matcher, Tree
+from spoor.judges.reading import Reader
+from spoor.judges.surest import Likeness
+from spoor.judges.tree_value import value_of, value_on_page
 from spoor.judges.wish import parse
+from spoor.judges.word_counts import number_of
 from spoor.types import Page
 from spoor.web.text import terms, words_of
 
@@ -105,3 +108,65 @@ def test_mail_is_like_e_mail_and_is_counted_once() -> None:
 def test_another_first_letter_is_no_slip() -> None:
     assert times_of("clocks", "blocks of memory") == (0, 0)
     assert times_of("clocks", "a clokcs and a clcks")[1] > 0
+
+
+@given(
+    st.dictionaries(st.integers(0, 30), st.floats(-1, 1), max_size=9),
+    st.lists(st.integers(0, 30), unique=True, max_size=9),
+    st.sampled_from([3, 1_000]),
+)
+def test_likeness_is_that_of_the_numbers_whatever_was_forgotten(
+    weights: dict[int, float], ids: list[int], vocabulary: int
+) -> None:
+    frequencies = Frequencies()
+    likeness = Likeness([Topic(weights, 2.0)], frequencies)
+    values = np.linspace(0.1, 1.0, len(ids))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(feedback, "VOCABULARY", vocabulary)
+        for page in range(3):  # the second one makes the first forgotten
+            new = [*ids, 100 + page, 200 + page, 300 + page]
+            frequencies.add(np.array([frequencies.slots[number] for number in new]))
+            slots = np.array([frequencies.slots[number] for number in ids], np.int64)
+            (found,) = likeness.of(slots, values)
+            said = [
+                weights.get(number, 0.0) * value for number, value in zip(ids, values, strict=True)
+            ]
+            assert found == pytest.approx(sum(said) / 2.0)
+
+
+TREES = st.recursive(
+    st.integers(0, 3),
+    lambda node: st.lists(node, min_size=1, max_size=2).flatmap(
+        lambda nodes: st.sampled_from(["all", "any"]).map(lambda kind: (kind, *nodes))
+    ),
+    max_leaves=7,
+)
+SHARES = st.lists(st.floats(0, 1), min_size=4, max_size=4)
+
+
+@given(TREES, SHARES, SHARES, st.none() | SHARES, st.booleans(), st.booleans())
+def test_one_page_has_the_value_that_it_has_among_others(
+    node: Tree | int,
+    leaves: list[float],
+    weights: list[float],
+    tells: list[float] | None,
+    several: bool,
+    loose: bool,
+) -> None:
+    tree = ("all", node)
+    weights = [0.1 + weight for weight in weights]
+    tells = None if tells is None else [0.1 + its for its in tells]
+    worth, all_loose = {tree: 0.5}, [node, tree] if loose else []
+    alone = value_on_page(
+        tree, leaves, weights, worth, tells=tells, several=several, loose=all_loose
+    )
+    among = value_of(
+        tree,
+        np.array([leaves]),
+        np.array(weights),
+        {tree: np.array([0.5])},
+        tells=None if tells is None else np.array(tells),
+        several=several,
+        loose=all_loose,
+    )
+    assert alone == among[0]

@@ -11,8 +11,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import islice, repeat
-from operator import mul
 from typing import Any, TypeVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from spoor.hashing import hash64, url_hash64
 from spoor.types import State
+from spoor.web.urls import registrable_domain
 
 Floats = NDArray[np.float64]
 
@@ -155,6 +156,16 @@ def number_of_url(url: str) -> int:
     return hash64(url) >> 1
 
 
+def site_of(url: str) -> int:
+    """The number of a page's site, which is its registrable domain."""
+    return _site(url.partition("://")[2].partition("/")[0])
+
+
+@lru_cache(maxsize=65_536)
+def _site(host: str) -> int:
+    return hash64(registrable_domain(host))
+
+
 def numbers_of_links(urls: Sequence[str]) -> list[int]:
     """`number_of_url` of each link of a page."""
     return [number >> 1 for number in map(url_hash64, urls)]
@@ -196,6 +207,14 @@ class KeptPage:
     together in its title, its URL or an anchor to it."""
     content: int = 0
     """64 bits of its title and text, the same for copies; 0 for a page without words."""
+    number: int = -1
+    """`number_of_url` of it, and …"""
+    site: int = -1
+    """… `site_of` it; found by itself where it is not given."""
+
+    def __post_init__(self) -> None:
+        if self.number < 0:
+            self.number, self.site = number_of_url(self.url), site_of(self.url)
 
 
 def copies(pages: Sequence[KeptPage]) -> tuple[NDArray[np.bool_], Floats]:
@@ -223,11 +242,6 @@ class Topic:
     """What the surest pages reach, each left out of the centroid in its turn."""
     name: str = ""
     """As typed, of one of several."""
-
-    def likeness(self, ids: Sequence[int], values: Sequence[float]) -> float:
-        """Of a page that comes, by its vector; 1 for the surest pages."""
-        said: float = sum(map(mul, map(self.weights.get, ids, repeat(0.0)), values))
-        return said / self.scale
 
 
 NOTHING = Topic({}, 1.0)

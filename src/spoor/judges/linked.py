@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.hashing import hash64
-from spoor.judges.feedback import Floats, Frequencies, KeptPage, as_id, number_of_url, numbered
+from spoor.judges.feedback import Floats, Frequencies, KeptPage, numbered
 from spoor.types import State
-from spoor.web.urls import registrable_domain
 
 Numbers = NDArray[np.uint64]
 """Of URLs, each once, in order."""
@@ -32,16 +29,6 @@ def _none() -> Numbers:
     return np.zeros(0, np.uint64)
 
 
-def site_of(url: str) -> int:
-    """The number of a page's site, which is its registrable domain."""
-    return _site(url.partition("://")[2].partition("/")[0])
-
-
-@lru_cache(maxsize=65_536)
-def _site(host: str) -> int:
-    return hash64(registrable_domain(host))
-
-
 class Links:
     """The links that pages were kept with, and the pages that they lead to."""
 
@@ -50,7 +37,7 @@ class Links:
         ids = np.concatenate([_none(), *(page.links for page in pages)])
         self._from = np.repeat(np.arange(len(pages)), sizes)
         self.targets, self._to = numbered(ids)
-        numbers = np.array([number_of_url(page.url) for page in pages], np.uint64)
+        numbers = np.array([page.number for page in pages], np.uint64)
         self._order = np.argsort(numbers, kind="stable")
         self.pages = numbers[self._order]
         page_of = np.full(len(self.targets), -1)
@@ -59,10 +46,11 @@ class Links:
         to = page_of[self._to]
         inside = (to >= 0) & (to != self._from)
         self._source, self._goal = self._from[inside], to[inside]
-        weights = frequencies.idf(frequencies.of([*map(as_id, self.targets.tolist())]), alone=True)
+        as_ids = self.targets & np.uint64(0xFFFFFFFF)
+        weights = frequencies.idf(frequencies.of(as_ids.tolist()), alone=True)
         self._weight = weights[self._to][inside]
         self._count = len(pages)
-        self.sites = np.array([site_of(page.url) for page in pages], np.uint64)
+        self.sites = np.array([page.site for page in pages], np.uint64)
         self._own = self.sites[self._source] == self.sites[self._goal]
 
     def outward(self, numbers: Floats) -> Floats:
@@ -127,7 +115,7 @@ class Linked:
             weights = frequencies.idf(counts[page.terms :][: len(ids)][known], alone=True)
             total = float(weights.sum())
             out = float(weights @ self.words[place[known]]) / total if total else 0.0
-        key = np.uint64(site_of(page.url) ^ number_of_url(page.url))
+        key = np.uint64(page.site ^ page.number)
         at = int(self.targets.searchsorted(key))
         known_target = at < len(self.targets) and self.targets[at] == key
         if not known_target:

@@ -167,6 +167,13 @@ class Matcher:
             word.startswith(heads) or word.endswith(tails) or within(word) is not None
         )
 
+    def runs_may_fit(self, words: Sequence[str]) -> bool:
+        """Whether a run of a script without spaces among some words may fit a part of the wish."""
+        if not self._unspaced:
+            return False
+        together = " ".join(words)
+        return any(part in together for _, part in self._unspaced)
+
     def fits_of_run(self, run: str) -> tuple[tuple[int, bool, float], ...]:
         """As `fits`, of all terms of a run of a script without spaces."""
         found: list[tuple[int, bool, float]] = []

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from operator import itemgetter
 
 import numpy as np
 
@@ -42,7 +41,7 @@ from spoor.judges.linked import Linked, Links
 from spoor.judges.matching import Matcher
 from spoor.judges.reading import Reader, has_words
 from spoor.judges.said import FIRST, Said
-from spoor.judges.surest import SEEDS, Kept, likeness_to_surest
+from spoor.judges.surest import SEEDS, Kept, Likeness, likeness_to_surest
 from spoor.judges.wish import Wish
 from spoor.types import Judgement, Page, State
 
@@ -130,6 +129,7 @@ class Relevance:
         """Of the hash by which pages are kept."""
         self._examples: list[KeptPage] = []
         self._model, self._linked = Model(), Linked()
+        self._likeness_of_new = Likeness((), self._reader.frequencies)
         self._labelled = False
         self._surer = 0
         """Pages since the last feedback that would be among the surest."""
@@ -152,7 +152,7 @@ class Relevance:
     def judge(self, page: Page) -> Judgement:
         if not (self.takes_wordless or has_words(page)):
             return Judgement(0.0, False, 0.0)
-        kept, reasons, counts = self._reader.read(page)
+        kept, reasons, counts, slots = self._reader.read(page)
         before = self._pages.get(page.url)
         kept.label = before.label if before else int(page.url in self._wanted)
         self._pages[page.url] = kept
@@ -163,10 +163,9 @@ class Relevance:
             words, evidence, led = self._told_of(kept, counts)
         likeness, likest = 0.0, ""
         if self._model.pages:
-            values = vector(kept, self._reader.frequencies, counts).tolist()
-            ids = kept.ids.tolist()
-            like = [(topic.likeness(ids, values), topic.name) for topic in self._model.topics]
-            likeness, likest = max(like, key=itemgetter(0))
+            like = self._likeness_of_new.of(slots, vector(kept, self._reader.frequencies, counts))
+            likeness = max(like)
+            likest = self._model.topics[like.index(likeness)].name
         value = self._model.evidence_weight * evidence + min(max(likeness, 0.0), 1.0)
         value += LED * led + self._model.again * words
         unsure = self.tells_once and bool(self._matcher.wanted) and self._model.sure < ENOUGH_SURE
@@ -191,7 +190,7 @@ class Relevance:
     def _told_of(self, page: KeptPage, counts: Floats) -> tuple[float, float, float]:
         """Of a page that comes: what its words say; that, with the pages that it is linked with;
         and the value of those that link to it. `counts`: how many pages have each of its ids."""
-        words = float(self._said.wanted([page])[0])
+        words = self._said.wanted_of(page)
         outward, inward, led = self._linked.of(page, self._reader.frequencies, counts)
         return words, min(1.0, words + LINKED * (outward + inward)), led
 
@@ -292,6 +291,7 @@ class Relevance:
         may_count = allowed & (labels >= 0)
         value = np.where(may_count, value + LED * links.inward(value), 0.0)
         self._model, self._surer = model, 0
+        self._likeness_of_new = Likeness(model.topics, self._reader.frequencies)
         model.seed_words = float(np.sort(evidence[first])[-SEEDS * len(learned) :][0])
         fixed = VALUE_CUT if links.known else 0.5 * (EVIDENCE * bool(best) + 1.0)
         counted = value[len(self._examples) :]
@@ -417,6 +417,7 @@ class Relevance:
         self._pages = {page.url: page for page in from_arrays(state["pages"])}
         self._examples = from_arrays(state["examples"])
         self._model = Model.load(state["model"])
+        self._likeness_of_new = Likeness(self._model.topics, self._reader.frequencies)
         self._linked = Linked.load(state["linked"])
         self._labelled, self._learned_of = bool(state["labelled"]), (0, 0)
         self._surer = int(state["surer"])

@@ -13,7 +13,7 @@ from spoor.judges.feedback import Floats, KeptPage
 from spoor.judges.matching import INEXACT, INEXACT_RUN, Matcher, Tree, leaves_of
 from spoor.judges.reading import AS_A_RULE, Reader
 from spoor.judges.surest import MOST_TOPICS, topics_of
-from spoor.judges.tree_value import APART, TOGETHER, value_of
+from spoor.judges.tree_value import APART, FEW_LEAVES, TOGETHER, value_of, value_on_page
 
 FIRST = 16
 """Pages before the first feedback, which is when words are weighed, too."""
@@ -40,6 +40,8 @@ class Said:
         self._inexact = np.array(
             [INEXACT_RUN if leaf.is_run else INEXACT for leaf in matcher.leaves]
         )
+        leaves = [*leaves_of(matcher.wanted)] if matcher.wanted else []
+        self._many = max(len(leaves), len(matcher.leaves)) >= FEW_LEAVES
 
     def wanted(self, pages: Sequence[KeptPage]) -> Floats:
         """What the words of the wish say of pages, in [0, 1]."""
@@ -47,6 +49,47 @@ class Said:
         if not wanted or not pages or (len(pages) == 1 and not pages[0].evidence.any()):
             return np.zeros(len(pages))
         return self._of_parts([wanted], pages)[0]
+
+    def wanted_of(self, page: KeptPage) -> float:
+        """The same number of one page, in a fifth of the time where the wish has few words."""
+        wanted, matcher, reader = self._matcher.wanted, self._matcher, self._reader
+        evidence = page.evidence.tolist()
+        if not wanted or not any(map(any, evidence)):
+            return 0.0
+        count, known = reader.frequencies.pages, reader.known.tolist()
+        several = count >= FIRST
+        strange = several and any(known[at][0] < KNOWN for at in matcher.words_of_phrases)
+        if self._many or strange:
+            return float(self._of_parts([wanted], [page])[0][0])
+        leaves = [
+            exact
+            + (1.0 if several and its < KNOWN and its * 10 < all_its else worth) * (like - exact)
+            for (exact, like), (its, all_its), worth in zip(
+                evidence, known, self._inexact.tolist(), strict=True
+            )
+        ]
+        weights = (np.log((count + 10.0) / (reader.known[:, 1] + 1.0)) + 0.1).tolist()
+        worth: dict[Tree, float] = {}
+        loose: list[Tree] = []
+        tells = None
+        if several:
+            said = zip(reader.said.tolist(), known, strict=True)
+            means = [
+                (its + AS_A_RULE * DOUBT_OF_WORDS) / (pages + DOUBT_OF_WORDS)
+                for its, (_, pages) in said
+            ]
+            most = max(means)
+            tells = [mean / most for mean in means]
+            conjunctions = zip(matcher.conjunctions, reader.together, page.together, strict=True)
+            worth = {
+                tree: TOGETHER if its else APART for tree, any_has, its in conjunctions if any_has
+            }
+            if count >= (FIRST if len(matcher.leaves) >= SENTENCE else NO_NAME):
+                loose = [tree for tree in matcher.conjunctions if tree not in worth]
+        value = value_on_page(
+            wanted, leaves, weights, worth, tells=tells, several=several, loose=loose
+        )
+        return min(1.0, value * (1.0 + 0.15 * page.near))
 
     def _of_parts(self, trees: Sequence[Tree], pages: Sequence[KeptPage]) -> list[Floats]:
         """What the words of each part of the wish say of pages, in [0, 1]."""

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import chain, combinations, repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.feedback import EVIDENCE, Floats, TermMatrix, Topic
+from spoor.judges.feedback import EVIDENCE, Floats, Frequencies, TermMatrix, Topic
 
 SEEDS = 6
 """Surest pages in the first round; as many more in each further one, but no more than the root of
@@ -120,3 +120,38 @@ def topics_of(said: Sequence[Floats]) -> list[list[int]]:
         if (there(one, other) + there(other, one)) / 2 >= SAME_TOPIC:
             group = {at: group[one] if its == group[other] else its for at, its in group.items()}
     return [[at for at in known if group[at] == its] for its in dict.fromkeys(group.values())]
+
+
+class Likeness:
+    """How like pages that come are to the surest pages of each topic."""
+
+    def __init__(self, topics: Sequence[Topic], frequencies: Frequencies) -> None:
+        self.topics = topics
+        self._frequencies = frequencies
+        self._forgot = -1
+        self._place = np.zeros(1, np.int32)
+        """Of each slot, its column among the weights; the first is of none."""
+        self._weights: list[Floats] = []
+
+    def of(self, slots: NDArray[np.int64], values: Floats) -> list[float]:
+        """Of a page with a vector, 1 for the surest pages of a topic. O(terms)."""
+        if self._forgot != self._frequencies.forgot:
+            self._number()
+        places = self._place.take(slots, mode="clip")  # what came later is the last, which is none
+        said = [np.add.accumulate(weights[places] * values) for weights in self._weights]
+        return [
+            float(sums[-1]) / topic.scale if len(sums) else 0.0
+            for sums, topic in zip(said, self.topics, strict=True)
+        ]
+
+    def _number(self) -> None:
+        """Number the columns, when the slots are new."""
+        ids = [*dict.fromkeys(chain.from_iterable(topic.weights for topic in self.topics))]
+        known = self._frequencies.slots
+        slots = np.fromiter(map(known.__getitem__, ids), np.int64, len(ids))
+        self._place = np.zeros(len(known) + 1, np.int32)
+        self._place[slots] = np.arange(1, len(ids) + 1)
+        self._weights = [
+            np.array([0.0, *map(topic.weights.get, ids, repeat(0.0))]) for topic in self.topics
+        ]
+        self._forgot = self._frequencies.forgot

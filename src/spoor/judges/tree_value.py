@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,3 +66,64 @@ def value_of(
         powers = np.array(columns) ** power
         value = (powers * (each / each.sum())[:, None]).sum(axis=0) ** (1.0 / power)
     return np.asarray(value * worth[tree] if worth and tree in worth else value)
+
+
+FEW_LEAVES = 8
+"""With fewer, `value_on_page` adds numbers as NumPy does."""
+
+
+def value_on_page(
+    tree: Tree,
+    leaves: Sequence[float],
+    weights: Sequence[float],
+    worth: Mapping[Tree, float],
+    *,
+    tells: Sequence[float] | None,
+    several: bool,
+    loose: Collection[Tree],
+) -> float:
+    """As `value_of`, of one page and of a tree with fewer than `FEW_LEAVES`: the same number, in a
+    tenth of the time, by plain floats."""
+    kind, *nodes = tree
+    each = [
+        leaves[node]
+        if isinstance(node, int)
+        else value_on_page(node, leaves, weights, worth, tells=tells, several=several, loose=loose)
+        for node in nodes
+    ]
+    if kind == "any":
+        rare = [_mean([weights[at] for at in leaves_of(("any", node))]) for node in nodes]
+        counted = [
+            its * min(1.0, its_rare / RARE) for its, its_rare in zip(each, rare, strict=True)
+        ]
+        if several:
+            best = sorted(counted)[-ALTERNATIVES:]
+            value = math.sqrt(_mean([its * its for its in best]))
+        else:
+            value = max(counted)
+    else:
+        told = weights if tells is None else [a * b for a, b in zip(weights, tells, strict=True)]
+        its = [told[node] if isinstance(node, int) else max(_mean(told), 0.1) for node in nodes]
+        total = _sum(its)
+        shares = [one / total for one in its]
+        if tree in loose:
+            powers = (np.array(each) ** LOOSE).tolist()
+            said = _sum([power * share for power, share in zip(powers, shares, strict=True)])
+            value = float((np.array([said]) ** (1.0 / LOOSE))[0])
+        else:  # by the roots, as NumPy has them
+            powers = map(math.sqrt, each)
+            said = _sum([power * share for power, share in zip(powers, shares, strict=True)])
+            value = said * said
+    return value * worth[tree] if tree in worth else value
+
+
+def _sum(numbers: Iterable[float]) -> float:
+    """One after the other: `sum` does more from Python 3.12 on."""
+    total = 0.0
+    for number in numbers:
+        total += number
+    return total
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return _sum(numbers) / len(numbers)

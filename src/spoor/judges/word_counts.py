@@ -1,0 +1,260 @@
+"""The words of a page as numbers, so that its terms are counted by arrays instead of word by word;
+and which of them fit the wish.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import chain, compress
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spoor.judges.matching import Matcher
+from spoor.web.text import UNSPACED, terms
+
+Numbers = NDArray[np.int64]
+
+Fit = tuple[int, bool, float]
+"""Part of the wish, whether it is the part itself or a form of it, and likeness."""
+Found = tuple[dict[int, float], dict[int, float]]
+"""Part of a leaf → how often it stands there, and how often what is like it."""
+
+LONGEST = 64
+"""Letters of a word that is no word."""
+MOST = 100_000
+"""Words that are known at most between two pages."""
+_NO_TERM, _RUN = -1, -2
+
+
+def number_of(term: str) -> int:
+    """The number of a term: of a word that of its first six letters, which most of its forms
+    share."""
+    return zlib.crc32(term[:6].encode("utf-8", "surrogatepass"))
+
+
+class Counted:
+    """How often each slot stands among some, by an array with a place for every slot: O(slots
+    given), whatever they are."""
+
+    def __init__(self) -> None:
+        self._first = np.zeros(1, np.int32)
+
+    def of(self, slots: Numbers, often: Numbers, *, known: int) -> tuple[Numbers, NDArray[Any]]:
+        """The different ones in the order of their first places, and of each the sum of its
+        numbers in `often`, none of which is 0. `known`: slots that there are."""
+        if len(self._first) < known:
+            self._first = np.zeros(2 * known, np.int32)
+        first, at = self._first, np.arange(len(slots), dtype=np.int32)
+        first[slots[::-1]] = at[::-1]  # the last one that is written stays
+        times = np.bincount(first[slots], often, len(slots))
+        once = np.flatnonzero(times)
+        return slots[once], times[once]
+
+
+class Pairs:
+    """The slots of pairs of letters of scripts without spaces, each in one number: the first letter
+    above 16 bits; of one that stands alone nothing is above them."""
+
+    def __init__(self, slots: Mapping[int, int]) -> None:
+        self._slots = slots
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget all."""
+        self._known = np.zeros(0, np.uint32)
+        """In order."""
+        self._of = np.zeros(0, np.int64)
+        """The slot of each, or `_NO_TERM`."""
+
+    def of(self, runs: str) -> tuple[Numbers, Numbers]:
+        """The slots of all pairs of letters in runs with blanks between them, and how often
+        each stands there. O(n log n), by sorts of numbers instead of a look-up for each pair."""
+        letters = np.frombuffer(f" {runs} ".encode("utf-16-le"), np.uint16).astype(np.uint32)
+        inside = letters != ord(" ")
+        both = inside[1:] & inside[:-1]
+        alone = inside[1:-1] & ~both[1:] & ~both[:-1]
+        first, second = letters[:-1][both], letters[1:][both]
+        found = np.concatenate([first << np.uint32(16) | second, letters[1:-1][alone]])
+        found.sort()
+        ends = np.flatnonzero(np.append(found[1:] != found[:-1], True))
+        often, different = np.diff(ends, prepend=-1), found[ends]
+        place = self._known.searchsorted(different)
+        is_new = np.ones(len(different), np.bool_)
+        if len(self._known):
+            is_new = self._known.take(place, mode="clip") != different
+        if is_new.any():
+            new, where = different[is_new], place[is_new]
+            self._known = np.insert(self._known, where, new)
+            self._of = np.insert(self._of, where, self._new(new))
+            place = self._known.searchsorted(different)
+        slots = self._of[place]
+        if len(self._known) > MOST:
+            self.forget()
+        is_term = slots >= 0
+        return slots[is_term], often[is_term]
+
+    def _new(self, pairs: NDArray[np.uint32]) -> list[int]:
+        """The slots of some in order."""
+        alone = int(pairs.searchsorted(1 << 16))
+        first, second = pairs >> np.uint32(16), pairs & np.uint32(0xFFFF)
+        both = first[alone:], second[alone:]
+        numbers = [*map(number_of, map(chr, second[:alone].tolist())), *_numbers_of(*both).tolist()]
+        slots = [*map(self._slots.__getitem__, numbers)]
+        for at in np.flatnonzero(second <= _LAST_DIGIT).tolist():
+            if chr(second[at]).isdigit() and (at < alone or chr(first[at]).isdigit()):
+                slots[at] = _NO_TERM
+        return slots
+
+
+def _numbers_of(*letters: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """`number_of` the words of these letters, each of three bytes in UTF-8: arrays of the first
+    letters, of the second ones and so on. A twentieth of the time, where they are many."""
+    number = np.full(letters[0].shape, 0xFFFFFFFF, np.uint32)
+    for letter in letters:
+        for shift, mark in ((12, 0xE0), (6, 0x80), (0, 0x80)):
+            byte = (letter >> np.uint32(shift)) & np.uint32(0x3F) | np.uint32(mark)
+            number = _CRC[(number ^ byte) & np.uint32(0xFF)] ^ (number >> np.uint32(8))
+    return ~number
+
+
+_CRC = np.array([zlib.crc32(bytes([byte ^ 0xFF])) ^ 0xFF000000 for byte in range(256)], np.uint32)
+"""The table of CRC-32."""
+_LAST_DIGIT = 0x17E9
+"""Of the scripts without spaces."""
+
+
+class WordNumbers(dict[str, int]):
+    """Word → its number, by which arrays know the slot of its term, or a code below 0: `_NO_TERM`,
+    a run of a script without spaces (`_RUN`), or one of several terms."""
+
+    def __init__(self, matcher: Matcher, stemmer: str, slots: Mapping[int, int]) -> None:
+        super().__init__()
+        self._matcher = matcher
+        self._stemmer = stemmer
+        self._slots = slots
+        self._coded: dict[int, tuple[int, ...]] = {}
+        """Code of a word → the slots of its terms."""
+        self._new: list[str] = []
+        """Words that have a number, and nothing else yet."""
+        self._long: list[str] = []
+        self._forget()
+
+    def _forget(self) -> None:
+        self.clear()
+        self._coded.clear()
+        self._next, self._code = 0, _RUN
+        self._slot = np.zeros(1_024, np.int64)
+        """Of each number, its slot or code."""
+        self.fits: dict[str, tuple[Fit, ...]] = {}
+        """What parts of the wish a word fits, if any."""
+
+    def trim(self) -> None:
+        """Between two pages: forget all words where there are too many, and those that are long."""
+        if self._next > MOST:
+            self._forget()
+        for word in self._long:
+            if (number := self.pop(word, None)) is not None:
+                self._coded.pop(int(self._slot[number]), None)
+                self.fits.pop(word, None)
+        self._long.clear()
+
+    def __missing__(self, word: str) -> int:
+        self._new.append(word)
+        number = self[word] = self._next
+        self._next += 1
+        return number
+
+    def of(self, words: Collection[str]) -> Numbers:
+        """The numbers of words in lower case. O(words)."""
+        numbers = np.fromiter(map(self.__getitem__, words), np.int64, len(words))
+        if self._new:
+            self._add()
+        return numbers
+
+    def _add(self) -> None:
+        """What is to be known of the new words."""
+        words, self._new = self._new, []
+        matcher, slots, codes = self._matcher, self._slots, list[int]()
+        may_fit, runs_may_fit = matcher.may_fit(words), matcher.runs_may_fit(words)
+        first = self._next - len(words)
+        for word in words:
+            if not word.isascii() and UNSPACED.fullmatch(word):
+                codes.append(_RUN)
+                if runs_may_fit and (fits := matcher.fits_of_run(word)):
+                    self.fits[word] = fits
+            elif (
+                len(word) <= LONGEST
+                and word.isalnum()
+                and (word.isascii() or not UNSPACED.search(word))
+                and not may_fit(word)
+            ):
+                codes.append(_NO_TERM if word.isdigit() else slots[number_of(word)])
+            else:
+                codes.append(self._code_of(word))
+            if len(word) > LONGEST:
+                self._long.append(word)
+        if self._next > len(self._slot):
+            more = 2 * self._next - len(self._slot)
+            self._slot = np.append(self._slot, np.zeros(more, np.int64))
+        self._slot[first : self._next] = codes
+
+    def _code_of(self, word: str) -> int:
+        """Of one that may fit the wish or be several terms."""
+        found = terms(word) if len(word) <= LONGEST or UNSPACED.search(word) else []
+        fits = tuple(fit for term in found for fit in self._matcher.fits(term, self._stemmer))
+        if fits:
+            self.fits[word] = fits
+        several = tuple(self._slots[number_of(term)] for term in found if not term.isdigit())
+        if len(several) < 2:
+            return several[0] if several else _NO_TERM
+        self._code -= 1
+        self._coded[self._code] = several
+        return self._code
+
+    def found(self, words: Iterable[str] | Counter[str]) -> Found:
+        """What words that have a number say of the parts of the wish."""
+        exact: dict[int, float] = {}
+        like: dict[int, float] = {}
+        fitting = [*filter(self.fits.__contains__, words)]
+        if not fitting:
+            return exact, like
+        times = words if isinstance(words, Counter) else Counter(fitting)
+        for word in dict.fromkeys(fitting):
+            often = times[word]
+            for part, same, likeness in self.fits[word]:
+                into = exact if same else like
+                into[part] = into.get(part, 0.0) + often * likeness
+        return exact, like
+
+    def count(self, words: Sequence[str]) -> Found:
+        """The same of any words."""
+        self.of(words)
+        return self.found(words)
+
+    def terms(
+        self, words: Sequence[str], numbers: Numbers, often: Numbers, counted: Counted, pairs: Pairs
+    ) -> tuple[Numbers, NDArray[Any]]:
+        """The slots of all terms of some words in the order of their first places, those that stand
+        in runs at last, and how often each stands there. Of each word its number, and how often it
+        stands there."""
+        codes = self._slot[numbers]
+        is_run = codes == _RUN
+        runs = [*compress(words, is_run.tolist())]
+        for at in np.flatnonzero(is_run & (often > 1)).tolist():
+            runs += [words[at]] * int(often[at] - 1)
+        if (is_coded := codes < _RUN).any():
+            several = [self._coded[code] for code in codes[is_coded].tolist()]
+            times = np.ones(len(codes), np.int64)
+            times[is_coded] = [*map(len, several)]
+            codes, often = np.repeat(codes, times), np.repeat(often, times)
+            codes[codes < _RUN] = [*chain.from_iterable(several)]
+        is_term = codes >= 0
+        codes, often = codes[is_term], often[is_term]
+        if runs:
+            slots, times_of_pairs = pairs.of(" ".join(runs))
+            codes, often = np.concatenate([codes, slots]), np.concatenate([often, times_of_pairs])
+        return counted.of(codes, often, known=len(self._slots))
