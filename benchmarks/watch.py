@@ -389,8 +389,8 @@ def fleet_named(name: str, seeds: list[str], wanted: str, per_day: int, seed: in
     watching = Watching(TextPattern(wanted))
     rng = np.random.default_rng(seed)
     task = FleetTask(seeds, SelfTaught(), rng, hosts=hosts, watching=watching)
-    foragers = {"max_step": steps_of_a_path(per_day)}
-    settings = foragers if name in ("WL", "RL", "WLRL") else {}
+    offered = registry.parameters(registry.find("fleets", name))  # as `spoor watch` does
+    settings = {"max_step": steps_of_a_path(per_day)} if "max_step" in offered else {}
     fleet: Fleet = registry.build("fleets", name, task, settings=settings)
     return fleet
 

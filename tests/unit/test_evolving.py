@@ -248,6 +248,8 @@ def test_an_archive_with_several_captures(tmp_path: Path) -> None:
         ("bugs/* or todo/*", ["bugs/x", "todo/y"], ["news/x"]),
         ("(bugs/* or todo/*) and !link(done)", ["bugs/open"], ["bugs/closed", "todo/closed"]),
         ("news/* and created_after(x)", [], ["news/x"]),
+        ("page(blog/*) or news/*", ["blog/day_1", "news/x"], ["blog", "todo/x"]),
+        ("page(./blog/*) and !*/Discussion", ["blog/day_1"], ["blog/Discussion", "page(x"]),
     ],
 )
 def test_page_patterns(spec: str, yes: list[str], no: list[str]) -> None:
@@ -281,6 +283,24 @@ def test_a_pattern_with_a_slip_lists_nothing_until_it_is_mended(tmp_path: Path) 
         False,
         True,
     ]
+
+
+def test_a_list_that_is_a_feed_alone_shows_nothing(tmp_path: Path) -> None:
+    def made(spec: str, show: int | None) -> dict[str, object]:
+        row = {"t": 1, "page": f"list{show}", "kind": "new", "text": "", "links": []}
+        return {**row, "inline": [[spec, show]]}
+
+    rows = [{"t": 0, "page": "index", "kind": "new", "text": "", "links": []}]
+    rows += [made("page(tips/*)", show) for show in (None, 0, 1, -1)]
+    rows += [{"t": 2, "page": f"tips/{n}", "kind": "new", "text": "", "links": []} for n in (1, 2)]
+    folder = _recording(tmp_path, versions=[*rows, {**rows[-1], "t": 30}])
+    world = wiki_history(folder, start=10.0, days=1.0)
+    tips = {f"http://wiki.example/tips/{n}/" for n in (1, 2)}
+    counts = {
+        show: len(tips.intersection(*(v.links for v in world.versions if f"list{show}/" in v.url)))
+        for show in (None, 0, 1, -1)
+    }
+    assert counts == {None: 2, 0: 2, 1: 1, -1: 0}
 
 
 # ---------------------------------------------------------------- cells

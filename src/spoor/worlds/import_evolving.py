@@ -297,7 +297,9 @@ class _Wiki:
                 self._created.setdefault(page, time)
                 if row.get("inline"):
                     self._lists[page] = [
-                        (self._matcher(spec, page), show) for spec, show in row["inline"]
+                        (self._matcher(spec, page), show)
+                        for spec, show in row["inline"]
+                        if show is None or show >= 0  # below 0 it is a feed alone
                     ]
                     self._listed[page] = self._all(page)
             changed += [holder for holder in self._lists if self._relist(holder, page)]
@@ -353,7 +355,7 @@ class _Wiki:
         text = " ".join([row.get("text", ""), *self._comments.get(page, ())])
         if page in self._lists:
             # A list that says nothing of its length shows all that match.
-            shown = max((show or len(self._rows)) for _, show in self._lists[page])
+            shown = max(((show or len(self._rows)) for _, show in self._lists[page]), default=0)
             listed = self._listed[page][:shown]
             links += [self.url(other) for other in listed]
             text += " " + " ".join(listed)
@@ -369,8 +371,9 @@ _PART = re.compile(r"\s*(\(|\)|!|and\b|or\b|[^\s()!]+(?:\([^)]*\))?)")
 
 
 def matcher(spec: str, page: str, links_to: Callable[[str, str], bool]) -> Callable[[str], bool]:
-    """A page pattern of the wiki: globs, `link(PAGE)`, `!`, `and`, `or`, brackets. `./` is
-    the folder of the page that contains the pattern. Any other function matches nothing.
+    """A page pattern of the wiki: globs, `link(PAGE)`, `!`, `and`, `or`, brackets. `page(GLOB)` is
+    the glob: nothing but pages is recorded. `./` is the folder of the page that contains the
+    pattern. Any other function matches nothing.
 
     Raises InputError where it cannot be read.
     """
@@ -414,6 +417,8 @@ def matcher(spec: str, page: str, links_to: Callable[[str, str], bool]) -> Calla
         if part.startswith("link("):
             target = _place(part[5:-1], page)
             return lambda other: links_to(other, target)
+        if part.startswith("page("):
+            part = part[5:-1]
         if "(" in part:
             return lambda other: False
         pattern = re.compile(translate(_place(part, page)))
