@@ -177,6 +177,10 @@ def test_any_text_is_a_wish_or_one_line(text: str) -> None:
         ("회의", "회의"),  # one letter would be left
         ("고양이", "고양이"),
         ("CSS를", "CSS"),
+        ("관리하기", "관리"),
+        ("관리하는", "관리"),
+        ("관리하기를", "관리"),
+        ("곱하기", "곱하기"),  # one letter would be left
         ("authentication", "authentication"),
     ],
 )

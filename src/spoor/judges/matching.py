@@ -49,6 +49,8 @@ _KOREAN = re.compile("[가-힣]{3,}")
 _PARTICLES = "을은과의에", "를는와의에로"
 """Particles of one letter at the end of a Korean word: after a consonant, after a vowel. Others
 (이, 가, 도, 만) end many nouns; a noun that is cut wrongly is found all the same."""
+_VERB_ENDINGS = ("하기", "하는", "하다", "되기", "되는")
+"""That make a verb of a noun (`관리하기`, to manage, of `관리`, management)."""
 _LONG_PARTICLES = ("에서", "으로", "에게", "까지", "부터")
 _LATIN_AND_PARTICLE = re.compile(
     rf"([A-Za-z0-9]+)(?:[{''.join(_PARTICLES)}]|{'|'.join(_LONG_PARTICLES)})"
@@ -270,16 +272,21 @@ class Matcher:
 
 
 def without_particle(word: str) -> str:
-    """A Korean word of a wish without the particle that is written to it, if two letters are left:
-    a page has the noun with others, or with none."""
+    """A Korean word of a wish without the particle that is written to it, and without the ending
+    that makes a verb of it, if two letters are left: a page has the noun with others, or with
+    none."""
     if latin := _LATIN_AND_PARTICLE.fullmatch(word):
         return latin[1]
     if not _KOREAN.fullmatch(word):
         return word
+    if len(word) > 3 and word.endswith(_VERB_ENDINGS):
+        return word[:-2]
     if word.endswith(_LONG_PARTICLES):
-        return word[:-2] if len(word) > 3 else word
-    after_vowel = (ord(word[-2]) - ord("가")) % 28 == 0
-    return word[:-1] if word[-1] in _PARTICLES[after_vowel] else word
+        noun = word[:-2] if len(word) > 3 else word
+    else:
+        after_vowel = (ord(word[-2]) - ord("가")) % 28 == 0
+        noun = word[:-1] if word[-1] in _PARTICLES[after_vowel] else word
+    return noun[:-2] if len(noun) > 3 and noun.endswith(_VERB_ENDINGS) else noun
 
 
 def _alternatives(parts: Sequence[Part]) -> list[Part]:
