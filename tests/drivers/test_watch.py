@@ -113,6 +113,8 @@ def test_a_crawl_is_turned_into_a_watch_of_what_it_found(
     )
     assert run(["watch", "--from", str(tmp_path)]) == 2
     assert "is no folder of a run" in capsys.readouterr().err
+    assert run(["show", str(out), FRONT]) == 2  # though it was fetched
+    assert "is a watch, whose pages stand in its pages.warc.gz" in capsys.readouterr().err
 
 
 def test_a_watch_from_a_crawl_goes_on_where_it_began(

@@ -31,6 +31,11 @@ def show(
         document = known.document(known.named(url))
     except ValueError as error:
         raise InputError(str(error)) from None
+    if document is None and known.settings.command == "watch":
+        raise InputError(
+            f"{run} is a watch, whose pages stand in its pages.warc.gz alone; this shows those of "
+            "a crawl"
+        )
     if document is None:
         raise InputError(f"{run} has no document {url}; its documents are those that were fetched")
     text = "\n".join(as_lines(document))
