@@ -296,6 +296,20 @@ def test_any_damage_to_what_a_watch_told(name: str, made: Path, tmp_path: Path) 
         ends(path, (name, what))
 
 
+@pytest.mark.parametrize("value", OTHERS, ids=repr)
+def test_a_last_look_that_is_no_moment_is_told_in_one_line(
+    value: object, made: Path, tmp_path: Path
+) -> None:
+    """The timeline of the live page goes up to it."""
+    path = copy(made, tmp_path / "run")
+    with closing(sqlite3.connect(path / files.DATABASE)) as db:
+        (blob,) = db.execute("SELECT state FROM checkpoints ORDER BY generation DESC").fetchone()
+        state = unpack(pack(read_state(db, blob, "state")))
+    put(state, ("tracker", "sources", "now"), value)
+    change(path, "UPDATE checkpoints SET state = ?", pack(state))
+    ends(path, value)
+
+
 def test_any_value_in_the_state_of_a_watch(made: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(made / files.DATABASE)) as db:
         (blob,) = db.execute("SELECT state FROM checkpoints ORDER BY generation DESC").fetchone()

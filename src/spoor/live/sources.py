@@ -19,6 +19,8 @@ RECENT = 50
 REGULAR = 5
 """Occasions from which on a source has a rhythm."""
 
+_LAST = 1e11
+"""Unix seconds; no clock says a later moment."""
 QUIET = 6.0
 """So many times as long as usual is unusual, if it is a day at least."""
 
@@ -122,8 +124,10 @@ class Sources:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
-        self._now = state["now"]
+        """Go on from `save`. Raises ValueError or TypeError for a moment that is none."""
+        if not 0.0 <= state["now"] <= _LAST:
+            raise ValueError(f"{state['now']} is no moment")
+        self._now = float(state["now"])
         self._hosts = {}
         for host, (requests, told, occasions) in state["hosts"].items():
             counts = self._hosts[host] = _Counts(requests, told)
