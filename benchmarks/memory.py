@@ -1,14 +1,14 @@
 """Bytes of memory that a crawl keeps: for a page, for an open link, and for a link that failed.
 
-    .venv/bin/python benchmarks/memory.py [--pages 4000] [--policy trail] [--disk]
+    .venv/bin/python benchmarks/memory.py [--pages 3000] [--policy trail] [--disk]
 
 A crawl as the command makes it (default judge, guard against traps) goes over a web that is made up
 as it is asked for: pages of 300 words on 40 hosts. Three crawls, each under tracemalloc, each
-counted from a tenth of it on, when the tables of a fixed size are there:
+counted from a third of it on, when most tables of a fixed size are there:
 
-- *pages*: each page links to one new page, and to 29 that are known. What is kept is a page and its
-  link, which is no longer open.
-- *open links*: each page links to 30 new pages. What is kept beyond a page are 29 open links.
+- *pages*: each page links to two new pages, and to 28 that are known. What is kept for each are a
+  page with its link, which is no longer open, and an open link.
+- *open links*: each page links to 30 new pages.
 - *failures*: so many seeds for each page of the others, all of which are missing.
 
 Prints a Markdown table: bytes by the part of the program that asked for them. A URL, or a word,
@@ -29,6 +29,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+import numpy as np
+
 from spoor.crawl import Crawl
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.runs.assemble import make_crawl
@@ -47,7 +49,7 @@ PARTS = {
 TEXTS = "texts of pages"
 LINKS = 30
 WORDS = 300
-WARM = 0.1
+WARM = 1 / 3
 """Share of the pages before the count begins."""
 PAGES, OPEN, FAILED = "pages", "open", "failed"
 
@@ -85,7 +87,8 @@ class Endless:
                 url = self._rng.choice(self._urls[-1000:])
             anchor = Anchor(self._words(3), self._words(5), tag_path="html/body/ul/li/a")
             links.append(Link(url, anchor))
-        text = self._words(WORDS)
+        new = "".join(self._rng.choices("abcdefghijklmnopqrstuvwxyz", k=27))
+        text = f"{self._words(WORDS)} {new[:9]} {new[9:18]} {new[18:]}"
         return Fetched(fetch.ticket, Page(fetch.url, title=text[:40], text=text, links=links))
 
 
@@ -162,16 +165,15 @@ def columns(policy: str, pages: int, *, disk: bool) -> dict[str, dict[str, float
     )
     with tempfile.TemporaryDirectory() as place:
         at = [Path(place) / f"{number}.db" if disk else None for number in range(3)]
-        page = kept(settings, Endless(1), pages, at[0])
-        opened = kept(settings, Endless(LINKS), pages, at[1])
+        few = kept(settings, Endless(2), pages, at[0])
+        many = kept(settings, Endless(LINKS), pages, at[1])
         failed = kept_of_failures(settings, LINKS * pages, at[2])
     parts = [*PARTS, TEXTS]
-    of_page = {part: page[part] / page[PAGES] for part in parts}
+    sizes = [[one[PAGES], one[OPEN]] for one in (few, many)]
+    solved = {part: np.linalg.solve(sizes, [few[part], many[part]]) for part in parts}
     return {
-        "a page": of_page,
-        "an open link": {
-            part: (opened[part] - of_page[part] * opened[PAGES]) / opened[OPEN] for part in parts
-        },
+        "a page": {part: float(solved[part][0]) for part in parts},
+        "an open link": {part: float(solved[part][1]) for part in parts},
         "a link that failed": {part: failed[part] / failed[FAILED] for part in parts},
     }
 
@@ -195,7 +197,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    parser.add_argument("--pages", type=int, default=4000)
+    parser.add_argument("--pages", type=int, default=3000)
     parser.add_argument("--policy", default="trail")
     parser.add_argument("--disk", action="store_true")
     told = parser.parse_args()
