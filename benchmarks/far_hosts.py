@@ -1,6 +1,6 @@
 """Big pages of far hosts: CPU a page, rate and connections, beside Scrapy and Crawlee.
 
-    PYTHONPATH=. .venv/bin/python benchmarks/far_hosts.py FOLDER [--hosts 1000] [--pages 3000]
+    .venv/bin/python benchmarks/far_hosts.py FOLDER [--hosts 1000] [--pages 3000]
         [--size 250000] [--in-flight 64] [--slow 10] [--runs 1] [--alone]
 
 makes pages of `--size` bytes from FOLDER's (HTML, Debian's `cppreference-doc-en-html`, say), four a
@@ -49,7 +49,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
-from benchmarks.live import DURABLY, PEERS, install_peers, run
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks import bare_crawlers
+from benchmarks.live import DURABLY, run
 
 PAGES_A_HOST = 4
 ROUND_TRIP = (0.05, 0.3)
@@ -92,78 +95,6 @@ seeds, pages, in_flight = Path(sys.argv[1]).read_text().split(), int(sys.argv[2]
 settings = Settings(seeds=tuple(seeds), topic="iterator", policy="trail", pages=pages,
     scope="anywhere", delay=0.0, in_flight=in_flight, render="never")
 {DURABLY}
-"""
-
-SCRAPY = """
-import sys
-from pathlib import Path
-import scrapy
-from can_ada import parse as parse_url
-from scrapy.crawler import AsyncCrawlerProcess
-from selectolax.lexbor import LexborHTMLParser
-seeds, pages, in_flight = Path(sys.argv[1]).read_text().split(), int(sys.argv[2]), int(sys.argv[3])
-seen = []
-class Spider(scrapy.Spider):
-    name = "bare"
-    start_urls = seeds
-    def parse(self, response):
-        seen.append(response.url)
-        here = parse_url(response.url)
-        for node in LexborHTMLParser(response.body).css("a[href]"):
-            try:
-                url = here + (node.attributes["href"] or "")
-            except ValueError:
-                continue
-            if url.protocol == "https:":
-                url.hash = ""
-                yield scrapy.Request(url.href)
-def work():
-    process = AsyncCrawlerProcess(settings={"LOG_LEVEL": "ERROR", "ROBOTSTXT_OBEY": True,
-        "CONCURRENT_REQUESTS": in_flight, "CONCURRENT_REQUESTS_PER_DOMAIN": 1,
-        "DOWNLOAD_DELAY": 0, "TELNETCONSOLE_ENABLED": False, "CLOSESPIDER_PAGECOUNT": pages})
-    process.crawl(Spider)
-    process.start()
-    return seen
-measure(work)
-"""
-
-CRAWLEE = """
-import asyncio, logging, sys
-from pathlib import Path
-from can_ada import parse as parse_url
-from crawlee import ConcurrencySettings
-from crawlee.crawlers import HttpCrawler
-from crawlee.http_clients import ImpitHttpClient
-from crawlee.storage_clients import MemoryStorageClient
-from selectolax.lexbor import LexborHTMLParser
-seeds, pages, in_flight = Path(sys.argv[1]).read_text().split(), int(sys.argv[2]), int(sys.argv[3])
-seen = []
-async def main():
-    crawler = HttpCrawler(storage_client=MemoryStorageClient(), configure_logging=False,
-        http_client=ImpitHttpClient(verify=False), respect_robots_txt_file=True,
-        max_requests_per_crawl=pages, concurrency_settings=ConcurrencySettings(
-            min_concurrency=in_flight, desired_concurrency=in_flight, max_concurrency=in_flight))
-    logging.disable(logging.CRITICAL)
-    @crawler.router.default_handler
-    async def handle(context):
-        seen.append(context.request.url)
-        body = await context.http_response.read()
-        found = {}
-        here = parse_url(context.request.url)
-        for node in LexborHTMLParser(body).css("a[href]"):
-            try:
-                url = here + (node.attributes["href"] or "")
-            except ValueError:
-                continue
-            if url.protocol == "https:":
-                url.hash = ""
-                found[url.href] = None
-        await context.add_requests(list(found))
-    await crawler.run(seeds)
-def work():
-    asyncio.run(main())
-    return seen
-measure(work)
 """
 
 
@@ -402,7 +333,9 @@ def network(place: Path, cores: list[int]) -> Iterator[None]:
         server.wait(10)
 
 
-def inside(place: Path, code: str, python: str, pages: int, in_flight: int, slow: int) -> None:
+def inside(
+    place: Path, code: str, python: Path | str, pages: int, in_flight: int, slow: int
+) -> None:
     """One crawl, in namespaces that were just made; prints its figures."""
     cores = sorted(os.sched_getaffinity(0))
     seen: list[int] = []
@@ -465,7 +398,17 @@ def summary(rows: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-CRAWLERS = {"spoor": SPOOR, "scrapy": SCRAPY, "crawlee": CRAWLEE}
+def program(name: str, pages: int, in_flight: int) -> tuple[Path | str, str]:
+    """The Python and the code of a crawler."""
+    if name == "scrapy":
+        bare = bare_crawlers.scrapy(in_flight=in_flight, per_host=1, pages=pages, one_host=False)
+        return sys.executable, bare
+    if name == "crawlee":
+        bare = bare_crawlers.crawlee(
+            in_flight=in_flight, robots=True, pages=pages, one_host=False, any_certificate=True
+        )
+        return bare_crawlers.CRAWLEE_PYTHON, bare
+    return sys.executable, SPOOR
 
 
 def main() -> None:
@@ -483,14 +426,14 @@ def main() -> None:
     parser.add_argument("--inside", help=argparse.SUPPRESS)
     told = parser.parse_args()
     if told.inside:
-        python = str(PEERS / "bin" / "python") if told.inside == "crawlee" else sys.executable
-        inside(told.folder, CRAWLERS[told.inside], python, told.pages, told.in_flight, told.slow)
+        python, code = program(told.inside, told.pages, told.in_flight)
+        inside(told.folder, code, python, told.pages, told.in_flight, told.slow)
         return
     missing = [name for name in ("nginx", "unshare", "ip", "taskset") if not shutil.which(name)]
     if missing or os.geteuid() != 0:
         raise SystemExit(f"this benchmark needs root, nginx, unshare, ip, taskset; {missing}")
     if not told.alone:
-        install_peers()
+        bare_crawlers.install_crawlee()
     plan = [("spoor", "spoor", 0), ("spoor, slow hosts", "spoor", told.slow)]
     if not told.alone:
         plan += [("scrapy", "scrapy", 0), ("crawlee", "crawlee", 0)]

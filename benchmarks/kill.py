@@ -47,8 +47,11 @@ from spoor.frontier.sqlite import POINTS as FRONTIER_POINTS
 from spoor.runs.database import reading
 from spoor.runs.writer import POINTS
 
-TESTS = Path(__file__).parents[1] / "tests"
-sys.path.insert(0, str(TESTS))
+ROOT = Path(__file__).parents[1]
+TESTS = ROOT / "tests"
+sys.path[:0] = [str(ROOT), str(TESTS)]
+
+from benchmarks import bare_crawlers  # noqa: E402
 
 from kills import (  # noqa: E402
     CountedWeb,
@@ -61,7 +64,7 @@ from kills import (  # noqa: E402
 )
 
 IN_FLIGHT = 16
-PEERS = Path(__file__).parents[1] / "build" / "peers"
+UNMEASURED = "def measure(work): work()\n"
 FLAGS = ("--per-host", "8", "--in-flight", str(IN_FLIGHT))
 
 COST = (
@@ -88,61 +91,6 @@ print(json.dumps({
 run.folder.close()
 """
 )
-
-
-SCRAPY = """
-import sys
-import scrapy
-from can_ada import parse as parse_url
-from scrapy.crawler import AsyncCrawlerProcess
-from selectolax.lexbor import LexborHTMLParser
-folder, start = sys.argv[1:]
-host = start.split("/", 3)[2]
-class Spider(scrapy.Spider):
-    name = "bare"
-    start_urls = [start]
-    def parse(self, response):
-        here = parse_url(response.url)
-        for node in LexborHTMLParser(response.body).css("a[href]"):
-            url = here + (node.attributes["href"] or "")
-            if url.protocol in ("http:", "https:") and url.host == host:
-                url.hash = ""
-                yield scrapy.Request(url.href)
-process = AsyncCrawlerProcess(settings={"LOG_LEVEL": "ERROR", "JOBDIR": folder,
-    "CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 16, "DOWNLOAD_DELAY": 0,
-    "TELNETCONSOLE_ENABLED": False})
-process.crawl(Spider)
-process.start()
-"""
-
-CRAWLEE = """
-import asyncio, logging, sys
-from can_ada import parse as parse_url
-from crawlee import ConcurrencySettings
-from crawlee.configuration import Configuration
-from crawlee.crawlers import HttpCrawler
-from crawlee.storage_clients import FileSystemStorageClient
-from selectolax.lexbor import LexborHTMLParser
-folder, start = sys.argv[1:]
-host = start.split("/", 3)[2]
-async def main():
-    crawler = HttpCrawler(storage_client=FileSystemStorageClient(), configure_logging=False,
-        configuration=Configuration(storage_dir=folder, purge_on_start=False),
-        concurrency_settings=ConcurrencySettings(min_concurrency=16, desired_concurrency=16,
-            max_concurrency=16))
-    logging.disable(logging.CRITICAL)
-    @crawler.router.default_handler
-    async def handle(context):
-        found, here = {}, parse_url(context.request.url)
-        for node in LexborHTMLParser(await context.http_response.read()).css("a[href]"):
-            url = here + (node.attributes["href"] or "")
-            if url.protocol in ("http:", "https:") and url.host == host:
-                url.hash = ""
-                found[url.href] = None
-        await context.add_requests(list(found))
-    await crawler.run([start])
-asyncio.run(main())
-"""
 
 
 def finish(web: CountedWeb, path: Path, **settings: Any) -> set[str]:
@@ -354,10 +302,7 @@ def cost(folder: Path, pages: int, times: int, frontier: str) -> dict[str, Any]:
 def peers(folder: Path, pages: int, times: int, frontier: str) -> dict[str, Any]:
     rng = np.random.default_rng(0)
     parts = [float(rng.uniform(0.05, 0.8)) for _ in range(times)]
-    if not (PEERS / "bin" / "python").exists():
-        subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
-        pip = [str(PEERS / "bin" / "pip"), "install", "-q", "crawlee", "selectolax", "can-ada"]
-        subprocess.run(pip, check=True)
+    bare_crawlers.install_crawlee()
     results: dict[str, Any] = {}
     with served(pages, latency=0.005, plain=True) as web:
         politeness = ("--delay", "0", "--per-host", str(IN_FLIGHT), "--in-flight", str(IN_FLIGHT))
@@ -365,9 +310,15 @@ def peers(folder: Path, pages: int, times: int, frontier: str) -> dict[str, Any]
         bounds = ("--scope", "host", "--pages", "100000", "--traps", "--allow-private", "127.0.0.1")
         contenders: dict[str, Callable[[Path], list[str]]] = {
             "spoor": lambda out: [*ours, *bounds, *politeness, "--out", str(out)],
-            "scrapy JOBDIR": lambda out: [sys.executable, "-c", SCRAPY, str(out), web.root],
+            "scrapy JOBDIR": lambda out: [
+                *(sys.executable, "-c"),
+                UNMEASURED + bare_crawlers.scrapy(robots=False, folder=str(out)),
+                web.root,
+            ],
             "crawlee files": lambda out: [
-                *(str(PEERS / "bin" / "python"), "-c", CRAWLEE, str(out), web.root)
+                *(str(bare_crawlers.CRAWLEE_PYTHON), "-c"),
+                UNMEASURED + bare_crawlers.crawlee(folder=str(out)),
+                web.root,
             ],
         }
         for name, command in contenders.items():

@@ -48,9 +48,12 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import bare_crawlers  # noqa: E402
+
 SIZED = 400
 """Pages of one size."""
-PEERS = ROOT / "build" / "peers"
 NGINX = """
 worker_processes 1;
 pid nginx.pid;
@@ -229,83 +232,6 @@ def work():
 measure(work)
 """
 
-SCRAPY = """
-import sys
-import scrapy
-from can_ada import parse as parse_url
-from scrapy.crawler import AsyncCrawlerProcess
-from selectolax.lexbor import LexborHTMLParser
-start = sys.argv[1]
-host = start.split("/", 3)[2]
-pages = []
-class Spider(scrapy.Spider):
-    name = "bare"
-    start_urls = [start]
-    def parse(self, response):
-        if b"html" not in (response.headers.get("Content-Type") or b""):
-            return
-        pages.append(response.url)
-        here = parse_url(response.url)
-        for node in LexborHTMLParser(response.body).css("a[href]"):
-            try:
-                url = here + (node.attributes["href"] or "")
-            except ValueError:
-                continue
-            if url.protocol in ("http:", "https:") and url.host == host:
-                url.hash = ""
-                yield scrapy.Request(url.href)
-def work():
-    process = AsyncCrawlerProcess(settings={"LOG_LEVEL": "ERROR", "ROBOTSTXT_OBEY": True,
-        "CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 16, "DOWNLOAD_DELAY": 0,
-        "TELNETCONSOLE_ENABLED": False})
-    process.crawl(Spider)
-    process.start()
-    return pages
-measure(work)
-"""
-
-CRAWLEE = """
-import asyncio, logging, sys
-from datetime import timedelta
-from can_ada import parse as parse_url
-from crawlee import ConcurrencySettings, Request
-from crawlee.crawlers import HttpCrawler
-from selectolax.lexbor import LexborHTMLParser
-from crawlee.storage_clients import MemoryStorageClient
-start = sys.argv[1]
-host = start.split("/", 3)[2]
-pages = []
-async def main():
-    crawler = HttpCrawler(storage_client=MemoryStorageClient(), configure_logging=False,
-        concurrency_settings=ConcurrencySettings(min_concurrency=16, desired_concurrency=16,
-            max_concurrency=16))
-    logging.disable(logging.CRITICAL)
-    @crawler.router.default_handler
-    async def handle(context):
-        response = context.http_response
-        if "html" not in (response.headers.get("content-type") or ""):
-            return
-        pages.append(context.request.url)
-        body = await response.read()
-        found = {}
-        here = parse_url(context.request.url)
-        for node in LexborHTMLParser(body).css("a[href]"):
-            try:
-                url = here + (node.attributes["href"] or "")
-            except ValueError:
-                continue
-            if url.protocol in ("http:", "https:") and url.host == host:
-                url.hash = ""
-                found[url.href] = None
-        await context.add_requests(list(found))
-    await crawler.run([start])
-def work():
-    asyncio.run(main())
-    return pages
-measure(work)
-"""
-
-
 PROFILE = """# Where the CPU of a page goes
 
 Milliseconds of CPU a page with `{policy}`, by the stage of the program in which its threads were:
@@ -393,14 +319,6 @@ def of_size(folder: str, size: int) -> Iterator[str]:
         yield place
 
 
-def install_peers() -> None:
-    """The environment of Crawlee, which wants other versions than we do."""
-    if not (PEERS / "bin" / "python").exists():
-        subprocess.run([sys.executable, "-m", "venv", str(PEERS)], check=True)
-        pip = [str(PEERS / "bin" / "pip"), "install", "-q", "crawlee", "selectolax", "can-ada"]
-        subprocess.run(pip, check=True)
-
-
 def run(python: Path | str, code: str, arguments: list[str], core: int) -> dict[str, Any]:
     """One crawl in a process of its own."""
     command = ["taskset", "-c", str(core), str(python), "-c", MEASURE + code, *arguments]
@@ -436,7 +354,7 @@ def main() -> None:
     if shutil.which("nginx") is None:
         raise SystemExit("this benchmark needs nginx (Debian: nginx-light)")
     if told.peers:
-        install_peers()
+        bare_crawlers.install_crawlee()
     cores, policy = sorted(os.sched_getaffinity(0)), told.policies[-1]
     load = os.getloadavg()[0]
     contenders: dict[str, tuple[Path | str, str, list[str]]] = {}
@@ -451,9 +369,13 @@ def main() -> None:
             plain = (sys.executable, DURABLE, [name, "keywords"])
             contenders[f"spoor {name} durable, keywords"] = plain
     if not told.alone:
-        contenders["scrapy + selectolax"] = (sys.executable, SCRAPY, [])
-    if not told.alone and (PEERS / "bin" / "python").exists():
-        contenders["crawlee + selectolax"] = (PEERS / "bin" / "python", CRAWLEE, [])
+        contenders["scrapy + selectolax"] = (sys.executable, bare_crawlers.scrapy(), [])
+    if not told.alone and (bare_crawlers.CRAWLEE_PYTHON).exists():
+        contenders["crawlee + selectolax"] = (
+            bare_crawlers.CRAWLEE_PYTHON,
+            bare_crawlers.crawlee(),
+            [],
+        )
     results: dict[str, list[dict[str, Any]]] = {name: [] for name in contenders}
     with ExitStack() as until:
         folder = told.folder
