@@ -433,8 +433,9 @@ class LinkFilter(Protocol):
         page."""
         ...
 
-    def dropped(self, url: str, seen: InLink | None) -> None:
-        """A link that `skip` rejected left the frontier; `seen` is its last in-link."""
+    def dropped(self, url: str, seen: InLink | None, *, redirected: bool = False) -> None:
+        """A link that `skip` rejected left the frontier; `seen` is its last in-link. `redirected`:
+        the frontier had another URL, which was redirected to this one, and does not know this."""
         ...
 
     def release(self, *, over: bool) -> Sequence[HeldLink]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -38,6 +38,9 @@ from spoor.types import (
     Task,
     Topic,
 )
+from spoor.web import domain_shares
+from spoor.web.link_filter import CrawlFilter
+from spoor.web.scope import Scope
 
 SETTINGS = settings(max_examples=60)
 
@@ -51,6 +54,8 @@ class Case:
     policy: str
     pages: int | None
     late_after: float = math.inf
+    shares: bool = False
+    """Links of a domain that has had its share wait until there is nothing else to do."""
 
 
 cases = st.builds(
@@ -62,7 +67,16 @@ cases = st.builds(
     policy=st.sampled_from(["random", "breadth-first", "best-first"]),
     pages=st.sampled_from([None, 7, 30]),
     late_after=st.sampled_from([math.inf, 0.0, 0.5, 2.0]),
+    shares=st.booleans(),
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def few_a_domain() -> Iterator[None]:
+    """A domain soon has had its share."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(domain_shares, "LEAST", 2)
+        yield
 
 
 class Watched:
@@ -73,7 +87,7 @@ class Watched:
         self.chosen: list[int] = []
         self.learned: list[int] = []
         self.left: set[int] = set()
-        """What may be chosen again, since its request was given up for others."""
+        """What may be chosen again, since it gave way to others."""
 
     def attach(self, links: OpenLinks) -> None:
         if isinstance(self.policy, UsesOpenLinks):
@@ -89,7 +103,7 @@ class Watched:
 
     def learn(self, outcome: Outcome) -> None:
         self.learned.append(outcome.choice.link)
-        if isinstance(outcome.reply, Failed) and outcome.reply.kind == "cancelled":
+        if isinstance(outcome.reply, Failed) and outcome.reply.kind in ("cancelled", "skipped"):
             self.left.add(outcome.choice.link)
         self.policy.learn(outcome)
 
@@ -136,7 +150,7 @@ class Bench:
         self.make()
 
     def make(self) -> None:
-        case = self.case
+        case, root = self.case, next(iter(self.world.pages))
         task = Task(np.random.default_rng(case.seed), Topic(name="pottery clay"))
         self.policy = Watched(registry.build("policies", case.policy, task))
         self.judge = CountingJudge()
@@ -148,6 +162,7 @@ class Bench:
             pages=case.pages,
             backoff=2.0,
             late_after=case.late_after,
+            link_filter=CrawlFilter(Scope.of([root], "anywhere")) if case.shares else None,
         )
 
     def start(self) -> None:

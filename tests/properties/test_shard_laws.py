@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -23,6 +25,9 @@ from spoor.sharding.page_budget import PageBudget
 from spoor.sharding.worker import Worker
 from spoor.testing.small_worlds import TARGET, SmallWorld, random_web
 from spoor.types import Anchor, Fetch, Link, Outcome, Page, Task, Topic
+from spoor.web import domain_shares
+from spoor.web.link_filter import CrawlFilter
+from spoor.web.scope import Scope
 from spoor.web.urls import shard_of
 
 SETTINGS = settings(max_examples=60)
@@ -213,6 +218,8 @@ class Process:
     root: str
     mortal: bool = True
     """Whether it may die, so that all that it reports has to be durable."""
+    shares: bool = False
+    """Links of a domain that has had its share wait until there is nothing else to do."""
     durable: bytes = b""
     pages: list[str] = field(default_factory=list)
     safe: int = 0
@@ -228,7 +235,15 @@ class Process:
             "policies", self.policy, Task(np.random.default_rng(self.me), Topic("pottery"))
         )
         frontier = MemoryFrontier(per_host=1)
-        self.crawl = Crawl(policy, Label(TARGET), frontier, pages=0, backoff=1.0, outbox=outbox)
+        self.crawl = Crawl(
+            policy,
+            Label(TARGET),
+            frontier,
+            pages=0,
+            backoff=1.0,
+            outbox=outbox,
+            link_filter=CrawlFilter(Scope.of([self.root], "anywhere")) if self.shares else None,
+        )
         self.worker = Worker(self.crawl, self.crawl, self.call)
         self.flying: list[Fetch] = []
         del self.pages[self.safe :]
@@ -325,6 +340,14 @@ def _world(seed: int, failures: bool = True) -> SmallWorld:
     return world
 
 
+@pytest.fixture(scope="module")
+def few_a_domain() -> Iterator[None]:
+    """A domain soon has had its share."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(domain_shares, "LEAST", 2)
+        yield
+
+
 def _alone(seed: int) -> set[str]:
     world = _world(seed)
     root = next(iter(world.pages))
@@ -340,14 +363,17 @@ def _alone(seed: int) -> set[str]:
     shards=st.integers(1, 5),
     policy=st.sampled_from(["breadth-first", "best-first", "random", "trail"]),
     deaths=st.sampled_from([0.0, 0.1]),
+    shares=st.booleans(),
 )
 @settings(max_examples=7)
 def test_shards_fetch_what_one_crawl_fetches_each_page_once(
-    seed: int, shards: int, policy: str, deaths: float
+    few_a_domain: None, seed: int, shards: int, policy: str, deaths: float, shares: bool
 ) -> None:
     world = _world(seed, not deaths)
     root = next(iter(world.pages))
-    processes = {at: Process(at, shards, world, policy, root, deaths > 0) for at in range(shards)}
+    processes = {
+        at: Process(at, shards, world, policy, root, deaths > 0, shares) for at in range(shards)
+    }
     coordinator = _crawl(processes, shards, 1_000, np.random.default_rng(seed), deaths=deaths)
     assert coordinator.reason == "no open link left"
     fetched = Counter(url for process in processes.values() for url in process.pages)

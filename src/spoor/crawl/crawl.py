@@ -178,7 +178,7 @@ class Crawl:
             if used and self._flights and self._none_is_awaited():
                 self._leave(self._flights.oldest(), now)
                 continue
-            if self._is_over() and (used or not self._entry.release(over=True)):
+            if self._is_over() and not self._goes_on_with_held(used):
                 return self._finish()
             link = self.frontier.due(now)
             if link is not None:
@@ -450,6 +450,13 @@ class Crawl:
             self.counts.pages + len(self._flights) - self._flights.away >= self.pages
         )
 
+    def _goes_on_with_held(self, used: bool) -> bool:
+        """Enter links that the filter held back; whether there are any. A shard does so once it has
+        no others, also if its grant is used: it gets another one only if it has open links."""
+        if used and (self.outbox is None or self._has_more()):
+            return False
+        return self._entry.release(over=True)
+
     def _overtaken(self) -> bool:
         """Whether the budget is used by pages alone, while others are in flight that gave way."""
         return (
@@ -517,6 +524,7 @@ class Crawl:
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "redirect", f"more than {self._max_hops} redirects")
         elif why := self._entry.skip_reason(flight.link, reply.location):
+            self._entry.redirect_dropped(flight.link, reply.location)
             self.frontier.settle(flight.link, now)
             failed = Failed(reply.ticket, "skipped", why)
         elif leaves and self._shards is not None:
@@ -563,8 +571,12 @@ class Crawl:
     def _learn(self, outcome: Outcome) -> Outcome:
         self._entry.ended(outcome)
         self._call("learn", self.policy.learn, outcome)
-        self._entry.release(over=False)
+        # What a shard reports next says that it has more to do.
+        self._entry.release(over=self.outbox is not None and not self._has_more())
         return outcome
+
+    def _has_more(self) -> bool:
+        return bool(self._flights or self._held or self.frontier.open_count)
 
     def judged_before(self) -> None:
         """The judge knows pages of an earlier crawl: its revisions of those are passed over."""

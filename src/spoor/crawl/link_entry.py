@@ -124,6 +124,12 @@ class LinkEntry:
             self._filter.dropped(url, seen[-1] if seen else None)
         self.frontier.drop(link)
 
+    def redirect_dropped(self, link: LinkId, url: str) -> None:
+        """The redirect of a link leads to this URL, which the filter rejects, maybe for now."""
+        if self._filter is not None and self.frontier.find(url) is None:
+            seen = self.frontier.in_links(link)
+            self._filter.dropped(url, seen[-1] if seen else None, redirected=True)
+
     def ended(self, outcome: Outcome) -> None:
         """Tell the filter the outcome of a requested link."""
         if self._filter is not None:

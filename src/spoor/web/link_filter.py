@@ -325,12 +325,11 @@ class CrawlFilter:
         self._count(url, 1)
         return ""
 
-    def dropped(self, url: str, seen: InLink | None) -> None:
+    def dropped(self, url: str, seen: InLink | None, *, redirected: bool = False) -> None:
         if seen is None:
             return
-        held = HeldLink(
-            Link(url, seen.anchor, seen.kind), seen.parent, seen.parent_score, seen.depth, True
-        )
+        link = Link(url, seen.anchor, seen.kind)
+        held = HeldLink(link, seen.parent, seen.parent_score, seen.depth, not redirected)
         name = self._holder[1] if self._holder[0] == url else ""
         if self._traps is not None and (name := name or self._traps.holder(url)):
             self._traps.hold(name, held)

@@ -71,10 +71,13 @@ class WaitingLinks:
         return iter(list(self._links))
 
     def add(self, held: HeldLink) -> None:
-        """A link waits, if it does not already."""
+        """A link waits, if it does not already: then it counts that the frontier dropped it, which
+        has to open it again."""
         domain = domain_of(held.link.url)
         waiting = self._links.setdefault(domain, OrderedDict())
         if held.link.url in waiting:
+            if held.dropped:
+                waiting[held.link.url] = held
             return
         waiting[held.link.url] = held
         self._places.add(domain)
