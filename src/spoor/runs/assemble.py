@@ -25,6 +25,7 @@ from spoor.judges.topic import (
     with_second_opinion,
 )
 from spoor.learn.state import read
+from spoor.politeness.request_slots import PATIENCE
 from spoor.protocols import HostClocks, Judge, LiveFrontier, Outbox, Policy
 from spoor.setting import WITH_TEXT
 from spoor.settings import Settings
@@ -38,7 +39,7 @@ from spoor.wrappers.compared import Compared
 from spoor.wrappers.fallback import Fallback
 from spoor.wrappers.sitemaps_first import EarlierFirst, SitemapsFirst
 
-LATE_AFTER = 5.0
+LATE_AFTER = PATIENCE
 """Seconds that a request at the end of a budget is waited for before another one is made, too. The
 coordinator of shards lends out each place of a budget, so that none is given away there."""
 
