@@ -383,40 +383,50 @@ def test_a_ticket_is_answered_once() -> None:
         bench.crawl.receive(Fetched(fetch.ticket, page), 0.0)
 
 
-def test_a_slow_host_does_not_hold_up_the_end_of_a_crawl() -> None:
-    """One page is left of the budget, and its request does not come back: after `late_after`
-    seconds another one is made, whichever page comes first is the last, and what is in flight then
-    is left, and is open again."""
-    for first in (0, 1):
-        seeds = ["http://slow.example/", "http://good.example/"]
-        crawl = Crawl(
-            registry.build("policies", "breadth-first", Task(np.random.default_rng(0), Topic())),
-            CountingJudge(),
-            MemoryFrontier(),
-            pages=1,
-            late_after=5.0,
-        )
-        crawl.seed(seeds)
-        slow = crawl.next(0.0)
-        assert isinstance(slow, Fetch)
-        assert crawl.next(0.0) == Sleep(5.0)
-        assert crawl.next(4.9) == Sleep(5.0)
-        good = crawl.next(5.0)
-        assert isinstance(good, Fetch)
-        assert [slow.url, good.url] == seeds
-        fetches = [slow, good] if first == 0 else [good, slow]
-        pages = [Fetched(one.ticket, Page(one.url)) for one in fetches]
-        crawl.receive(pages[0], 6.0)
-        if first:  # both come before the crawl is asked again
-            late = crawl.receive(pages[1], 6.0)
-            assert isinstance(late, Outcome)
-            assert isinstance(late.reply, Failed)
-            assert late.reply.kind == "cancelled"
-            assert late.judgement is None
-        assert crawl.next(6.0) == Finished("budget of 1 pages reached")
-        assert (crawl.counts.pages, crawl.in_flight) == (1, 0)
-        assert [crawl.frontier.url(link) for link in crawl.frontier.open()] == [fetches[1].url]
-        crawl.pages = 2
-        again = crawl.next(6.0)
-        assert isinstance(again, Fetch)
-        assert again.url == fetches[1].url
+def one_page_of_two() -> tuple[Crawl, Fetch]:
+    """A crawl with a budget of one page, and its request to the slow one of two hosts."""
+    policy = registry.build("policies", "breadth-first", Task(np.random.default_rng(0), Topic()))
+    crawl = Crawl(policy, CountingJudge(), MemoryFrontier(), pages=1, late_after=5.0)
+    crawl.seed(["http://slow.example/", "http://good.example/"])
+    slow = crawl.next(0.0)
+    assert isinstance(slow, Fetch)
+    assert crawl.next(0.0) == Sleep(5.0)
+    return crawl, slow
+
+
+@pytest.mark.parametrize("first", ["slow", "good"])
+def test_a_slow_request_does_not_hold_up_the_end_of_a_crawl(first: str) -> None:
+    """After `late_after` seconds another one is made; whichever page comes first is the last, and
+    what is in flight then is left, and is open again."""
+    crawl, slow = one_page_of_two()
+    assert crawl.next(4.9) == Sleep(5.0)
+    good = crawl.next(5.0)
+    assert isinstance(good, Fetch)
+    asked = [slow, good] if first == "slow" else [good, slow]
+    pages = [Fetched(one.ticket, Page(one.url)) for one in asked]
+    crawl.receive(pages[0], 6.0)
+    if first == "good":  # both come before the crawl is asked again
+        late = crawl.receive(pages[1], 6.0)
+        assert isinstance(late, Outcome)
+        assert isinstance(late.reply, Failed)
+        assert late.reply.kind == "cancelled"
+        assert late.judgement is None
+    assert crawl.next(6.0) == Finished("budget of 1 pages reached")
+    assert (crawl.counts.pages, crawl.in_flight) == (1, 0)
+    assert [crawl.frontier.url(link) for link in crawl.frontier.open()] == [asked[1].url]
+    crawl.pages = 2
+    again = crawl.next(6.0)
+    assert isinstance(again, Fetch)
+    assert again.url == asked[1].url
+
+
+def test_a_request_that_waits_to_be_made_again_does_not_hold_up_the_end_of_a_crawl() -> None:
+    crawl, slow = one_page_of_two()
+    crawl.receive(Failed(slow.ticket, "timeout", transient=True), 4.0)
+    assert crawl.next(4.0) == Sleep(5.0)
+    good = crawl.next(5.0)
+    assert isinstance(good, Fetch)
+    assert good.host == "good.example"
+    crawl.receive(Fetched(good.ticket, Page(good.url)), 6.0)
+    assert crawl.next(6.0) == Finished("budget of 1 pages reached")
+    assert [crawl.frontier.url(link) for link in crawl.frontier.open()] == [slow.url]

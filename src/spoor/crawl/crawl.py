@@ -493,7 +493,7 @@ class Crawl:
         reason = "it had to wait for its host, and the crawl was done meanwhile"
         outcome = self._end_without_page(Failed(ticket, "cancelled", reason), flight)
         # Open again: a larger budget can go on with it.
-        if (flight.crossed or flight.flying) and found:
+        if (flight.crossed or self._late_after < math.inf) and found:
             self._entry.again(link, found[0])
         return outcome
 

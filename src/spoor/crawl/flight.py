@@ -49,7 +49,7 @@ class Flight:
     away: bool = False
     """Whether it waits so long that it gives its place in the page budget to others."""
     since: float = math.inf
-    """When its present request began; infinite if that is not known."""
+    """When its last request began; infinite if that is not known."""
 
     def redirected(self, *, crosses: bool) -> None:
         """Count a redirect, which `crosses` to another domain or shard or does not."""
@@ -70,7 +70,7 @@ class Flight:
             "flying": self.flying,
             **({"away": True} if self.away else {}),
             **({"crossed": self.crossed} if self.crossed else {}),
-            **({"since": self.since} if self.flying and self.since < math.inf else {}),
+            **({"since": self.since} if self.since < math.inf else {}),
         }
 
     @classmethod
@@ -141,20 +141,18 @@ class Flights:
         flight.flying, flight.away = False, away
 
     def give_way(self, now: float, late_after: float) -> bool:
-        """Those whose request began so many seconds ago give their places to others; returns
-        whether any does that did not yet. O(flights)."""
-        late = [
-            one for one in self if one.flying and not one.away and one.since + late_after <= now
-        ]
+        """Those whose last request began so many seconds ago, and are in flight or wait for another
+        one, give their places to others; returns whether any does that did not yet. O(flights)."""
+        late = [one for one in self if not one.away and one.since + late_after <= now]
         for flight in late:
             flight.away = True
         self.away += len(late)
         return bool(late)
 
     def first_request(self) -> float:
-        """When the oldest request began that does not give way; infinite if there is none.
+        """When the oldest of those requests began that do not give way; infinite if there is none.
         O(flights)."""
-        asked = (one.since for one in self if one.flying and not one.away)
+        asked = (one.since for one in self if not one.away)
         return min(asked, default=math.inf)
 
     def end(self, ticket: int) -> None:
