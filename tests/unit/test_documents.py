@@ -302,6 +302,13 @@ def test_markdown_is_read_in_linear_time(source: str) -> None:
     assert time.process_time() - began < 10  # quadratic: minutes
 
 
+@pytest.mark.parametrize("kind", ["text/plain", "text/markdown"])
+def test_parts_of_a_letter_have_a_bound(kind: str) -> None:
+    read = extract(kind, "http://docs.example/", b"a\n\n" * 350_000)
+    assert isinstance(read, Document)
+    assert (len(read.blocks), read.notes) == (100_000, ("cut after 100000 parts",))
+
+
 @pytest.mark.parametrize(
     ("wanted", "module", "message"),
     [

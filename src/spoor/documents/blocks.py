@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -24,13 +25,15 @@ _ROWS_TOGETHER = 100
 
 
 class Blocks:
-    """Takes the parts of a document in reading order; keeps at most `room` characters of text."""
+    """Takes the parts of a document in reading order; keeps at most `room` characters of text, and
+    none once it has `most` parts."""
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, room: int, most: float = math.inf) -> None:
         self.blocks: list[Block] = []
         self.cut = False
         """Whether something was left out."""
         self._room = room
+        self._most = most
         self._end = 0
         self._above: list[tuple[int, str]] = []
         self._headings: tuple[str, ...] = ()
@@ -41,7 +44,7 @@ class Blocks:
     @property
     def full(self) -> bool:
         """Whether no more text fits."""
-        return self._end >= self._room
+        return self._end >= self._room or len(self.blocks) >= self._most
 
     def heading(self, level: int, text: str, markdown: str | None = None) -> None:
         """Levels are 1 to 6."""

@@ -32,7 +32,11 @@ def read_epub(url: str, body: bytes, limits: Limits) -> Document:
             if text and "purl.org/dc/" in one.tag:
                 facts.setdefault(one.tag.rpartition("}")[2], []).append(text[:2_000])
         blocks, links, notes = Blocks(limits.characters), Links(url, limits.links), []
-        chapters = _chapters(package, path)
+        named = _chapters(package, path)
+        # A chapter stands in the order once; whoever names one a thousand times has it read once.
+        chapters = list(dict.fromkeys(named))
+        if len(named) > len(chapters):
+            notes.append(f"chapters named again are read once ({len(named) - len(chapters)})")
         for name in chapters[: limits.pages]:
             try:
                 part = part_of(archive, name)

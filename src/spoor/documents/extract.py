@@ -31,6 +31,10 @@ def extract(
     except MemoryError:
         raise
     except Exception as error:  # the libraries have errors of their own for damaged files
+        from selectolax.lexbor import SelectolaxError
+
+        if isinstance(error, SelectolaxError):  # lexbor parses whatever there is memory for
+            raise MemoryError from error
         return Unreadable(f"the {told.kind} is damaged ({type(error).__name__})", told.kind)
 
 

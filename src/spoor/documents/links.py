@@ -60,15 +60,27 @@ class Links:
         self._characters += len(target) + len(text) + sum(map(len, anchor.headings))
         self._links.setdefault((target, text), Link(target, anchor))
 
+    def add_within(
+        self,
+        href: str,
+        text: str,
+        whole: str,
+        begin: int,
+        end: int,
+        headings: Iterable[str] = (),
+    ) -> None:
+        """A link that stands in a whole text from `begin` to `end`."""
+        before, after = whole[max(0, begin - _CHARACTERS) : begin], whole[end : end + _CHARACTERS]
+        self.add(href, text, before=before, after=after, headings=headings)
+
     def add_bare(self, text: str, headings: Iterable[str] = ()) -> None:
         """The URLs that stand in a text."""
         for match in _BARE.finditer(text):
             url = match[0].rstrip(_END)
             if url.endswith(")") and "(" not in url:
                 url = url.rstrip(")" + _END)
-            begin, end = match.start(), match.start() + len(url)
-            before, after = text[max(0, begin - _CHARACTERS) : begin], text[end : end + _CHARACTERS]
-            self.add(url, "", before=before, after=after, headings=headings)
+            begin = match.start()
+            self.add_within(url, "", text, begin, begin + len(url), headings)
             if self.cut:
                 return
 

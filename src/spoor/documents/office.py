@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
@@ -122,7 +123,7 @@ def _xlsx(
         "openpyxl.reader.excel",
         "openpyxl.styles.stylesheet",
     )
-    with _unmeasured(read_only.ReadOnlyWorksheet):
+    with _unmeasured(read_only.ReadOnlyWorksheet), _short_formats(styles):
         book = _workbook(excel.ExcelReader, styles.apply_stylesheet, archive.fp)
     cells, room = MOST_CELLS, limits.characters
     try:
@@ -192,6 +193,23 @@ def _as_written(parser: Any, value: str) -> Iterator[None]:
         parser.parse_cell = parse
 
 
+_LONGEST_FORMAT = 255
+"""Characters of a format of numbers, as spreadsheets allow."""
+
+
+@contextmanager
+def _short_formats(styles: Any) -> Iterator[None]:
+    """Within it longer ones are none of dates: to tell takes time in the square of the length."""
+    is_date = styles.is_date_format
+    styles.is_date_format = lambda written: (
+        len(written or "") <= _LONGEST_FORMAT and is_date(written)
+    )
+    try:
+        yield
+    finally:
+        styles.is_date_format = is_date
+
+
 @contextmanager
 def _unmeasured(sheet: Any) -> Iterator[None]:
     """Within it sheets are opened without the size that they say, and without a look at all their
@@ -236,11 +254,10 @@ def _text_alone(archive: zipfile.ZipFile) -> io.BytesIO:
 def _odt(
     archive: zipfile.ZipFile, blocks: Blocks, links: Links, notes: list[str], limits: Limits
 ) -> None:
-    names = ("odf.opendocument", "odf.teletype", "odf.text", "odf.table")
-    _, opendocument, teletype, text, table = import_reader("odt", *names)
+    names = ("odf.opendocument", "odf.text", "odf.table")
+    _, opendocument, text, table = import_reader("odt", *names)
     document = opendocument.load(_text_alone(archive))
     notes += damaged_in(archive)
-    plain = teletype.extractText
     kinds = {
         element(check_grammar=False).qname: kind
         for kind, element in (
@@ -248,8 +265,21 @@ def _odt(
             ("p", text.P),
             ("item", text.ListItem),
             ("table", table.Table),
+            ("row", table.TableRow),
+            ("cell", table.TableCell),
+            ("a", text.A),
+            ("blank", text.S),
+            ("blank", text.Tab),
+            ("break", text.LineBreak),
         )
     }
+
+    def plain(node: Any, most: float = math.inf) -> str:
+        return _plain(node, lambda name: _SIGNS.get(kinds.get(name, ""), ""), most)
+
+    def inside(node: Any, kind: str) -> Iterator[Any]:
+        return _outermost(node, lambda name: kinds.get(name) == kind)
+
     # What `document.text` says is the first node in the body, which may be a blank.
     body = next((one for one in document.body.childNodes if one.nodeType == 1), document.body)
     waiting: list[tuple[Any, int]] = [(body, -1)]
@@ -265,16 +295,56 @@ def _odt(
             else:
                 blocks.item(plain(node), depth=depth)
         elif kind == "table":
-            rows = node.getElementsByType(table.TableRow)
-            cells = (
-                [plain(cell) for cell in row.getElementsByType(table.TableCell)] for row in rows
+            blocks.long_table(
+                [plain(cell) for cell in inside(row, "cell")] for row in inside(node, "row")
             )
-            blocks.long_table(cells)
         else:
             inner = [child for child in node.childNodes if child.nodeType == 1]
             waiting += [(child, depth + (kind == "item")) for child in reversed(inner)]
-    for link in body.getElementsByType(text.A):
-        links.add(link.getAttribute("href"), plain(link))
+    for link in _elements(body):
+        if kinds.get(link.qname) == "a":
+            links.add(link.getAttribute("href"), plain(link, _MOST_OF_LINK))
+
+
+_SIGNS = {"blank": " ", "break": "\n"}
+_MOST_OF_LINK = 1_000
+"""Characters and elements of a link that are read: one may stand in another, hundreds of times."""
+
+
+def _elements(node: Any, ends: Callable[[Any], bool] = lambda name: False) -> Iterator[Any]:
+    """The elements below one, in order, but those inside one whose name `ends` the way."""
+    waiting = [node]
+    while waiting:
+        inner = waiting.pop()
+        if inner is not node:
+            yield inner
+            if ends(inner.qname):
+                continue
+        waiting += [child for child in reversed(inner.childNodes) if child.nodeType == 1]
+
+
+def _outermost(node: Any, wanted: Callable[[Any], bool]) -> Iterator[Any]:
+    """Those of the wanted names, but those inside one another: a table in a cell is text of it."""
+    return (inner for inner in _elements(node, wanted) if wanted(inner.qname))
+
+
+def _plain(node: Any, sign: Callable[[Any], str], most: float) -> str:
+    """The text of an element, each of its nodes looked at once; of at most so many characters and
+    nodes. `sign`: what an element of a name stands for, without its content."""
+    words: list[str] = []
+    waiting = [node]
+    while waiting and most > 0:
+        inner = waiting.pop()
+        most -= 1
+        if inner.nodeType == 3:
+            words.append(inner.data)
+            most -= len(inner.data)
+        elif inner.nodeType == 1:
+            if found := sign(inner.qname):
+                words.append(found)
+            else:
+                waiting += reversed(inner.childNodes)
+    return "".join(words)
 
 
 _READERS: dict[str, Reader] = {"docx": _docx, "xlsx": _xlsx, "pptx": _pptx, "odt": _odt}

@@ -13,6 +13,9 @@ from spoor.documents.errors import UnreadableError
 from spoor.documents.kinds import import_reader
 from spoor.documents.zipped import damaged_in, listed, part_of
 
+_NO_MEMORY = 2
+"""The code of the syntax error that libxml2 reports where it gets no memory."""
+
 
 class Relation(NamedTuple):
     """What a part leads to."""
@@ -67,7 +70,9 @@ class Package:
         parser = self._etree.XMLParser(remove_blank_text=True, resolve_entities=False)
         try:
             return self._etree.fromstring(part_of(self._archive, name), parser)
-        except (UnreadableError, self._etree.XMLSyntaxError, ValueError):
+        except (UnreadableError, self._etree.XMLSyntaxError, ValueError) as error:
+            if getattr(error, "code", None) == _NO_MEMORY:
+                raise MemoryError from error
             if needed or name in self._archive.NameToInfo:
                 self._lost[name] = None
             return None

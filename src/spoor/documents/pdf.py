@@ -27,6 +27,12 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff\xad]")
 _SENTENCE_END = (".", "!", "?", ":", "。", "”", '"')
 _MOST_ENTRIES = 2_000
 """Of an outline."""
+_BLANK, _BYTES_OF_PAGE = 100, 100
+"""Pages that are read of any file, and one more for so many bytes: the contents of a page that is
+not blank, with the signs around them, take more, and what is beyond shares those of others."""
+_DRAWN, _DRAWN_A_BYTE = 500_000, 8
+"""Characters and drawings of all pages, and more for each byte of the file, which has fewer than
+one for each: beyond are pages that show the same again."""
 
 
 def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
@@ -42,8 +48,14 @@ def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
         if count == 0:
             raise UnreadableError("the PDF has no pages")
         titles = _titles(document)
-        for number in range(min(count, limits.pages)):
+        most = min(count, limits.pages, _BLANK + len(body) // _BYTES_OF_PAGE)
+        room = _DRAWN + _DRAWN_A_BYTE * len(body)
+        shared = most < min(count, limits.pages)
+        for number in range(most):
             if blocks.full:
+                break
+            if room < 0:
+                shared = True
                 break
             try:
                 page = document[number]
@@ -51,8 +63,10 @@ def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
                 unreadable += 1
                 continue
             with closing(page):
-                _read_page(page, titles.get(number, []), blocks, links)
-        if count > limits.pages:
+                room -= _read_page(page, titles.get(number, []), blocks, links)
+        if shared:
+            notes.append(f"{count} pages share the contents of a few: some are left out")
+        elif count > limits.pages:
             notes.append(f"cut after {limits.pages} of {count} pages")
         if unreadable:
             notes.append(f"{unreadable} pages cannot be read")
@@ -104,7 +118,8 @@ def _titles(document: Any) -> dict[int, list[tuple[int, str]]]:
     return titles
 
 
-def _read_page(page: Any, titles: list[tuple[int, str]], blocks: Blocks, links: Links) -> None:
+def _read_page(page: Any, titles: list[tuple[int, str]], blocks: Blocks, links: Links) -> int:
+    """Returns how many characters and drawings the page has."""
     with closing(page.get_textpage()) as words:
         text = words.get_text_range()
         waiting = list(titles)
@@ -125,6 +140,7 @@ def _read_page(page: Any, titles: list[tuple[int, str]], blocks: Blocks, links: 
         for target, label, before, after in _targets(page, words):
             links.add(target, label, before=before, after=after, headings=here)
         links.add_bare(" ".join(_LINE.split(text)), here)
+        return len(text) + int(pdfium.FPDFPage_CountObjects(page.raw))
 
 
 def _paragraphs(text: str, titles: set[str]) -> Iterator[str]:

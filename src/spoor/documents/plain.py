@@ -31,17 +31,20 @@ _MARKUP = re.compile(r"(\*\*|__|``?|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w))")
 _FRONT = re.compile(r"---[ \t]*\n(.{0,10000}?)\n(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
 _FACT = re.compile(r"^([A-Za-z_]{1,40}):([^\n]{1,500})$", re.MULTILINE)
 
+_MOST_BLOCKS = 100_000
+"""Of a text: each takes some 4 µs, and one of a megabyte may else have 350,000, of a letter."""
+
 
 def read_text(content_type: str, url: str, body: bytes, limits: Limits) -> Document:
     """Its paragraphs, which empty lines separate."""
     text, notes = _decoded(content_type, body, limits)
-    blocks, links = Blocks(limits.characters), Links(url, limits.links)
+    blocks, links = Blocks(limits.characters, _MOST_BLOCKS), Links(url, limits.links)
     for part in _PARAGRAPHS.split(text):
         blocks.paragraph(part)
         if blocks.full:
             break
     links.add_bare(text)
-    notes += ["more links are left out"] if links.cut else []
+    notes += _left_out(blocks, links)
     return Document(
         url,
         "text",
@@ -60,6 +63,11 @@ def _decoded(content_type: str, body: bytes, limits: Limits) -> tuple[str, list[
     return text[: limits.characters].replace("\r\n", "\n").replace("\r", "\n"), notes
 
 
+def _left_out(blocks: Blocks, links: Links) -> list[str]:
+    notes = [f"cut after {_MOST_BLOCKS} parts"] if len(blocks.blocks) >= _MOST_BLOCKS else []
+    return notes + ["more links are left out"] * links.cut
+
+
 def read_markdown(content_type: str, url: str, body: bytes, limits: Limits) -> Document:
     """Its headings, items, code, tables and paragraphs; title, date and author of a YAML head."""
     text, notes = _decoded(content_type, body, limits)
@@ -67,10 +75,10 @@ def read_markdown(content_type: str, url: str, body: bytes, limits: Limits) -> D
     if front := _FRONT.match(text):
         facts = {key.lower(): value.strip(" \t\"'") for key, value in _FACT.findall(front[1])}
         text = text[front.end() :]
-    blocks, links = Blocks(limits.characters), Links(url, limits.links)
+    blocks, links = Blocks(limits.characters, _MOST_BLOCKS), Links(url, limits.links)
     _Reader(blocks).read(text)
     _links(text, links)
-    notes += ["more links are left out"] if links.cut else []
+    notes += _left_out(blocks, links)
     first = next((block.text for block in blocks.blocks if block.kind == "heading"), "")
     return Document(
         url,
@@ -90,13 +98,7 @@ def read_markdown(content_type: str, url: str, body: bytes, limits: Limits) -> D
 
 def _links(text: str, links: Links) -> None:
     for match in _LINK.finditer(text):
-        around = {"before": text[max(0, match.start() - 200) : match.start()]}
-        links.add(
-            match["target"],
-            _plain(match["text"]),
-            after=text[match.end() : match.end() + 200],
-            **around,
-        )
+        links.add_within(match["target"], _plain(match["text"]), text, *match.span())
     for match in _AUTO.finditer(text):
         links.add(match[1])
     for match in _REFERENCE.finditer(text):

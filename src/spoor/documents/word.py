@@ -79,7 +79,7 @@ class _Reader:
     def _paragraph(self, element: Any) -> None:
         text = _text(element)
         self._add(text, self._style(element))
-        self._find_links(element, text)
+        self._find_links(element, text, but=_BOX)
         for box in _parts(element, _BOX):
             self.read(box)
 
@@ -102,10 +102,14 @@ class _Reader:
         self._blocks.long_table(map(_cells, _parts(table, f"{_W}tr")))
         self._find_links(table, "")
 
-    def _find_links(self, element: Any, around: str) -> None:
-        for link in _parts(element, *_LINKS):
+    def _find_links(self, element: Any, around: str, but: str = "") -> None:
+        """Those below an element, but what is in elements of one name: boxes are read apart, and
+        one in another would be gone through for each of those around it."""
+        for link in _parts(element, *_LINKS, but):
             if self._links.cut:
                 return
+            if link.tag == but:
+                continue
             relation = self._relations.get(link.get(_RELATION))
             words = one_line(_text(link)) or around
             before, _, after = around.partition(words) if words else ("", "", "")
