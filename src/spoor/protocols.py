@@ -443,6 +443,11 @@ class LinkFilter(Protocol):
         link is open."""
         ...
 
+    def leave(self, owns: Callable[[str], bool]) -> Sequence[HeldLink]:
+        """Links that the frontier dropped and that wait no longer, since `owns` says that their
+        URLs are another shard's."""
+        ...
+
     def left_out(self) -> LeftOut:
         """What was not followed, for a person."""
         ...

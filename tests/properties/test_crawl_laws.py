@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from spoor.learn.state import pack, unpack
 from spoor.protocols import Frontier, OpenLinks, Policy, UsesOpenLinks
 from spoor.testing.small_worlds import TARGET, SmallWorld, random_web
 from spoor.types import (
+    Anchor,
     Choice,
     Deferred,
     Failed,
@@ -30,6 +32,7 @@ from spoor.types import (
     Finished,
     InLinks,
     Judgement,
+    Link,
     Outcome,
     Page,
     Reply,
@@ -38,11 +41,65 @@ from spoor.types import (
     Task,
     Topic,
 )
-from spoor.web import domain_shares
+from spoor.web import depths, domain_shares, listed_links, sitemap_shares, traps
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.scope import Scope
+from spoor.web.traps import Traps
 
 SETTINGS = settings(max_examples=60)
+
+
+SMALL = (
+    *((domain_shares, "LEAST", 2), (domain_shares, "_EACH", 2), (domain_shares, "_LOOK", 5)),
+    *(
+        (listed_links, "AT_ONCE", 1),
+        (listed_links, "AT_A_PAGE", 1),
+        (listed_links, "AT_THE_END", 2),
+    ),
+    *((sitemap_shares, "LEAST", 1), (sitemap_shares, "OF_PAGES", 10)),
+    *((sitemap_shares, "_AT_ONCE", 1),),
+    *((traps, "SAMPLE", 2), (traps, "VIEWS", 1), (traps, "WIDE", 3), (traps, "_FIRST_TRY", 4)),
+    *((traps, "_LAST", 2), (traps, "_UNTRIED", 1), (depths, "_EVERY", 3)),
+)
+
+GUARDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    # of the scope, of the filter
+    "shares of domains": ({}, {}),
+    "depth": ({"max_depth": 3}, {"per_domain": 1_000}),
+    "depth and shares": ({"max_depth": 3}, {}),
+    "limit of hosts": ({}, {"per_host": 4}),
+    "limit of domains": ({}, {"per_domain": 4}),
+    "limit of finds": ({}, {"found_per_host": 1}),
+    "traps": ({}, {"traps": True, "per_domain": 1_000}),
+    "traps and shares": ({}, {"traps": True}),
+    "sitemaps": ({}, {"sitemaps": True, "per_domain": 1_000}),
+    "all": ({"max_depth": 3}, {"traps": True, "sitemaps": True, "per_host": 12}),
+}
+
+
+def guard(name: str, root: str) -> CrawlFilter | None:
+    """The filter of this name for a crawl from `root`."""
+    if not name:
+        return None
+    of_scope, of_filter = GUARDS[name]
+    its = of_filter | {"traps": Traps() if "traps" in of_filter else None}
+    return CrawlFilter(Scope.of([root], "anywhere", **of_scope), **its)
+
+
+def with_sitemaps(world: SmallWorld, rng: np.random.Generator) -> None:
+    """Some pages of the web become sitemaps."""
+    urls = list(world.pages)
+    chosen = {urls[int(at)] for at in rng.choice(np.arange(1, len(urls)), 9, replace=False)}
+    for url, page in world.pages.items():
+        links = [
+            Link(link.url, Anchor(link.anchor.text, position=at), "listed")
+            if url in chosen
+            else link
+            for at, link in enumerate(page.links)
+        ]
+        links = [link._replace(kind="sitemap") if link.url in chosen else link for link in links]
+        flags = frozenset({"sitemap", "not-html"} if url in chosen else ())
+        world.pages[url] = replace(page, links=links, flags=flags)
 
 
 @dataclass(frozen=True)
@@ -54,8 +111,8 @@ class Case:
     policy: str
     pages: int | None
     late_after: float = math.inf
-    shares: bool = False
-    """Links of a domain that has had its share wait until there is nothing else to do."""
+    guard: str = ""
+    """What holds links back; see `GUARDS`."""
 
 
 cases = st.builds(
@@ -67,15 +124,16 @@ cases = st.builds(
     policy=st.sampled_from(["random", "breadth-first", "best-first"]),
     pages=st.sampled_from([None, 7, 30]),
     late_after=st.sampled_from([math.inf, 0.0, 0.5, 2.0]),
-    shares=st.booleans(),
+    guard=st.sampled_from(["", *GUARDS]),
 )
 
 
 @pytest.fixture(autouse=True, scope="module")
-def few_a_domain() -> Iterator[None]:
-    """A domain soon has had its share."""
+def small_limits() -> Iterator[None]:
+    """What holds links back does so in webs of 60 pages."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(domain_shares, "LEAST", 2)
+        for module, name, value in SMALL:
+            patch.setattr(module, name, value)
         yield
 
 
@@ -143,9 +201,12 @@ class Bench:
         for _ in range(4):
             a, b, c, d = (urls[int(at)] for at in rng.choice(len(urls), 4, replace=False))
             self.world.redirects[a] = b if a != urls[0] else f"{b}?moved"
-            self.world.failures[c] = int(rng.integers(1, 5))
+            times = int(rng.integers(1, 5))
+            self.world.failures[c] = times if times < 3 else 99
             if d != urls[0]:
                 self.world.pages.pop(d, None)
+        if "sitemaps" in GUARDS.get(self.case.guard, ({}, {}))[1]:
+            with_sitemaps(self.world, rng)
         self.order = np.random.default_rng(self.case.seed + 1)
         self.make()
 
@@ -162,7 +223,7 @@ class Bench:
             pages=case.pages,
             backoff=2.0,
             late_after=case.late_after,
-            link_filter=CrawlFilter(Scope.of([root], "anywhere")) if case.shares else None,
+            link_filter=guard(case.guard, root),
         )
 
     def start(self) -> None:
@@ -224,40 +285,78 @@ def test_each_choice_is_learned_once_and_each_page_judged_once(case: Case) -> No
 @given(cases)
 def test_the_budget_holds_exactly_and_nothing_is_forgotten(case: Case) -> None:
     bench = Bench(case)
-    reached = reachable(bench.world)
+    lands = landing(bench.world)
     bench.start()
     bench.run()
-    pages = bench.crawl.counts.pages
-    if case.pages is not None:
-        assert pages <= case.pages
-    if case.pages is None or case.pages >= len(reached):
-        assert {o.page.url for o in bench.outcomes if o.page} == reached
-    else:
-        assert pages == case.pages
+    got = [o.page.url for o in bench.outcomes if o.page]
+    assert len(got) == bench.crawl.counts.pages
+    if case.pages is not None and len(got) >= case.pages:
+        assert len(got) == case.pages
+        bench.flying.clear()  # what gave way is not received
+        bench.crawl.pages = None  # a larger budget goes on with what was left
+        bench.run()
+        got = [o.page.url for o in bench.outcomes if o.page]
+    assert_nothing_is_lost(bench, lands, set(got))
 
 
-def reachable(world: SmallWorld) -> set[str]:
-    """Pages that a crawl can get, by the plainest code; three time-outs lose a page."""
+def assert_nothing_is_lost(bench: Bench, lands: Callable[[str], str | None], got: set[str]) -> None:
+    """All that pages link to was fetched, or why not is told."""
+    link_filter, world = bench.crawl.link_filter, bench.world
+    root = next(iter(world.pages))
+    if not bench.case.guard:
+        assert got == set(distances(world, lands))
+        return
+    of_scope, of_filter = GUARDS[bench.case.guard]
+    away = distances(world, lands)
+    most = of_scope.get("max_depth", math.inf)
+    near = {url for url, depth in away.items() if depth <= most}
+    assert got <= near
+    kept_out = {"per_host", "per_domain", "found_per_host", "traps"}
+    exact = of_filter.get("per_domain", 1_000) == 1_000 and not of_filter.keys() & (
+        kept_out - {"per_domain"}
+    )
+    followed = [link.url for page in got if away[page] < most for link in world.pages[page].links]
+    for url in {root, *followed}:
+        if (page := lands(url)) is not None and page not in got:
+            assert link_filter is not None
+            steps = [url]
+            while steps[-1] in world.redirects:
+                steps.append(world.redirects[steps[-1]])
+            whys = [why for step in steps if (why := link_filter.explained(step))]
+            assert whys, f"{page} is lost"
+            assert not exact, f"{page} is left out: {whys}"
+    if exact:
+        assert got == near
+
+
+def landing(world: SmallWorld) -> Callable[[str], str | None]:
+    """Where a URL leads in the end, by the plainest code; three time-outs lose a page."""
+    failures = dict(world.failures)
 
     def land(url: str) -> str | None:
         for _ in range(11):
-            if world.failures.get(url, 0) >= 3:
+            if failures.get(url, 0) >= 3:
                 return None
             if url not in world.redirects:
                 return url if url in world.pages else None
             url = world.redirects[url]
         return None
 
-    root = next(iter(world.pages))
-    seen: set[str] = set()
-    todo = [root]
-    while todo:
-        url = land(todo.pop())
-        if url is None or url in seen:
-            continue
-        seen.add(url)
-        todo += [link.url for link in world.pages[url].links]
-    return seen
+    return land
+
+
+def distances(world: SmallWorld, lands: Callable[[str], str | None]) -> dict[str, int]:
+    """Pages that a crawl can get → how many links they are from the root."""
+    root = lands(next(iter(world.pages)))
+    found = {} if root is None else {root: 0}
+    todo = list(found)
+    for url in todo:
+        for link in world.pages[url].links:
+            target = lands(link.url)
+            if target is not None and target not in found:
+                found[target] = found[url] + 1
+                todo.append(target)
+    return found
 
 
 @SETTINGS

@@ -390,11 +390,12 @@ def test_shards_fetch_what_one_crawl_fetches_each_page_once(
     seed=st.integers(0, 10_000),
     divisions=st.lists(st.tuples(st.integers(1, 4), st.integers(0, 150)), min_size=2, max_size=4),
     deaths=st.sampled_from([0.0, 0.1]),
+    shares=st.booleans(),
 )
-@example(seed=508, divisions=[(2, 58), (4, 0)], deaths=0.0)  # a redirect, half-way
+@example(seed=508, divisions=[(2, 58), (4, 0)], deaths=0.0, shares=False)  # a redirect, half-way
 @settings(max_examples=10)
 def test_the_number_of_shards_may_change_and_nothing_is_lost_or_fetched_again(
-    seed: int, divisions: list[tuple[int, int]], deaths: float
+    few_a_domain: None, seed: int, divisions: list[tuple[int, int]], deaths: float, shares: bool
 ) -> None:
     world = _world(seed, failures=False)
     root = next(iter(world.pages))
@@ -407,7 +408,7 @@ def test_the_number_of_shards_may_change_and_nothing_is_lost_or_fetched_again(
                 processes[at].shards = shards
                 processes[at].start()
             else:
-                processes[at] = Process(at, shards, world, "best-first", root, deaths > 0)
+                processes[at] = Process(at, shards, world, "best-first", root, deaths > 0, shares)
         last = number == len(divisions)
         until = 100_000 if last else turns
         coordinator = _crawl(processes, shards, 1_000, rng, deaths=deaths, until=until)

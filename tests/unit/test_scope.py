@@ -10,7 +10,7 @@ import pytest
 from spoor.errors import InputError
 from spoor.learn.state import pack, unpack
 from spoor.setting import SCOPES
-from spoor.types import Anchor, Link, Page
+from spoor.types import Anchor, Choice, Failed, InLink, Link, Outcome, Page
 from spoor.views.explain import left_out_lines
 from spoor.web.actions import action
 from spoor.web.link_filter import NOFOLLOW, CrawlFilter
@@ -212,3 +212,22 @@ def test_a_sitemap_dates_pages_of_its_own_host_only() -> None:
     asked = [held.link.url for held in within.revisits.rest()]
     assert {url.split("/")[2] for url in asked} == {"c.example"}
     assert len(asked) == 35
+
+
+def test_a_place_that_is_given_back_goes_to_the_link_that_waited_longest() -> None:
+    within = CrawlFilter(Scope(), per_host=2)
+    one, two, three, four, five = (f"http://a.example/{n}" for n in range(5))
+    assert within.skip(0, one) == within.skip(1, two) == ""
+    for link, url in ((2, three), (3, four), (4, five)):
+        assert within.skip(link, url) == "a.example has had its 2 pages"
+        within.dropped(url, InLink(link, url, "a.example", Anchor(), "a", 7, 0.5, 1, True))
+    assert within.release(over=True) == []
+    assert within.left_out().rules == {"--pages-per-host 2": 3}
+    assert within.explained(three) == "a.example has had its 2 pages"
+    within.ended(Outcome(Choice(0, 1.0), Failed(0, "absent", status=404), None, 0.0), str)
+    again = CrawlFilter(Scope(), per_host=2)
+    again.load(unpack(pack(within.save())))
+    for one_of_them in (within, again):
+        held = [held.link.url for held in one_of_them.release(over=False)]
+        assert held == [three]
+        assert one_of_them.release(over=False) == []

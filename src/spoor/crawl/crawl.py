@@ -302,7 +302,7 @@ class Crawl:
         outbox, frontier = self.outbox, self.frontier
         assert outbox is not None
         assert self._shards is not None
-        left: set[LinkId] = set()
+        left = self._entry.leave()
         for ticket, flight in self._flights.items():
             if not outbox.owns(url := frontier.url(flight.link)):
                 self._shards.send(flight.link, url, flight.crossed)
@@ -493,7 +493,7 @@ class Crawl:
         reason = "it had to wait for its host, and the crawl was done meanwhile"
         outcome = self._end_without_page(Failed(ticket, "cancelled", reason), flight)
         # Open again: a larger budget can go on with it.
-        if (flight.crossed or self._late_after < math.inf) and found:
+        if found:
             self._entry.again(link, found[0])
         return outcome
 

@@ -143,16 +143,32 @@ class LinkEntry:
         # Of some that are released, all may be known.
         while released := self._filter.release(over=over):
             for (parent, score, depth, dropped, _), group in groupby(released, _batch_key):
-                links: Sequence[Link] = [held.link for held in group]
-                if self._outbox is not None:
-                    page = None if parent == NO_PARENT else Page(self.frontier.url(parent))
-                    path = [] if parent == NO_PARENT else self.path(parent)
-                    links = self._outbox.keep(page, links, score, depth, path.copy)
+                links = self._own([held.link for held in group], parent, score, depth)
                 known = self.frontier.find(links[0].url) if dropped and links else None
                 self._enter(links, parent, score, depth, reopened=known)
             if not over or self.frontier.open_count:
                 break
         return self.frontier.open_count > 0
+
+    def leave(self) -> set[LinkId]:
+        """Send the held links that were dropped, and that other shards own, to these."""
+        left: set[LinkId] = set()
+        if self._filter is not None and self._outbox is not None:
+            for held in self._filter.leave(self._outbox.owns):
+                if (link := self.frontier.find(held.link.url)) is not None:
+                    left.add(link)
+                self._own([held.link], held.parent, held.score, held.depth)
+        return left
+
+    def _own(
+        self, links: Sequence[Link], parent: LinkId, score: float, depth: int
+    ) -> Sequence[Link]:
+        """Those of held links that this shard owns; the others are sent."""
+        if self._outbox is None:
+            return links
+        page = None if parent == NO_PARENT else Page(self.frontier.url(parent))
+        path = [] if parent == NO_PARENT else self.path(parent)
+        return self._outbox.keep(page, links, score, depth, path.copy)
 
     def path(self, link: LinkId) -> list[str]:
         """See `path_to`."""

@@ -8,17 +8,24 @@ makes it, and links that were too deep are let in once a shorter way is found. P
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from array import array
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from spoor.bounded import remember
 from spoor.hashing import hash64
 from spoor.types import HeldLink, State
 from spoor.web.urls import domain_of
 from spoor.web.waiting_places import WaitingPlaces
 
 _KNOWN = 500_000
-"""URLs whose ways are known; of others the first way counts. The domain whose pages link to most of
-them loses the one that it linked last."""
+"""URLs whose depths are known; of others the first way counts. The domain whose pages link to most
+of them loses the one that it linked last."""
+_LINKS = 500_000
+"""Links of pages that may still come nearer; the domain with the most loses those of its last
+page."""
 _WAITING = 20_000
 """Links that wait; the domain with the most loses its oldest page."""
 _EVERY = 16
@@ -27,18 +34,25 @@ _EVERY = 16
 
 class Depths:
     """The shortest known ways to the URLs of a crawl whose links lead at most `most` away from a
-    seed. O(most) for each link."""
+    seed. O(1) for each link, and for each link of a page that comes nearer."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._ways: dict[str, dict[int, int]] = {}
-        """Domain whose page links to it → URL → the URL before it on its way; below 0: -1 - its
-        depth."""
+        self._known: dict[str, dict[int, int]] = {}
+        """Domain whose page links to it → URL → its depth."""
         self._whose: dict[int, str] = {}
         """URL → that domain."""
         self._places = WaitingPlaces(_KNOWN)
+        self._links: dict[int, array[int]] = {}
+        """Page → what it links to, which comes nearer with it."""
+        self._linking: dict[str, dict[int, None]] = {}
+        """Domain → such pages."""
+        self._links_places = WaitingPlaces(_LINKS)
+        self._leads: OrderedDict[int, int] = OrderedDict()
+        """URL → the one to which it is redirected."""
         self._cut: dict[str, list[HeldLink]] = {}
         """Page → its links, which are too deep."""
+        self._cut_keys: set[int] = set()
         self._waiting: Counter[str] = Counter()
         """Domain → such links of its pages."""
         self._nearer = False
@@ -47,7 +61,7 @@ class Depths:
 
     def seed(self, urls: Sequence[str]) -> None:
         for url in urls:
-            self._enter(hash64(url), -1, domain_of(url))
+            self._way(hash64(url), 0, domain_of(url), domain_of(url))
 
     def of_links(self, url: str, depth: int) -> int:
         """Depth of what a page links to, which is `depth` by the way on which it was found."""
@@ -55,49 +69,81 @@ class Depths:
         return depth if known is None else min(depth, known + 1)
 
     def _depth(self, key: int) -> int | None:
-        steps = 0
-        whose = self._whose
-        while (domain := whose.get(key)) is not None:
-            before = self._ways[domain][key]
-            if before < 0:
-                return steps - 1 - before
-            steps += 1
-            key = before
-        return None
+        domain = self._whose.get(key)
+        return None if domain is None else self._known[domain][key]
+
+    def redirected(self, url: str, to: str) -> None:
+        """A URL is redirected to another one, which is as near."""
+        key, lead = hash64(url), hash64(to)
+        remember(self._leads, key, lead)
+        depth = self._depth(key)
+        if depth is not None:
+            self._way(lead, depth, self._whose[key], domain_of(to))
 
     def link(self, page: str, urls: Sequence[str], depth: int) -> None:
         """A page links to these URLs, whose depth is thus `depth` at most."""
         self._pages += 1
         key, domain = hash64(page), domain_of(page)
-        if self._depth(key) != depth - 1:  # a redirect led there
-            self._enter(key, -depth, domain)
+        self._way(key, depth - 1, domain, domain)
+        far = array("Q")
         for url in urls:
             link = hash64(url)
             known = self._depth(link)
             if known is None or known > depth:
-                self._nearer |= known is not None
-                # What its own domain links to stays its own, whoever links it nearer.
-                owner = self._whose.get(link)
-                own = owner is not None and owner != domain and owner == domain_of(url)
-                self._enter(link, key, owner if own and owner else domain)
+                self._way(link, depth, domain, domain_of(url))
+            if depth > 2 and (known is None or known > 2):
+                far.append(link)
+        if far:
+            self._forget_links(domain, key)
+            self._links[key] = far
+            self._linking.setdefault(domain, {})[key] = None
+            self._links_places.add(domain, len(far))
+        while fullest := self._links_places.too_many():
+            self._forget_links(fullest, next(reversed(self._linking[fullest])))
         while fullest := self._places.too_many():
-            del self._whose[self._ways[fullest].popitem()[0]]
+            del self._whose[self._known[fullest].popitem()[0]]
             self._places.add(fullest, -1)
 
-    def _enter(self, key: int, before: int, domain: str) -> None:
+    def _forget_links(self, domain: str, key: int) -> None:
+        if (known := self._links.pop(key, None)) is not None:
+            self._links_places.add(domain, -len(known))
+            del self._linking[domain][key]
+            if not self._linking[domain]:
+                del self._linking[domain]
+
+    def _way(self, key: int, depth: int, domain: str, own: str) -> None:
+        """A page of a domain leads to a URL of the domain `own` by so many links, and on to what it
+        leads to."""
+        todo = [(key, depth, domain, own)]
+        for key, depth, domain, own in todo:
+            known = self._depth(key)
+            if known is not None and known <= depth:
+                continue
+            self._nearer |= known is not None or key in self._cut_keys
+            # What its own domain links to stays its own, whoever links it nearer.
+            owner = self._whose.get(key)
+            keeps = owner is not None and own in ("", owner)
+            self._enter(key, depth, owner if keeps and owner else domain)
+            if (lead := self._leads.get(key)) is not None:
+                todo.append((lead, depth, domain, ""))
+            if known is not None:
+                todo += [(link, depth + 1, domain, "") for link in self._links.get(key, ())]
+
+    def _enter(self, key: int, depth: int, domain: str) -> None:
         owner = self._whose.get(key)
         if owner != domain:
             if owner is not None:
-                del self._ways[owner][key]
+                del self._known[owner][key]
                 self._places.add(owner, -1)
             self._whose[key] = domain
             self._places.add(domain)
-        self._ways.setdefault(domain, {})[key] = before
+        self._known.setdefault(domain, {})[key] = depth
 
     def cut(self, page: str, links: Sequence[HeldLink]) -> None:
         """Let links of a page, which are too deep, wait for a shorter way."""
         domain = domain_of(page)
         self._cut[page] = list(links)
+        self._cut_keys.add(hash64(page))
         self._waiting[domain] += len(links)
         while self._waiting.total() > _WAITING:
             (most, _), *_ = self._waiting.most_common(1)
@@ -105,6 +151,7 @@ class Depths:
 
     def _drop(self, page: str) -> list[HeldLink]:
         links = self._cut.pop(page)
+        self._cut_keys.discard(hash64(page))
         self._waiting[domain_of(page)] -= len(links)
         return links
 
@@ -124,18 +171,49 @@ class Depths:
 
     def save(self) -> State:
         cut = [[page, [held.row() for held in links]] for page, links in self._cut.items()]
-        ways = [[domain, [*map(list, its.items())]] for domain, its in self._ways.items()]
-        return {"ways": ways, "cut": cut, "nearer": self._nearer, "pages": self._pages}
+        known = [
+            [domain, [[key, -1 - depth] for key, depth in its.items()]]
+            for domain, its in self._known.items()
+        ]
+        rows = [
+            [domain, [[key, np.array(self._links[key], np.uint64)] for key in pages]]
+            for domain, pages in self._linking.items()
+        ]
+        leads = [list(row) for row in self._leads.items()]
+        its = {"nearer": self._nearer, "pages": self._pages, "leads": leads, "links": rows}
+        return {"ways": known, "cut": cut, **its}
 
     def load(self, state: State) -> None:
         # A state of before does not say whose the ways are.
         ways = [["", state["before"]]] if "before" in state else state["ways"]
-        self._ways, self._whose, self._places = {}, {}, WaitingPlaces(_KNOWN)
+        before = {key: step for _, pairs in ways for key, step in pairs}
+        self._known, self._whose, self._places = {}, {}, WaitingPlaces(_KNOWN)
         for domain, pairs in ways:
-            self._ways[domain] = its = dict(pairs)
+            self._known[domain] = its = {
+                key: depth for key, _ in pairs if (depth := _steps(before, key)) is not None
+            }
             self._whose |= dict.fromkeys(its, domain)
             self._places.add(domain, len(its))
+        self._links, self._linking, self._links_places = {}, {}, WaitingPlaces(_LINKS)
+        for domain, rows in state.get("links", ()):
+            self._linking[domain] = {}
+            for key, links in rows:
+                self._linking[domain][key] = None
+                self._links[key] = array("Q", links.astype(np.uint64).tobytes())
+                self._links_places.add(domain, len(links))
+        self._leads = OrderedDict(map(tuple, state.get("leads", ())))
         self._nearer, self._pages = state["nearer"], state["pages"]
-        self._cut, self._waiting = {}, Counter()
+        self._cut, self._waiting, self._cut_keys = {}, Counter(), set()
         for page, rows in state["cut"]:
             self.cut(page, [HeldLink.of(row) for row in rows])
+
+
+def _steps(before: Mapping[int, int], key: int) -> int | None:
+    """A depth, below 0 as -1 - depth; a state of before names the URL before it on its way."""
+    steps = 0
+    while (step := before.get(key)) is not None:
+        if step < 0:
+            return steps - 1 - step
+        steps += 1
+        key = step
+    return None

@@ -9,7 +9,7 @@ only the number is kept, of the domain with the most of them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from spoor.types import HeldLink, State
 from spoor.web.urls import domain_of
@@ -98,6 +98,10 @@ class DomainShares:
                     self._entered.add(held.link.url)
                     ready.append(held)
         return ready
+
+    def leave(self, owns: Callable[[str], bool]) -> list[HeldLink]:
+        """Links that were dropped and wait no longer, since their URLs are another shard's."""
+        return self._waiting.leave(lambda held: held.dropped and not owns(held.link.url))
 
     def held_groups(self) -> list[tuple[str, int, str]]:
         """(domain, links that wait, why) of what is held back."""

@@ -3,7 +3,6 @@ have had their share."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Sequence
 
 import numpy as np
@@ -28,6 +27,7 @@ from spoor.web.chosen_by_others import linking_domain
 from spoor.web.depths import Depths
 from spoor.web.domain_shares import DomainShares
 from spoor.web.listed_links import ListedLinks
+from spoor.web.page_limits import PageLimits
 from spoor.web.page_links import PageLinks, at_hand, not_to_follow, those
 from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
@@ -53,8 +53,8 @@ class CrawlFilter:
 
     At most `per_host` pages of a host and `per_domain` of a registrable domain are fetched, and a
     host is left once `found_per_host` of its pages were relevant (None: no limit). Pages in flight
-    count too: a URL over the limit is skipped for good, even if one of them fails later. Where the
-    scope is `anywhere` and `per_domain` is None, domains keep to shares that grow with what they
+    count too: a URL over the limit waits in case one of them fails (`spoor.web.page_limits`). With
+    the scope `anywhere` and `per_domain` None, domains keep to shares that grow with what they
     give (`spoor.web.domain_shares`). Where links are taken from `sitemaps`, those of a domain keep
     to a share (`spoor.web.sitemap_shares`), but for those that say what changed since an earlier
     run, and what they list enters little by little (`spoor.web.listed_links`).
@@ -77,14 +77,11 @@ class CrawlFilter:
         self._traps = traps
         self._actions = None if actions else ActionTrials()
         self._depths = None if scope.max_depth is None else Depths(scope.max_depth)
-        self._shares = ((host, per_host, "host"), (domain_of, per_domain, "domain"))
+        self._limits = PageLimits(per_host, per_domain, found_per_host)
         anywhere = scope.scope == "anywhere" and per_domain is None
         self._domains = DomainShares() if anywhere else None
         self._shares_of_sitemaps = SitemapShares() if sitemaps else None
         self._listed = ListedLinks() if sitemaps else None
-        self._found_per_host = found_per_host
-        self._pages: Counter[str] = Counter()
-        """Of a host or a domain, in flight or fetched; of a host also those found."""
         self._flying: dict[LinkId, str] = {}
         self._asked: dict[LinkId, str] = {}
         """What was asked for first, of those of them that led elsewhere."""
@@ -92,8 +89,9 @@ class CrawlFilter:
         """Sitemaps of hosts in scope, which may be asked for wherever they lie."""
         self._left_out: dict[str, set[int]] = {}
         """Rule → its URLs, hashed."""
-        self._holder = ("", "")
-        """URL that `skip` was asked for last, and what holds it back."""
+        self._holder = ("", "", "")
+        """URL that `skip` was asked for last, and by what it is held back: a trap, a limit, the
+        share of its domain; and the name of that."""
         self._memo: dict[str, tuple[str, str]] = {}
         """URL → the URL to ask for, and the rule that leaves it out."""
 
@@ -117,6 +115,8 @@ class CrawlFilter:
         if depths is not None:
             depth = depths.of_links(page.url, depth)
         ending = self.scope.why_ended(page, depth)
+        if self.scope.nofollow and "nofollow" in page.flags:
+            ending = "nofollow"  # nearer or not
         listed = "sitemap" in page.flags
         if listed and not ending and self._listed is not None:
             page = self._listed.enter(page, parent, score, depth)
@@ -278,7 +278,10 @@ class CrawlFilter:
             return why
         if name := "" if self._traps is None else self._traps.holder(url):
             return f"held back: {name}"
-        return next((rule for rule, urls in self._left_out.items() if hash64(url) in urls), "")
+        if rule := next((rule for rule, its in self._left_out.items() if hash64(url) in its), ""):
+            return rule
+        key = self._limits.full(url)
+        return self._limits.why(key) if key else ""
 
     def takes_sitemap(self, url: str) -> bool:
         """Whether a sitemap may be asked for, wherever it lies: that of a seed's host."""
@@ -295,45 +298,55 @@ class CrawlFilter:
             urls.add(hash64(url))
 
     def skip(self, link: LinkId, url: str, linked_by: Callable[[], Collection[str]] = tuple) -> str:
+        self._holder = ("", "", "")
         before = self._flying.pop(link, None)
         if before is not None:
             self._count(before, -1)
             self._asked.setdefault(link, before)
+            if self._depths is not None:
+                self._depths.redirected(before, url)
         if url in self._sitemaps:
             return ""
         if self.revisits is not None and url in self.revisits:
-            self._flying[link] = url
-            self._count(url, 1)
-            return self.scope.why_not(url)
+            if why := self.scope.why_not(url):
+                self._note(why, url)
+                return why
+            return self._passes(link, url)
         if why := self.why_not(url):
             self._note(why, url)
             return why
         if self.revisits is not None and (why := self.revisits.barred(self._flying.values())):
+            self._holder = (url, "revisits", "")
             return why
-        for part, most, unit in self._shares:
-            if most is not None and self._pages[f"{unit} {part(url)}"] >= most:
-                return f"{part(url)} has had its {most} pages"
-        if (most := self._found_per_host) and self._pages[f"found {host(url)}"] >= most:
-            return f"{host(url)} has had its {most} found"
-        name = "" if self._traps is None else self._traps.passes(url, linked_by)
-        self._holder = (url, name)
-        if name:
+        if key := self._limits.full(url):
+            self._holder = (url, "limit", key)
+            return self._limits.why(key)
+        tried = self._traps is not None and self._traps.tries(url)
+        if self._traps is not None and (name := self._traps.passes(url, linked_by)):
+            self._holder = (url, "trap", name)
             return f"held back: {name}"
-        if self._domains is not None and not self._domains.passes(url):
+        # Whatever a domain has had, what is tried of a group decides on all of it.
+        if self._domains is not None and not self._domains.passes(url) and not tried:
+            self._holder = (url, "domain", "")
             return f"held back: {domain_of(url)} has had its share so far"
+        return self._passes(link, url)
+
+    def _passes(self, link: LinkId, url: str) -> str:
         self._flying[link] = url
         self._count(url, 1)
         return ""
 
     def dropped(self, url: str, seen: InLink | None, *, redirected: bool = False) -> None:
-        if seen is None:
+        whose, by, name = self._holder
+        if seen is None or whose != url:
             return
         link = Link(url, seen.anchor, seen.kind)
         held = HeldLink(link, seen.parent, seen.parent_score, seen.depth, not redirected)
-        name = self._holder[1] if self._holder[0] == url else ""
-        if self._traps is not None and (name := name or self._traps.holder(url)):
+        if by == "trap" and self._traps is not None:
             self._traps.hold(name, held)
-        elif self._domains is not None and self._domains.has_had(domain_of(url)):
+        elif by == "limit":
+            self._limits.hold(name, held)
+        elif by == "domain" and self._domains is not None:
             self._domains.hold(held)
 
     def release(self, *, over: bool) -> Sequence[HeldLink]:
@@ -349,8 +362,14 @@ class CrawlFilter:
         domains = () if self._domains is None else self._domains.release(over=over)
         shares = self._shares_of_sitemaps
         sitemaps = () if shares is None else shares.release(over=over)
-        found = [*tried, *nearer, *domains, *sitemaps, *self._more_listed(over=over)]
+        freed = self._limits.release(over=over)
+        found = [*tried, *nearer, *freed, *domains, *sitemaps, *self._more_listed(over=over)]
         return [*found, *(() if self._traps is None else self._traps.release(over=over))]
+
+    def leave(self, owns: Callable[[str], bool]) -> Sequence[HeldLink]:
+        traps = [] if self._traps is None else self._traps.leave(owns)
+        domains = [] if self._domains is None else self._domains.leave(owns)
+        return [*traps, *domains, *self._limits.leave(owns)]
 
     def ended(self, outcome: Outcome, found_on: Callable[[], str]) -> None:
         url = self._flying.pop(outcome.choice.link, None)
@@ -372,8 +391,8 @@ class CrawlFilter:
         relevant = judgement is not None and judgement.relevant
         if self._shares_of_sitemaps is not None and "sitemap" not in page.flags:
             self._shares_of_sitemaps.ended(page.url, relevant=relevant)
-        if relevant and self._found_per_host:
-            self._pages[f"found {host(page.url)}"] += 1
+        if relevant:
+            self._limits.found(page.url, 1)
         if relevant and self._domains is not None:
             self._domains.judged(page.url, 1)
         traps = self._traps
@@ -383,8 +402,7 @@ class CrawlFilter:
             self._memo.clear()
 
     def judged_anew(self, url: str, *, relevant: bool) -> None:
-        if self._found_per_host:
-            self._pages[f"found {host(url)}"] += 1 if relevant else -1
+        self._limits.found(url, 1 if relevant else -1)
         if self._domains is not None:
             self._domains.judged(url, 1 if relevant else -1)
 
@@ -393,6 +411,7 @@ class CrawlFilter:
         beyond = 0 if self._listed is None else self._listed.left
         return LeftOut(
             {rule: len(urls) for rule, urls in self._left_out.items()}
+            | self._limits.left_out()
             | ({BEYOND: beyond} if beyond else {}),
             [
                 *((group.name, group.links, group.why) for group in groups),
@@ -403,9 +422,7 @@ class CrawlFilter:
     def _count(self, url: str, by: int) -> None:
         if self._domains is not None:
             self._domains.count(url, by)
-        for part, most, unit in self._shares:
-            if most is not None:
-                self._pages[f"{unit} {part(url)}"] += by
+        self._limits.count(url, by)
 
     def save(self) -> State:
         return {
@@ -418,7 +435,8 @@ class CrawlFilter:
             "sitemaps": sorted(self._sitemaps),
             **({} if (of := self._shares_of_sitemaps) is None else {"sitemap_shares": of.save()}),
             **({} if self._listed is None else {"listed": self._listed.save()}),
-            "pages": dict(self._pages),
+            "pages": self._limits.pages,
+            "limits": self._limits.save(),
             "flying": [[link, url] for link, url in self._flying.items()],
             "asked": [[link, url] for link, url in self._asked.items()],
             "left_out": {
@@ -445,7 +463,7 @@ class CrawlFilter:
             self._shares_of_sitemaps.load(state["sitemap_shares"])
         if self._listed is not None and "listed" in state:
             self._listed.load(state["listed"])
-        self._pages = Counter(state["pages"])
+        self._limits.load(state["pages"], state.get("limits"))
         self._flying = dict(state["flying"])
         self._asked = dict(state.get("asked", ()))
         self._left_out = {rule: set(urls.tolist()) for rule, urls in state["left_out"].items()}

@@ -212,6 +212,10 @@ class Traps:
         names = [self.holder(url, linked_by=domain) for domain in domains]
         return names[0] if names and all(names) else ""
 
+    def tries(self, url: str) -> bool:
+        """Whether a URL is about to be tried."""
+        return url in self._trying
+
     def outside(self, url: str, page: Page) -> bool:
         """Whether a page is of another group than a URL that it links to."""
         return set(narrow(page.url)).isdisjoint(narrow(url))
@@ -259,6 +263,17 @@ class Traps:
         if waiting:
             self._no_longer(name, owner(name, next(iter(waiting))), len(waiting))
         return waiting
+
+    def leave(self, owns: Callable[[str], bool]) -> list[HeldLink]:
+        """Links that were dropped and wait no longer, since their URLs are another shard's."""
+        gone = [held for held in self._ready if held.dropped and not owns(held.link.url)]
+        self._ready = [held for held in self._ready if not held.dropped or owns(held.link.url)]
+        for name, waiting in self._held.items():
+            for url in [url for url, held in waiting.items() if held.dropped and not owns(url)]:
+                gone.append(waiting.pop(url))
+                self._no_longer(name, owner(name, url))
+                self._count(name).links -= 1
+        return gone
 
     def release(self, *, over: bool) -> Sequence[HeldLink]:
         """Links that may enter the frontier again. `over`: there are no others."""

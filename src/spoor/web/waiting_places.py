@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from spoor.types import HeldLink
@@ -102,6 +102,15 @@ class WaitingLinks:
         self._places.add(domain, -len(waiting))
         del self.left[domain]
         return list(waiting.values())
+
+    def leave(self, leaves: Callable[[HeldLink], bool]) -> list[HeldLink]:
+        """The links of which `leaves` says so, which wait no longer."""
+        gone: list[HeldLink] = []
+        for domain, waiting in self._links.items():
+            for url in [url for url, held in waiting.items() if leaves(held)]:
+                gone.append(waiting.pop(url))
+                self._places.add(domain, -1)
+        return gone
 
     def counts(self) -> dict[str, int]:
         """Domain with links that wait → how many, with those that were too many."""
