@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -185,6 +186,97 @@ def test_each_pass_looks_at_a_share_of_the_known_pages_and_no_more() -> None:
     first = fleet.counts.requests
     a_pass(fleet, small, DAY, tracker)
     assert fleet.counts.requests - first == LEAST_LOOKED_AT
+
+
+def passes(world: EvolvingWorld, days: int, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The names that each of so many daily passes asks for; each goes on from its saved state."""
+    answer, asked = EvolvingWorld.answer, list[list[str]]()
+
+    def note(world: EvolvingWorld, fetch: Fetch) -> Reply:
+        asked[-1].append(fetch.url.removeprefix(SITE))
+        return answer(world, fetch)
+
+    monkeypatch.setattr(EvolvingWorld, "answer", note)
+    fleet = fleet_of(world, once=True, delay=0.5)
+    tracker = ChangeTracker(fleet)
+    for day in range(days):
+        asked.append([])
+        a_pass(fleet, world, day * DAY, tracker)
+        saved, told = unpack(pack(fleet.save())), unpack(pack(tracker.save()))
+        fleet = fleet_of(world, once=True, delay=0.5)
+        fleet.load(saved)
+        tracker = ChangeTracker(fleet)
+        tracker.load(told)
+    return asked
+
+
+@pytest.mark.parametrize(("living", "dead"), [(100, 500), (300, 300), (500, 100), (8, 30)])
+def test_dead_links_take_no_more_than_a_tenth_of_a_pass(
+    living: int, dead: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing changes; pages have dead links. The rest of the share is that of pages, each of which
+    is seen again in as many passes as they take by themselves."""
+    names, each = [f"p{at}" for at in range(living)], -(-dead // living)
+    missing = [f"x{at}" for at in range(dead)]
+    world = EvolvingWorld(
+        [
+            version(-90 * DAY, "", ["Front."], *names),
+            *(
+                version(-90 * DAY, name, article(at), *missing[at * each : (at + 1) * each])
+                for at, name in enumerate(names)
+            ),
+        ],
+        roots=[SITE],
+        start=BEGIN,
+        end=BEGIN + 60 * DAY,
+    )
+    first, *later = passes(world, 30, monkeypatch)
+    assert len(first) == 1 + living + dead
+    share = max(LEAST_LOOKED_AT, -(-(1 + living + dead) // 20))
+    counts = [sum(name in missing for name in asked) for asked in later]
+    assert max(counts) == share // 10
+    seen = [set(asked) - set(missing) for asked in later]
+    needed = -(-living // (share - share // 10 - 1)) + 1
+    for at in range(30 - 1 - needed):
+        assert len(set().union(*seen[at : at + needed])) == living + 1
+
+
+def test_a_dead_link_rests_for_longer_each_time_and_comes_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One that never was; a page that changed each day until it went; and one that comes back."""
+    world = EvolvingWorld(
+        [
+            version(-90 * DAY, "", ["Front."], "never", "goes", "back"),
+            *(
+                version((day - 0.5) * DAY, "goes", [*article(1), f"Day {day}. {LIT}"])
+                for day in range(10)
+            ),
+            version(9.5 * DAY, "goes", [], gone=True),
+            version(-90 * DAY, "back", article(2)),
+            version(3.5 * DAY, "back", [], gone=True),
+            version(20.5 * DAY, "back", article(2)),
+        ],
+        roots=[SITE],
+        start=BEGIN,
+        end=BEGIN + 300 * DAY,
+    )
+    asked = passes(world, 290, monkeypatch)
+
+    def days(name: str) -> list[int]:
+        return [day for day, names in enumerate(asked) if name in names]
+
+    never, goes, back = days("never"), days("goes"), days("back")
+    rests = np.diff(never)
+    assert never[:2] == [0, 1]
+    assert all(1.5 * before <= rest <= 2.5 * before for before, rest in pairwise(rests[:7]))
+    assert rests[-1] == 64
+    assert len(rests) == 9
+    assert goes[:11] == [*range(11)]
+    assert len(goes) < 25
+    # It is found again, and looked at as any page is from then on.
+    assert 20 < next(day for day in back if day > 20) <= 40
+    assert back[-30:] == [*range(260, 290)]
 
 
 def test_what_was_in_flight_when_a_batch_was_made_is_not_asked_for_twice() -> None:

@@ -17,6 +17,7 @@ from spoor.foragers.compactions import Compactions
 from spoor.foragers.crew import Crew, Follower, Steady, SteadyCrew
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import Known
+from spoor.foragers.urls import NEVER
 from spoor.types import (
     Choice,
     Deferred,
@@ -320,6 +321,7 @@ class Fleet:
         site that the user named it does not: that has its own turn, as what strangers link to."""
         stranger = self.known.stranger(url, host_of(reply.location))
         self.known.tried(url, now)
+        self.known.dead[url] = NEVER
         if not self.known.admits(reply.location):
             failed = Failed(reply.ticket, "skipped", f"{reply.location} is out of scope")
         elif (target := self.known.moved(url, reply.location, now)) == url or hops > MOST_HOPS:

@@ -125,6 +125,7 @@ class Known(Looks):
             "fetched": np.array(self.fetched, dtype=np.float64),
             "looked": np.array(self.looked, dtype=np.float64),
             "not_before": np.array(self.not_before, dtype=np.float64),
+            "dead": np.array(self.dead, dtype=np.float64),
             "born": np.array(self._born, dtype=np.float64),
             "links": self._links.save(),
             "alias": {str(url): target for url, target in self.alias.items()},
@@ -169,6 +170,7 @@ class Known(Looks):
         self.looked = filled("d", state.get("looked", state["fetched"]))
         nothing = [math.inf] * len(self.urls)
         self.not_before = filled("d", state.get("not_before", nothing))
+        self.dead = filled("d", state.get("dead", [NEVER] * len(self.urls)))
         self._born = filled("d", state["born"])
         self._keys = filled("q", [0] * len(self.urls))
         self._links.load(state["links"])
@@ -181,6 +183,9 @@ class Known(Looks):
         self.ahead = float(state.get("ahead", 0.0))  # versions before this had none
         self._crowded_from = int(state.get("crowded_from", crowding.MOST_KNOWN))
         self._absent = {int(url): since for url, since in state.get("absent", ())}
+        if "dead" not in state:  # what a version before this knew of it
+            for url, since in self._absent.items():
+                self.dead[url] = since
         self.again = {int(url): at for url, at in state.get("again", ())}
         self.active = filled("d", state.get("active", state["fetched"]))
         if "active" in state:  # a version before this had none

@@ -88,6 +88,9 @@ class Looks(Urls):
         """Contents so far; 0 before the first download."""
         self.looked = array("d")
         """When each URL was downloaded last, or its server said that it is what it was."""
+        self.dead = array("d")
+        """In a watch: when the server of each URL said first, since its last download, that nothing
+        is there; NEVER where it did not."""
         self.not_before = array("d")
         """In a watch: the last look that did not show yet what each URL says now, at it or at the
         page on which its link appeared; infinite where there was none."""
@@ -118,6 +121,7 @@ class Looks(Urls):
             (self.digests, 0),
             (self.version, 0),
             (self.looked, NEVER),
+            (self.dead, NEVER),
             (self.not_before, math.inf),
             (self._keys, 0),
         )
@@ -144,6 +148,7 @@ class Looks(Urls):
         whose links were known before; NEVER for the rest: nothing says that they are new.
         """
         self.tried(url, now)
+        self.dead[url] = NEVER
         self._previous, self.looked[url] = self.looked[url], now
         key = hash((hash(page.text), hash(page.title))) or 1
         if key == self._keys[url] and url not in self._unsettled:
@@ -229,12 +234,17 @@ class Looks(Urls):
     def unchanged(self, url: int, now: float) -> None:
         """Its server says that it is what it was."""
         self.tried(url, now)
+        self.dead[url] = NEVER
         self.looked[url] = now
         self._unchanged(url)
 
     def absent(self, url: int, now: float) -> None:
         """Its server says that nothing is there: what comes is younger."""
-        if self.watching is not None and not self.digests[url]:
+        if self.watching is None:
+            return
+        if self.dead[url] == NEVER:
+            self.dead[url] = now
+        if not self.digests[url]:
             self._absent[url] = now
 
     def tried(self, url: int, now: float) -> None:
