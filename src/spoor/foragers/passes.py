@@ -16,8 +16,9 @@ from spoor.foragers.urls import NEVER
 LOOKED_AT = 0.05
 LEAST_LOOKED_AT = 10
 """Share of the known pages of a host, and so many at least, that each pass looks at,
-those first that are most worth it: hardly a rate is known before a page has changed, and in so many
-passes every page is seen again."""
+those first that are most worth it: hardly a rate is known before a page has changed. In so many
+passes every page is seen again where none has paid; those that have come more often, and the others
+later for it."""
 
 
 OF_DEAD = 0.1
