@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         Judgement,
         LeftOut,
         Link,
+        LinkBatch,
         LinkId,
         LiveReply,
         NextStep,
@@ -420,8 +421,25 @@ class LinkFilter(Protocol):
     """Rejects links whatever the policy chooses: outside the scope, in crawler traps, of hosts that
     used up their limits."""
 
+    owns: Callable[[str], bool] | None
+    """Of a crawl in shards, whether a canonical URL is this shard's; None for the only one."""
+
+    @property
+    def by_depth(self) -> bool:
+        """Whether it matters how many links from a seed a URL is."""
+        ...
+
     def seed(self, urls: Sequence[str]) -> None:
         """These canonical URLs are seeds of the crawl, whichever shard owns them."""
+        ...
+
+    def nearest(self, page: Page, depth: int) -> int:
+        """Depth of what a page links to, by the shortest way that is known; `depth` is that by the
+        way on which it was found. Called before `admit`, with what it says as its `depth`."""
+        ...
+
+    def arrived(self, batch: LinkBatch) -> None:
+        """Another shard sent these links."""
         ...
 
     def admit(
@@ -478,6 +496,8 @@ class Outbox(Protocol):
 
     grant: int
     """Pages of the common budget that this shard may fetch."""
+    by_depth: bool
+    """Whether a URL is sent once more for each shorter way to it."""
 
     def owns(self, url: str) -> bool: ...
     def keep(

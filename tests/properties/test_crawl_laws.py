@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from guards import GUARDS, guard, small, with_sitemaps
 from spoor import registry
 from spoor.crawl import Crawl
 from spoor.errors import CallerError, InputError
@@ -23,7 +23,6 @@ from spoor.learn.state import pack, unpack
 from spoor.protocols import Frontier, OpenLinks, Policy, UsesOpenLinks
 from spoor.testing.small_worlds import TARGET, SmallWorld, random_web
 from spoor.types import (
-    Anchor,
     Choice,
     Deferred,
     Failed,
@@ -32,7 +31,6 @@ from spoor.types import (
     Finished,
     InLinks,
     Judgement,
-    Link,
     Outcome,
     Page,
     Reply,
@@ -41,65 +39,8 @@ from spoor.types import (
     Task,
     Topic,
 )
-from spoor.web import depths, domain_shares, listed_links, sitemap_shares, traps
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.scope import Scope
-from spoor.web.traps import Traps
 
 SETTINGS = settings(max_examples=60)
-
-
-SMALL = (
-    *((domain_shares, "LEAST", 2), (domain_shares, "_EACH", 2), (domain_shares, "_LOOK", 5)),
-    *(
-        (listed_links, "AT_ONCE", 1),
-        (listed_links, "AT_A_PAGE", 1),
-        (listed_links, "AT_THE_END", 2),
-    ),
-    *((sitemap_shares, "LEAST", 1), (sitemap_shares, "OF_PAGES", 10)),
-    *((sitemap_shares, "_AT_ONCE", 1),),
-    *((traps, "SAMPLE", 2), (traps, "VIEWS", 1), (traps, "WIDE", 3), (traps, "_FIRST_TRY", 4)),
-    *((traps, "_LAST", 2), (traps, "_UNTRIED", 1), (depths, "_EVERY", 3)),
-)
-
-GUARDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
-    # of the scope, of the filter
-    "shares of domains": ({}, {}),
-    "depth": ({"max_depth": 3}, {"per_domain": 1_000}),
-    "depth and shares": ({"max_depth": 3}, {}),
-    "limit of hosts": ({}, {"per_host": 4}),
-    "limit of domains": ({}, {"per_domain": 4}),
-    "limit of finds": ({}, {"found_per_host": 1}),
-    "traps": ({}, {"traps": True, "per_domain": 1_000}),
-    "traps and shares": ({}, {"traps": True}),
-    "sitemaps": ({}, {"sitemaps": True, "per_domain": 1_000}),
-    "all": ({"max_depth": 3}, {"traps": True, "sitemaps": True, "per_host": 12}),
-}
-
-
-def guard(name: str, root: str) -> CrawlFilter | None:
-    """The filter of this name for a crawl from `root`."""
-    if not name:
-        return None
-    of_scope, of_filter = GUARDS[name]
-    its = of_filter | {"traps": Traps() if "traps" in of_filter else None}
-    return CrawlFilter(Scope.of([root], "anywhere", **of_scope), **its)
-
-
-def with_sitemaps(world: SmallWorld, rng: np.random.Generator) -> None:
-    """Some pages of the web become sitemaps."""
-    urls = list(world.pages)
-    chosen = {urls[int(at)] for at in rng.choice(np.arange(1, len(urls)), 9, replace=False)}
-    for url, page in world.pages.items():
-        links = [
-            Link(link.url, Anchor(link.anchor.text, position=at), "listed")
-            if url in chosen
-            else link
-            for at, link in enumerate(page.links)
-        ]
-        links = [link._replace(kind="sitemap") if link.url in chosen else link for link in links]
-        flags = frozenset({"sitemap", "not-html"} if url in chosen else ())
-        world.pages[url] = replace(page, links=links, flags=flags)
 
 
 @dataclass(frozen=True)
@@ -121,7 +62,7 @@ cases = st.builds(
     delay=st.sampled_from([0.0, 1.0]),
     per_host=st.sampled_from([0, 1, 2]),
     in_flight=st.integers(1, 8),
-    policy=st.sampled_from(["random", "breadth-first", "best-first"]),
+    policy=st.sampled_from(["random", "breadth-first", "best-first", "look-ahead"]),
     pages=st.sampled_from([None, 7, 30]),
     late_after=st.sampled_from([math.inf, 0.0, 0.5, 2.0]),
     guard=st.sampled_from(["", *GUARDS]),
@@ -131,9 +72,7 @@ cases = st.builds(
 @pytest.fixture(autouse=True, scope="module")
 def small_limits() -> Iterator[None]:
     """What holds links back does so in webs of 60 pages."""
-    with pytest.MonkeyPatch.context() as patch:
-        for module, name, value in SMALL:
-            patch.setattr(module, name, value)
+    with small():
         yield
 
 
@@ -170,6 +109,15 @@ class Watched:
 
     def load(self, state: State) -> None:
         self.policy.load(state)
+
+
+class LooksAhead(Watched):
+    """Of the pages that are fetched the last is expanded, once no link is open."""
+
+    look_ahead = True
+
+    def expand(self, fetched: Sequence[int]) -> int:
+        return fetched[-1]
 
 
 class CountingJudge(Label):
@@ -213,7 +161,10 @@ class Bench:
     def make(self) -> None:
         case, root = self.case, next(iter(self.world.pages))
         task = Task(np.random.default_rng(case.seed), Topic(name="pottery clay"))
-        self.policy = Watched(registry.build("policies", case.policy, task))
+        if case.policy == "look-ahead":
+            self.policy = LooksAhead(registry.build("policies", "breadth-first", task))
+        else:
+            self.policy = Watched(registry.build("policies", case.policy, task))
         self.judge = CountingJudge()
         frontier = self.frontier(delay=case.delay, per_host=case.per_host)
         self.crawl = Crawl(

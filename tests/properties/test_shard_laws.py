@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from guards import guard, small, with_sitemaps
 from spoor import registry
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
@@ -25,12 +26,12 @@ from spoor.sharding.page_budget import PageBudget
 from spoor.sharding.worker import Worker
 from spoor.testing.small_worlds import TARGET, SmallWorld, random_web
 from spoor.types import Anchor, Fetch, Link, Outcome, Page, Task, Topic
-from spoor.web import domain_shares
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.scope import Scope
 from spoor.web.urls import shard_of
 
 SETTINGS = settings(max_examples=60)
+STAYING = ["", "shares of domains", "sitemaps"]
+"""What holds links back the same wherever hosts move."""
+GUARDED = st.sampled_from([*STAYING, "depth and shares"])
 
 
 # ---------------------------------------------------------------- the budgets
@@ -218,8 +219,8 @@ class Process:
     root: str
     mortal: bool = True
     """Whether it may die, so that all that it reports has to be durable."""
-    shares: bool = False
-    """Links of a domain that has had its share wait until there is nothing else to do."""
+    guard: str = ""
+    """What holds links back."""
     durable: bytes = b""
     pages: list[str] = field(default_factory=list)
     safe: int = 0
@@ -242,7 +243,7 @@ class Process:
             pages=0,
             backoff=1.0,
             outbox=outbox,
-            link_filter=CrawlFilter(Scope.of([self.root], "anywhere")) if self.shares else None,
+            link_filter=guard(self.guard, self.root),
         )
         self.worker = Worker(self.crawl, self.crawl, self.call)
         self.flying: list[Fetch] = []
@@ -327,7 +328,7 @@ def _crawl(
     return coordinator
 
 
-def _world(seed: int, failures: bool = True) -> SmallWorld:
+def _world(seed: int, failures: bool = True, guard: str = "") -> SmallWorld:
     """Where processes die nothing else fails: a request that was cut counts as an attempt."""
     rng = np.random.default_rng(seed)
     world = random_web(rng, hosts=9)
@@ -337,21 +338,22 @@ def _world(seed: int, failures: bool = True) -> SmallWorld:
         if a != urls[0]:
             world.redirects[a] = b
         world.failures[c] = int(rng.integers(1, 3)) * failures
+    if guard == "sitemaps":
+        with_sitemaps(world, rng)
     return world
 
 
 @pytest.fixture(scope="module")
-def few_a_domain() -> Iterator[None]:
-    """A domain soon has had its share."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(domain_shares, "LEAST", 2)
+def small_limits() -> Iterator[None]:
+    """What holds links back does so in webs of 60 pages."""
+    with small():
         yield
 
 
-def _alone(seed: int) -> set[str]:
-    world = _world(seed)
+def _alone(seed: int, guard: str = "") -> set[str]:
+    world = _world(seed, guard=guard)
     root = next(iter(world.pages))
-    process = Process(0, 1, world, "breadth-first", root, mortal=False)
+    process = Process(0, 1, world, "breadth-first", root, False, guard)
     rng = np.random.default_rng(seed)
     coordinator = _crawl({0: process}, 1, 1_000, rng, deaths=0.0)
     assert coordinator.reason == "no open link left"
@@ -363,21 +365,22 @@ def _alone(seed: int) -> set[str]:
     shards=st.integers(1, 5),
     policy=st.sampled_from(["breadth-first", "best-first", "random", "trail"]),
     deaths=st.sampled_from([0.0, 0.1]),
-    shares=st.booleans(),
+    guard=GUARDED,
 )
-@settings(max_examples=7)
+@example(seed=66, shards=5, policy="random", deaths=0.0, guard="depth and shares")
+@settings(max_examples=12)
 def test_shards_fetch_what_one_crawl_fetches_each_page_once(
-    few_a_domain: None, seed: int, shards: int, policy: str, deaths: float, shares: bool
+    small_limits: None, seed: int, shards: int, policy: str, deaths: float, guard: str
 ) -> None:
-    world = _world(seed, not deaths)
+    world = _world(seed, not deaths, guard)
     root = next(iter(world.pages))
     processes = {
-        at: Process(at, shards, world, policy, root, deaths > 0, shares) for at in range(shards)
+        at: Process(at, shards, world, policy, root, deaths > 0, guard) for at in range(shards)
     }
     coordinator = _crawl(processes, shards, 1_000, np.random.default_rng(seed), deaths=deaths)
     assert coordinator.reason == "no open link left"
     fetched = Counter(url for process in processes.values() for url in process.pages)
-    assert fetched == Counter(_alone(seed))
+    assert fetched == Counter(_alone(seed, guard))
     for process in processes.values():
         assert all(_owner(url, shards) == process.me for url in process.pages)
         for url in process.pages:
@@ -390,14 +393,15 @@ def test_shards_fetch_what_one_crawl_fetches_each_page_once(
     seed=st.integers(0, 10_000),
     divisions=st.lists(st.tuples(st.integers(1, 4), st.integers(0, 150)), min_size=2, max_size=4),
     deaths=st.sampled_from([0.0, 0.1]),
-    shares=st.booleans(),
+    guard=st.sampled_from(STAYING),
 )
-@example(seed=508, divisions=[(2, 58), (4, 0)], deaths=0.0, shares=False)  # a redirect, half-way
+@example(seed=3, divisions=[(1, 81), (3, 36), (4, 43)], deaths=0.0, guard="shares of domains")
+@example(seed=508, divisions=[(2, 58), (4, 0)], deaths=0.0, guard="")  # a redirect, half-way
 @settings(max_examples=10)
 def test_the_number_of_shards_may_change_and_nothing_is_lost_or_fetched_again(
-    few_a_domain: None, seed: int, divisions: list[tuple[int, int]], deaths: float, shares: bool
+    small_limits: None, seed: int, divisions: list[tuple[int, int]], deaths: float, guard: str
 ) -> None:
-    world = _world(seed, failures=False)
+    world = _world(seed, False, guard)
     root = next(iter(world.pages))
     rng = np.random.default_rng(seed)
     processes: dict[int, Process] = {}
@@ -408,13 +412,13 @@ def test_the_number_of_shards_may_change_and_nothing_is_lost_or_fetched_again(
                 processes[at].shards = shards
                 processes[at].start()
             else:
-                processes[at] = Process(at, shards, world, "best-first", root, deaths > 0, shares)
+                processes[at] = Process(at, shards, world, "best-first", root, deaths > 0, guard)
         last = number == len(divisions)
         until = 100_000 if last else turns
         coordinator = _crawl(processes, shards, 1_000, rng, deaths=deaths, until=until)
     assert coordinator.reason == "no open link left"
     fetched = Counter(url for process in processes.values() for url in process.pages)
-    assert fetched == Counter(_alone(seed))
+    assert fetched == Counter(_alone(seed, guard))
     for process in processes.values():
         for url in process.pages:
             link = process.crawl.frontier.find(url)

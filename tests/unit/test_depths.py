@@ -95,3 +95,31 @@ def test_a_state_that_does_not_say_whose_the_ways_are_goes_on() -> None:
     pairs = [pair for _, its in state.pop("ways") for pair in its]
     known.load({**state, "before": pairs})
     assert known.of_links(HUB, 9) == 2
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_what_a_page_links_to_comes_nearer_with_it_whoever_linked_it_first(saved: bool) -> None:
+    """Two pages of one depth link to a third; the one that linked it last comes nearer."""
+    site = "http://good.example/{}".format
+    known = Depths(MOST)
+    known.seed([site("")])
+    known.link(site(""), [site("a"), site("b")], 1)
+    known.link(site("a"), [site("c"), site("d")], 2)
+    known.link(site("c"), [site("e")], 3)
+    known.link(site("d"), [site("e")], 3)
+    if saved:
+        state = unpack(pack(known.save()))
+        known = Depths(MOST)
+        known.load(state)
+    assert known.of_links(site("e"), 9) == 4
+    known.redirected(site("b"), site("d"))
+    assert known.of_links(site("d"), 9) == 2, "as near as what is redirected to it"
+    assert known.of_links(site("e"), 9) == 3
+
+
+def test_a_deep_page_that_asks_not_to_be_followed_is_not_once_it_is_near() -> None:
+    within = made()
+    page = Page(HUB, links=(Link(PART, Anchor()),), flags=frozenset({"nofollow"}))
+    assert within.admit(page, 4, 7, 0.5) == []
+    assert admitted(within, "http://good.example/", [HUB], 1) == [HUB]
+    assert within.release(over=True) == []

@@ -291,7 +291,10 @@ class Crawl:
 
     def enter(self, batch: LinkBatch) -> int:
         """Enter the links that another shard sent; returns how many were new."""
-        return self._entry.batch(batch)
+        new = self._entry.batch(batch)
+        if not self._has_more():  # what came may have brought near what was too deep
+            self._entry.release(over=True)
+        return new
 
     def split(self, now: float) -> int:
         """Send everything that `outbox` no longer owns to its new shards, after the hosts were

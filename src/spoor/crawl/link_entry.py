@@ -45,6 +45,9 @@ class LinkEntry:
         self._admit = admit
         self._filter = link_filter
         self._outbox = outbox
+        if link_filter is not None and outbox is not None:
+            link_filter.owns = outbox.owns
+            outbox.by_depth = link_filter.by_depth
         self.shards = None if outbox is None else ShardLinks(outbox, frontier)
         """Links that went to other shards or came from them; None without shards."""
         self.taken_over = TakenOver()
@@ -71,6 +74,7 @@ class LinkEntry:
         """Enter the links of a page with this score; `parent` is the page's own link."""
         depth = self.frontier.depth(parent) + 1
         if self._filter is not None:
+            depth = self._filter.nearest(page, depth)
             links = self._filter.admit(page, depth, parent, score, partial(self.found_on, parent))
         else:
             links = page.links if self._admit is None else self._admit(page, depth)
@@ -81,6 +85,8 @@ class LinkEntry:
     def batch(self, batch: LinkBatch) -> int:
         """Enter the links that another shard sent; returns how many were new."""
         assert self.shards is not None
+        if self._filter is not None:
+            self._filter.arrived(batch)
         seen = self.shards.enter(batch)
         if len(seen):
             self._observe(seen)

@@ -39,6 +39,9 @@ TEXT_CHARACTERS = 600
 MAX_WAITING = 20_000
 """With so many links in its outbox, a shard chooses no more pages."""
 
+_TIMES, _FAR = 256, 1 << 32
+"""How often a URL was sent, and the least depth with which it was, are one number."""
+
 DONE_PER_BATCH = 500
 """Most URLs of done pages in one batch, when hosts move."""
 
@@ -61,6 +64,8 @@ class Outbox:
         """Links sent so far."""
         self.entered = 0
         """Links received so far."""
+        self.by_depth = False
+        """Whether a URL is sent once more for each shorter way to it."""
         self._division = owner
         self._owners: dict[str, int] = {}
         self._announced: dict[int, int] = {}
@@ -114,7 +119,7 @@ class Outbox:
         for index, shard in enumerate(owners):
             if shard == own:
                 mine.append(links[index])
-            elif self._announce(urls[index]):
+            elif self._announce(urls[index], depth):
                 away.setdefault(shard, []).append(links[index])
         if away:
             stub, steps = _stub(page), tuple(path())
@@ -123,14 +128,14 @@ class Outbox:
                 self.send(shard, batch)
         return mine
 
-    def _announce(self, url: str) -> bool:
-        key = hash64(url)
-        times = self._announced.get(key, 0)
-        if times >= REPEATS:
+    def _announce(self, url: str, depth: int) -> bool:
+        key, depth = hash64(url), min(depth, _FAR) if self.by_depth else 0
+        told, times = divmod(self._announced.get(key, _FAR * _TIMES), _TIMES)
+        if times >= REPEATS and depth >= told:
             return False
         if not times and len(self._announced) >= MAX_REMEMBERED:
             del self._announced[next(iter(self._announced))]
-        self._announced[key] = times + 1
+        self._announced[key] = min(depth, told) * _TIMES + min(times + 1, REPEATS)
         return True
 
     def send(self, shard: int, batch: LinkBatch) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from spoor.bounded import remember
 from spoor.hashing import hash64
-from spoor.types import HeldLink, State
+from spoor.types import NO_PARENT, HeldLink, Link, State
 from spoor.web.urls import domain_of
 from spoor.web.waiting_places import WaitingPlaces
 
@@ -55,6 +55,12 @@ class Depths:
         self._cut_keys: set[int] = set()
         self._waiting: Counter[str] = Counter()
         """Domain → such links of its pages."""
+        self._elsewhere: dict[int, tuple[str, list[HeldLink], int]] = {}
+        """Page that may still come nearer → its domain, its links to pages of other shards, and how
+        much deeper these are than it."""
+        self._sent_places = WaitingPlaces(_WAITING)
+        self._again: dict[int, int] = {}
+        """Such a page that came nearer → the depth of its links."""
         self._nearer = False
         """Whether any URL came nearer since the last look."""
         self._pages = 0
@@ -72,13 +78,18 @@ class Depths:
         domain = self._whose.get(key)
         return None if domain is None else self._known[domain][key]
 
-    def redirected(self, url: str, to: str) -> None:
-        """A URL is redirected to another one, which is as near."""
+    def redirected(self, url: str, to: str, *, leaves: bool = False) -> None:
+        """A URL is redirected to another one, which is as near; it `leaves` to another shard, or
+        does not."""
         key, lead = hash64(url), hash64(to)
         remember(self._leads, key, lead)
         depth = self._depth(key)
         if depth is not None:
             self._way(lead, depth, self._whose[key], domain_of(to))
+            if leaves:
+                self._send(lead, domain_of(url), [HeldLink(Link(to), NO_PARENT, 0, 0, False)], 0)
+                self._again[lead] = depth
+                self._nearer = True
 
     def link(self, page: str, urls: Sequence[str], depth: int) -> None:
         """A page links to these URLs, whose depth is thus `depth` at most."""
@@ -104,6 +115,32 @@ class Depths:
             del self._whose[self._known[fullest].popitem()[0]]
             self._places.add(fullest, -1)
 
+    def elsewhere(self, page: str, links: Sequence[HeldLink]) -> None:
+        """A page has these links to pages of other shards, which are told if it comes nearer."""
+        links = [held for held in links if held.depth > 2]
+        if not links:
+            return
+        self._send(hash64(page), domain_of(page), links, 1)
+
+    def _send(self, key: int, domain: str, links: Sequence[HeldLink], step: int) -> None:
+        self._forget_sent(key)
+        self._elsewhere[key] = (domain, list(links), step)
+        self._sent_places.add(domain, len(links))
+        while fullest := self._sent_places.too_many():
+            of_domain = (one for one, its in self._elsewhere.items() if its[0] == fullest)
+            self._forget_sent(next(of_domain))
+
+    def _forget_sent(self, key: int) -> None:
+        if (its := self._elsewhere.pop(key, None)) is not None:
+            self._again.pop(key, None)
+            self._sent_places.add(its[0], -len(its[1]))
+
+    def arrived(self, urls: Sequence[str], depth: int, site: str) -> None:
+        """Another shard has a page of a domain that links to these URLs."""
+        for url in urls:
+            own = domain_of(url)
+            self._way(hash64(url), depth, site or own, own)
+
     def _forget_links(self, domain: str, key: int) -> None:
         if (known := self._links.pop(key, None)) is not None:
             self._links_places.add(domain, -len(known))
@@ -127,6 +164,8 @@ class Depths:
             if (lead := self._leads.get(key)) is not None:
                 todo.append((lead, depth, domain, ""))
             if known is not None:
+                if (its := self._elsewhere.get(key)) is not None:
+                    self._again[key] = depth + its[2]
                 todo += [(link, depth + 1, domain, "") for link in self._links.get(key, ())]
 
     def _enter(self, key: int, depth: int, domain: str) -> None:
@@ -156,11 +195,17 @@ class Depths:
         return links
 
     def release(self, *, over: bool) -> list[HeldLink]:
-        """Links that are no longer too deep. `over`: no other link is open."""
+        """Links that are no longer too deep, and those to pages of other shards that are nearer
+        than was told. `over`: no other link is open."""
         if not self._nearer or not (over or self._pages >= _EVERY):
             return []
         self._nearer, self._pages = False, 0
-        found: list[HeldLink] = []
+        found = [
+            held._replace(depth=depth)
+            for key, depth in self._again.items()
+            for held in self._elsewhere[key][1]
+        ]
+        self._again = {}
         for page in list(self._cut):
             depth = self.of_links(page, self._most + 1)
             if depth <= self._most:
@@ -181,6 +226,12 @@ class Depths:
         ]
         leads = [list(row) for row in self._leads.items()]
         its = {"nearer": self._nearer, "pages": self._pages, "leads": leads, "links": rows}
+        if self._elsewhere:
+            its["elsewhere"] = [
+                [key, domain, [held.row() for held in links], step]
+                for key, (domain, links, step) in self._elsewhere.items()
+            ]
+            its["again"] = [[key, depth] for key, depth in self._again.items()]
         return {"ways": known, "cut": cut, **its}
 
     def load(self, state: State) -> None:
@@ -202,6 +253,11 @@ class Depths:
                 self._links[key] = array("Q", links.astype(np.uint64).tobytes())
                 self._links_places.add(domain, len(links))
         self._leads = OrderedDict(map(tuple, state.get("leads", ())))
+        self._elsewhere, self._sent_places = {}, WaitingPlaces(_WAITING)
+        for key, domain, rows, step in state.get("elsewhere", ()):
+            self._elsewhere[key] = (domain, list(map(HeldLink.of, rows)), step)
+            self._sent_places.add(domain, len(rows))
+        self._again = dict(map(tuple, state.get("again", ())))
         self._nearer, self._pages = state["nearer"], state["pages"]
         self._cut, self._waiting, self._cut_keys = {}, Counter(), set()
         for page, rows in state["cut"]:

@@ -15,6 +15,7 @@ from spoor.types import (
     InLink,
     LeftOut,
     Link,
+    LinkBatch,
     LinkId,
     Outcome,
     Page,
@@ -72,6 +73,7 @@ class CrawlFilter:
         sitemaps: bool = False,
     ) -> None:
         self.scope = scope
+        self.owns: Callable[[str], bool] | None = None
         self.revisits: Revisits | None = None
         """The pages of an earlier run that are asked for again."""
         self._traps = traps
@@ -103,6 +105,18 @@ class CrawlFilter:
             self._domains.seed(urls)
         self._memo.clear()
 
+    @property
+    def by_depth(self) -> bool:
+        return self._depths is not None
+
+    def nearest(self, page: Page, depth: int) -> int:
+        return depth if self._depths is None else self._depths.of_links(page.url, depth)
+
+    def arrived(self, batch: LinkBatch) -> None:
+        if self._depths is not None:
+            site = "" if batch.page is None else domain_of(batch.page.url)
+            self._depths.arrived(urls_of(batch.links), batch.depth, site)
+
     def admit(
         self,
         page: Page,
@@ -127,7 +141,7 @@ class CrawlFilter:
         if depths is not None and ending not in ("", "nofollow"):
             depths.cut(page.url, self._cut(page, parent, score, depth))
         elif depths is not None:
-            depths.link(page.url, urls_of(links), depth)
+            self._linked(page, links, parent, score, depth)
         if self.revisits is not None and listed:
             # Of its own host, and of the host whose robots.txt named it.
             whose = {host(page.url), host(found_on() or page.url)}
@@ -138,6 +152,21 @@ class CrawlFilter:
             return links
         news = traps.read(page, links, found_on)
         return self._outside_traps(page, links, parent, score, depth, news=news)
+
+    def _linked(
+        self, page: Page, links: Sequence[Link], parent: LinkId, score: float, depth: int
+    ) -> None:
+        """Note how deep what a page links to is."""
+        if self._depths is None:
+            return
+        urls = urls_of(links)
+        self._depths.link(page.url, urls, depth)
+        if self.owns is not None and depth > 2:
+            others = [index for index, url in enumerate(urls) if not self.owns(url)]
+            self._depths.elsewhere(
+                page.url,
+                [HeldLink(links[index], parent, score, depth, False) for index in others],
+            )
 
     def _that_may_enter(
         self, links: Sequence[Link], parent: LinkId, score: float, depth: int, *, listed: bool
@@ -192,7 +221,7 @@ class CrawlFilter:
             page, place = more.page, (more.parent, more.score, more.depth)
             links = self._allowed(page, more.depth, more.parent, more.score)
             if self._depths is not None:
-                self._depths.link(page.url, urls_of(links), more.depth)
+                self._linked(page, links, *place)
             links = self._that_may_enter(links, *place, listed=True)
             links = self._outside_traps(page, links, *place)
             if links or not over:
@@ -304,7 +333,8 @@ class CrawlFilter:
             self._count(before, -1)
             self._asked.setdefault(link, before)
             if self._depths is not None:
-                self._depths.redirected(before, url)
+                leaves = self.owns is not None and not self.owns(url)
+                self._depths.redirected(before, url, leaves=leaves)
         if url in self._sitemaps:
             return ""
         if self.revisits is not None and url in self.revisits:
@@ -358,7 +388,8 @@ class CrawlFilter:
             self._left_out.get(rule, set()).discard(hash64(held.link.url))
         nearer = [] if self._depths is None else self._depths.release(over=over)
         for held in nearer:
-            self._left_out[f"--max-depth {self.scope.max_depth}"].discard(hash64(held.link.url))
+            rule = f"--max-depth {self.scope.max_depth}"
+            self._left_out.get(rule, set()).discard(hash64(held.link.url))
         domains = () if self._domains is None else self._domains.release(over=over)
         shares = self._shares_of_sitemaps
         sitemaps = () if shares is None else shares.release(over=over)

@@ -81,11 +81,11 @@ class ListedLinks:
 
     def enter(self, page: Page, parent: LinkId, score: float, depth: int) -> Page:
         """The sitemap with those of its links that enter at once; the others wait."""
-        step = -(-len(page.links) // AT_ONCE)
+        pages = [link for link in page.links if link.kind != "sitemap"]
+        step = -(-len(pages) // AT_ONCE)
         if step < 2:
             return page
         its = Listed(replace(page, dated=()), parent, score, depth)
-        pages = [link for link in page.links if link.kind != "sitemap"]
         spread = [link for begin in range(step) for link in pages[begin::step]]
         domain = domain_of(page.url)
         self._waiting.setdefault(domain, deque()).append(its.part(spread[AT_ONCE:]))
@@ -136,6 +136,10 @@ class ListedLinks:
         self._waiting.clear()
         self._places.clear()
         for domain, rows in state["waiting"]:
-            self._waiting[domain] = deque(map(Listed.of, rows))
+            # A state of before may have a sitemap without links that wait.
+            full = [row for row in rows if len(row[-1])]
+            if not full:
+                continue
+            self._waiting[domain] = deque(map(Listed.of, full))
             self._places.add(domain, sum(len(one.page.links) for one in self._waiting[domain]))
         self._ready, self.left = bool(state["ready"]), int(state["left"])
