@@ -21,7 +21,7 @@ from spoor.runs.rows import FailureRow, PageRow, Why
 from spoor.runs.snapshot import NextLink, OpenLink, why_not
 from spoor.types import LeftOut, Task
 from spoor.views.link_rates import LinkRates, link_rates
-from spoor.web.link_filter import NOFOLLOW
+from spoor.web.link_filter import BEYOND, NOFOLLOW, TOO_MANY
 from spoor.web.urls import canonical
 
 
@@ -198,7 +198,9 @@ def left_out_lines(left_out: LeftOut) -> list[str]:
         lines.append(f"left out {_links(sum(named.values()))}{by}")
     if barred := rules.get(NOFOLLOW, 0):
         lines.append(f"left out {_links(barred)} that pages ask not to follow: --no-nofollow")
-    odd = sum(rules.values()) - sum(doing.values()) - sum(named.values()) - barred
+    if beyond := rules.get(BEYOND, 0) + rules.get(TOO_MANY, 0):
+        lines.append(f"left out {_links(beyond)} that were more than may wait")
+    odd = sum(rules.values()) - sum(doing.values()) - sum(named.values()) - barred - beyond
     if odd:
         lines.append(f"left out {_links(odd)} with odd addresses (repeated, too long): --traps")
     if left_out.held:

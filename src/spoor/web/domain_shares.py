@@ -109,6 +109,11 @@ class DomainShares:
             (domain, links, self._why(domain)) for domain, links in self._waiting.counts().items()
         ]
 
+    @property
+    def lost(self) -> int:
+        """Links of domains that wait no longer which were more than may wait."""
+        return self._waiting.lost
+
     def _why(self, domain: str) -> str:
         pages, relevant = self._pages[domain], self._relevant[domain]
         return f"its {pages:,} pages, {relevant:,} of them relevant, are its share so far"
@@ -122,6 +127,7 @@ class DomainShares:
             "total": self._total,
             "held": self._waiting.rows(),
             "left": dict(self._waiting.left),
+            "lost": self._waiting.lost,
             "entered": sorted(self._entered),
             "look": self._look,
         }
@@ -131,5 +137,5 @@ class DomainShares:
         self._named = set(state["named"])
         self._pages, self._relevant = Counter(state["pages"]), Counter(state["relevant"])
         self._total = int(state["total"])
-        self._waiting.load(state["held"], state["left"])
+        self._waiting.load(state["held"], state["left"], state.get("lost", 0))
         self._entered, self._look = set(state["entered"]), bool(state["look"])

@@ -40,6 +40,7 @@ from spoor.web.urls import canonical, domain_of, host
 _COUNTED = 50_000
 """URLs of each rule that are told apart; more are not counted."""
 BEYOND = "sitemaps list more than may wait"
+TOO_MANY = "more links waited than may wait"
 NOFOLLOW = "a page asks not to follow it (nofollow)"
 _MEMO = 16_384
 """URLs whose verdict is cached."""
@@ -440,10 +441,13 @@ class CrawlFilter:
     def left_out(self) -> LeftOut:
         groups = [] if self._traps is None else self._traps.held_groups()
         beyond = 0 if self._listed is None else self._listed.left
+        all_that_hold = (self._traps, self._domains, self._shares_of_sitemaps)
+        lost = sum(one.lost for one in all_that_hold if one is not None)
         return LeftOut(
             {rule: len(urls) for rule, urls in self._left_out.items()}
             | self._limits.left_out()
-            | ({BEYOND: beyond} if beyond else {}),
+            | ({BEYOND: beyond} if beyond else {})
+            | ({TOO_MANY: lost} if lost else {}),
             [
                 *((group.name, group.links, group.why) for group in groups),
                 *(() if self._domains is None else self._domains.held_groups()),

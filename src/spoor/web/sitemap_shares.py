@@ -89,6 +89,11 @@ class SitemapShares:
         self._entered[domain] += 1
         return True
 
+    @property
+    def lost(self) -> int:
+        """Sitemaps that were more than may wait."""
+        return self._waiting.lost + self._waiting.left.total()
+
     def save(self) -> State:
         """Go on with `load`."""
         return {
@@ -96,6 +101,7 @@ class SitemapShares:
             "entered": dict(self._entered),
             "waiting": self._waiting.rows(),
             "left": dict(self._waiting.left),
+            "lost": self._waiting.lost,
             "pages": self._pages,
             "look": self._look,
         }
@@ -104,5 +110,5 @@ class SitemapShares:
         """Go on from `save`."""
         self._known = OrderedDict.fromkeys(state["known"])
         self._entered = Counter(state["entered"])
-        self._waiting.load(state["waiting"], state.get("left", {}))
+        self._waiting.load(state["waiting"], state.get("left", {}), state.get("lost", 0))
         self._pages, self._look = int(state["pages"]), bool(state["look"])

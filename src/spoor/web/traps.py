@@ -133,6 +133,8 @@ class Traps:
         self._trying: set[str] = set()
         self._tried: OrderedDict[str, bool] = OrderedDict()
         """URLs that are asked for as tries."""
+        self.lost = 0
+        """Links that were more than may wait, of groups that hold nothing back any more."""
         self._pages = 0
         self._due = 0
         """Pages of the crawl at which a group is tried next."""
@@ -383,9 +385,10 @@ class Traps:
                 self._due = min(self._due, count.next)
 
     def _open(self, name: str, count: _Count) -> None:
-        count.held = count.tries = count.links = 0
         waiting = self._let_go(name)
+        self.lost += count.links - len(waiting)
         self._ready += waiting.values()
+        count.held = count.tries = count.links = 0
 
     def _news(self, page: Page, found_on: Callable[[], str]) -> int:
         words = f"{page.title} {page.text}"
@@ -412,7 +415,8 @@ class Traps:
         count = self._groups.get(name)
         if count is None:
             count = _Count()
-        self._let_go(remember(self._groups, name, count) or "")
+        # What waits for a group that is forgotten is asked for like any link.
+        self._ready += self._let_go(remember(self._groups, name, count) or "").values()
         return count
 
     # -- saving
@@ -434,6 +438,7 @@ class Traps:
             "ready": [held.row() for held in self._ready],
             "trying": sorted(self._trying),
             "pages": self._pages,
+            "lost": self.lost,
             "tried": list(self._tried),
             "in_vain": self._tries.save(),
             "due": self._due,
@@ -460,6 +465,7 @@ class Traps:
         self._ready = list(map(HeldLink.of, state["ready"]))
         self._trying = set(state["trying"])
         self._pages, self._due = state["pages"], state["due"]
+        self.lost = state.get("lost", 0)
 
     def held_groups(self) -> list[Group]:
         """The groups that hold links back, the largest first."""

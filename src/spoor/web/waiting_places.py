@@ -58,6 +58,8 @@ class WaitingLinks:
         self._links: dict[str, OrderedDict[str, HeldLink]] = {}
         self.left = Counter[str]()
         """Domain → links that were too many."""
+        self.lost = 0
+        """The same of domains of which none waits any more."""
         self._places = WaitingPlaces(most)
 
     def __bool__(self) -> bool:
@@ -91,7 +93,8 @@ class WaitingLinks:
         none, and then the domain leaves."""
         waiting = self._links[domain]
         if not waiting:
-            del self._links[domain], self.left[domain]
+            del self._links[domain]
+            self.lost += self.left.pop(domain, 0)
             return None
         self._places.add(domain, -1)
         return waiting.popitem(last=False)[1]
@@ -100,7 +103,7 @@ class WaitingLinks:
         """All links of a domain, which wait no longer."""
         waiting = self._links.pop(domain)
         self._places.add(domain, -len(waiting))
-        del self.left[domain]
+        self.lost += self.left.pop(domain, 0)
         return list(waiting.values())
 
     def leave(self, leaves: Callable[[HeldLink], bool]) -> list[HeldLink]:
@@ -127,8 +130,11 @@ class WaitingLinks:
             for domain, waiting in self._links.items()
         ]
 
-    def load(self, rows: Iterable[tuple[str, list[Any]]], left: dict[str, int]) -> None:
-        """Go on from `rows` and `left`."""
+    def load(
+        self, rows: Iterable[tuple[str, list[Any]]], left: dict[str, int], lost: int = 0
+    ) -> None:
+        """Go on from `rows`, `left` and `lost`."""
+        self.lost = lost
         self._links.clear()
         self._places.clear()
         for domain, waiting in rows:
