@@ -14,6 +14,7 @@ from spoor.types import Anchor, Choice, Failed, InLink, Link, Outcome, Page
 from spoor.views.explain import left_out_lines
 from spoor.web.actions import action
 from spoor.web.link_filter import NOFOLLOW, CrawlFilter
+from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
 from spoor.web.traps import Traps
 from spoor.web.url_patterns import UrlPatterns
@@ -231,3 +232,28 @@ def test_a_place_that_is_given_back_goes_to_the_link_that_waited_longest() -> No
         held = [held.link.url for held in one_of_them.release(over=False)]
         assert held == [three]
         assert one_of_them.release(over=False) == []
+
+
+def test_new_pages_beyond_a_refresh_s_budget_wait_for_a_place_or_a_larger_one() -> None:
+    def made(most_new: int) -> CrawlFilter:
+        within = CrawlFilter(Scope())
+        within.revisits = Revisits(most_new=most_new)
+        return within
+
+    def skipped(within: CrawlFilter, link: int) -> str:
+        url = f"http://{link}.example/"
+        if why := within.skip(link, url):
+            within.dropped(url, InLink(link, url, "", Anchor(), "a", 7, 0.5, 1, True))
+        return why
+
+    within = made(2)
+    assert [bool(skipped(within, link)) for link in range(5)] == [False] * 2 + [True] * 3
+    assert within.release(over=True) == []
+    assert within.left_out().rules == {"--pages 2": 3}
+    within.ended(Outcome(Choice(0, 1.0), Failed(0, "absent", status=404), None, 0.0), str)
+    assert [held.link.url for held in within.release(over=False)] == ["http://2.example/"]
+    assert not skipped(within, 2)
+    larger = made(3)
+    larger.load(unpack(pack(within.save())))
+    assert [held.link.url for held in larger.release(over=True)] == ["http://3.example/"]
+    assert larger.left_out().rules == {"--pages 3": 1}

@@ -377,6 +377,8 @@ class CrawlFilter:
             self._traps.hold(name, held)
         elif by == "limit":
             self._limits.hold(name, held)
+        elif by == "revisits" and self.revisits is not None:
+            self.revisits.hold(held)
         elif by == "domain" and self._domains is not None:
             self._domains.hold(held)
 
@@ -395,6 +397,8 @@ class CrawlFilter:
         shares = self._shares_of_sitemaps
         sitemaps = () if shares is None else shares.release(over=over)
         freed = self._limits.release(over=over)
+        if self.revisits is not None:
+            freed += self.revisits.release(self._flying.values())
         found = [*tried, *nearer, *freed, *domains, *sitemaps, *self._more_listed(over=over)]
         return [*found, *(() if self._traps is None else self._traps.release(over=over))]
 
@@ -440,12 +444,14 @@ class CrawlFilter:
 
     def left_out(self) -> LeftOut:
         groups = [] if self._traps is None else self._traps.held_groups()
+        its = self.revisits
         beyond = 0 if self._listed is None else self._listed.left
         all_that_hold = (self._traps, self._domains, self._shares_of_sitemaps)
         lost = sum(one.lost for one in all_that_hold if one is not None)
         return LeftOut(
             {rule: len(urls) for rule, urls in self._left_out.items()}
             | self._limits.left_out()
+            | ({f"--pages {its.most_new}": its.beyond} if its is not None and its.beyond else {})
             | ({BEYOND: beyond} if beyond else {})
             | ({TOO_MANY: lost} if lost else {}),
             [

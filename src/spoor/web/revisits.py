@@ -9,6 +9,7 @@ may be missed (`may_miss`), the sample of a host speaks for pages of which nobod
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -27,6 +28,7 @@ from spoor.web.sampled_refresh import (
     uniform_of,
 )
 from spoor.web.urls import host
+from spoor.web.waiting_places import WaitingLinks
 
 KIND = "earlier"
 """Of the links to these pages."""
@@ -42,6 +44,10 @@ WRONG = 0.05
 in [0, 1]."""
 
 DAY = 86_400.0
+
+_WAITING = 5_000
+"""New pages that wait while others may still fail, or for a larger budget; of others only the
+number is kept."""
 
 SHOWN = 20
 """Hosts whose samples are told one by one."""
@@ -89,6 +95,8 @@ class Revisits:
         self._uniform = uniform_of(repr(began), urls)
         self._released = False
         self._new = 0
+        self._waiting = WaitingLinks(_WAITING)
+        """New pages beyond `most_new`."""
         self.left_out: Counter[str] = Counter()
         """Who called pages unchanged → how many were not asked for."""
         self._left: dict[str, set[int]] = {}
@@ -148,11 +156,32 @@ class Revisits:
 
     def barred(self, flying: Iterable[str]) -> str:
         """Why one more page that is new is not taken, with these in flight."""
-        if self.most_new is None or self._new + sum(one not in self for one in flying) < (
-            self.most_new
-        ):
-            return ""
-        return f"{self.most_new} new pages were taken"
+        return f"{self.most_new} new pages were taken" if self._room(flying) < 1 else ""
+
+    def _room(self, flying: Iterable[str]) -> float:
+        if self.most_new is None:
+            return math.inf
+        return self.most_new - self._new - sum(one not in self for one in flying)
+
+    def hold(self, held: HeldLink) -> None:
+        """Let a new page wait that was barred."""
+        self._waiting.add(held)
+
+    def release(self, flying: Iterable[str]) -> list[HeldLink]:
+        """Those of them that may be taken now, by turns of their domains."""
+        if not self._waiting:
+            return []
+        room, ready = self._room(flying), list[HeldLink]()
+        while self._waiting and len(ready) < room:
+            for domain in self._waiting:
+                if len(ready) < room and (held := self._waiting.first(domain)) is not None:
+                    ready.append(held)
+        return ready
+
+    @property
+    def beyond(self) -> int:
+        """New pages that were barred."""
+        return sum(self._waiting.counts().values()) + self._waiting.lost
 
     def read(self, dated: Iterable[tuple[str, float]]) -> None:
         """What a sitemap says of pages: (URL, when it changed last)."""
@@ -239,6 +268,8 @@ class Revisits:
             "left_out": dict(self.left_out),
             "left": [[who, np.array(sorted(left), np.int64)] for who, left in self._left.items()],
             "same": np.array(sorted(self._same), dtype=np.int64),
+            **({"waiting": self._waiting.rows()} if self._waiting else {}),
+            "too_many": [dict(self._waiting.left), self._waiting.lost],
             "samples": [[name, one.save()] for name, one in self._samples.items()],
         }
 
@@ -250,6 +281,7 @@ class Revisits:
         self.left_out = Counter(state["left_out"])
         self._left = {who: set(left.tolist()) for who, left in state.get("left", ())}
         self._same = set(state["same"].tolist()) if "same" in state else set()
+        self._waiting.load(state.get("waiting", ()), *state.get("too_many", ({}, 0)))
         self._samples = {name: HostSample.load(one) for name, one in state.get("samples", ())}
 
     def row(self) -> dict[str, Any]:
