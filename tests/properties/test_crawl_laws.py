@@ -480,3 +480,45 @@ def test_a_request_that_waits_to_be_made_again_does_not_hold_up_the_end_of_a_cra
     crawl.receive(Fetched(good.ticket, Page(good.url)), 6.0)
     assert crawl.next(6.0) == Finished("budget of 1 pages reached")
     assert [crawl.frontier.url(link) for link in crawl.frontier.open()] == [slow.url]
+
+
+class Doubting(Label):
+    """Every page is relevant, and none is once it is judged anew."""
+
+    def __init__(self) -> None:
+        super().__init__(TARGET)
+        self.urls: list[str] = []
+
+    def judge(self, page: Page) -> Judgement:
+        self.urls.append(page.url)
+        return Judgement(1.0, True, 1.0)
+
+    def revise(self) -> Sequence[tuple[str, Judgement]]:
+        return [(url, Judgement(0.0, False, 0.0)) for url in self.urls]
+
+    def save(self) -> State:
+        return {"urls": self.urls}
+
+    def load(self, state: State) -> None:
+        self.urls = list(state["urls"])
+
+
+def test_a_host_that_has_not_had_its_finds_after_all_is_asked_on() -> None:
+    """The judge says so when the crawl is about to end."""
+    world = random_web(np.random.default_rng(1), pages=12)
+    root = next(iter(world.pages))
+    task = Task(np.random.default_rng(0), Topic(name="pottery"))
+    crawl = Crawl(
+        registry.build("policies", "breadth-first", task),
+        Doubting(),
+        MemoryFrontier(),
+        link_filter=guard("limit of finds", root),
+    )
+    crawl.seed([root])
+    now = 0.0
+    while not isinstance(answer := crawl.next(now), Finished):
+        now += 1.0
+        if isinstance(answer, Fetch):
+            crawl.receive(world.answer(answer), now)
+    assert crawl.counts.pages == len(world.pages)
+    assert crawl.counts.relevant == 0

@@ -179,6 +179,10 @@ class Crawl:
                 self._leave(self._flights.oldest(), now)
                 continue
             if self._is_over() and not self._goes_on_with_held(used):
+                if self.outbox is None:  # a shard may go on whenever another one sends links
+                    self.revise()
+                    if self._goes_on_with_held(used):  # a host has not had its finds after all
+                        continue
                 return self._finish()
             link = self.frontier.due(now)
             if link is not None:
@@ -472,8 +476,6 @@ class Crawl:
         return self._flights.away == len(self._flights) or self._overtaken()
 
     def _finish(self) -> Finished:
-        if self.outbox is None:  # a shard may go on whenever another one sends links
-            self.revise()
         if self.pages is not None and self.counts.pages >= self.pages:
             return Finished(f"budget of {self.pages} pages reached")
         return Finished("no open link left")
