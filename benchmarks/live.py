@@ -258,8 +258,9 @@ Memory is that of the process, with what the watch takes: some 10 MB. The durabl
 frontier on disk from 1,000 open links on, which is why its `frontier` costs more.
 
 What is kept in memory for each page, link and failure, in bytes, beyond tables of a fixed size
-(`benchmarks/memory.py`: a web that is made up, pages of 300 words and 30 links, everything in
-memory):
+(`benchmarks/memory.py`: a web that is made up, everything in memory). Its pages have 300 words,
+some of them new, and 30 links; a page costs that while bounded tables fill, and ten bytes once all
+links and words are known (`benchmarks/long.py`):
 
 {memory}
 

@@ -13,6 +13,8 @@ Laws of a crawl (`spoor.crawl`), each a property test over random reply orders:
 3. `Policy.learn` may be called in any order of the Choices, with many fetches in flight.
 4. Same seed, same world, same settings: same crawl, byte for byte.
 5. A crawl saved and loaded at any point goes on as if nothing had happened.
+6. The budget of pages is never exceeded. Without one, each page that can be reached is fetched
+   once, or its `LinkFilter` says why not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The five laws of a crawl, over random webs, faults and reply orders."""
+"""The laws of a crawl, over random webs, faults and reply orders."""
 
 from __future__ import annotations
 

@@ -19,6 +19,7 @@ from typing import Any
 
 from spoor.crawl.flight import Counts, Flight, Flights
 from spoor.crawl.link_entry import LinkEntry
+from spoor.crawl.page_budget import PageBudget
 from spoor.crawl.plugin_calls import call_plugin, choose, judge_page
 from spoor.crawl.skip_turns import SkipTurns
 from spoor.crawl.verdicts import Verdicts
@@ -114,12 +115,11 @@ class Crawl:
     ) -> None:
         self.policy = policy
         self.judge = judge
-        self.pages = pages
         self.counts = Counts()
         self._attempts = attempts
         self._backoff = backoff
         self._max_hops = max_hops
-        self._late_after = late_after
+        self._budget = PageBudget(pages, late_after)
         self.link_filter = link_filter
         self.outbox = outbox
         self._entry = LinkEntry(
@@ -141,6 +141,15 @@ class Crawl:
         """Called with the judge's revisions, within a call of the driver."""
         if isinstance(policy, UsesOpenLinks):
             policy.attach(frontier)
+
+    @property
+    def pages(self) -> int | None:
+        """The budget of pages, which may be set; None: no limit."""
+        return self._budget.pages
+
+    @pages.setter
+    def pages(self, pages: int | None) -> None:
+        self._budget.pages = pages
 
     @property
     def frontier(self) -> Frontier:
@@ -173,9 +182,9 @@ class Crawl:
             self.revise()
         while True:
             used = self._budget_used()
-            if used and self._flights.give_way(now, self._late_after):
+            if used and self._flights.give_way(now, self._budget.late_after):
                 continue
-            if used and self._flights and self._none_is_awaited():
+            if used and self._flights and not self._budget.awaits(self.counts.pages, self._flights):
                 self._leave(self._flights.oldest(), now)
                 continue
             if self._is_over() and not self._goes_on_with_held(used):
@@ -224,7 +233,7 @@ class Crawl:
             reply = reply.as_failed()
         if isinstance(reply, Failed):
             return self._failed(reply, flight, now)
-        if self._overtaken():
+        if self._budget.spent(self.counts.pages):
             return self._leave(flight.link, now)
         self.frontier.settle(flight.link, now)
         self._flights.end(reply.ticket)
@@ -453,9 +462,7 @@ class Crawl:
         return self._budget_used() or not (self.frontier.open_count or self._held)
 
     def _budget_used(self) -> bool:
-        return self.pages is not None and (
-            self.counts.pages + len(self._flights) - self._flights.away >= self.pages
-        )
+        return self._budget.used(self.counts.pages, self._flights)
 
     def _goes_on_with_held(self, used: bool) -> bool:
         """Enter links that the filter held back; whether there are any. A shard does so once it has
@@ -463,17 +470,6 @@ class Crawl:
         if used and (self.outbox is None or self._has_more()):
             return False
         return self._entry.release(over=True)
-
-    def _overtaken(self) -> bool:
-        """Whether the budget is used by pages alone, while others are in flight that gave way."""
-        return (
-            self._late_after < math.inf
-            and self.pages is not None
-            and self.counts.pages >= self.pages
-        )
-
-    def _none_is_awaited(self) -> bool:
-        return self._flights.away == len(self._flights) or self._overtaken()
 
     def _finish(self) -> Finished:
         if self.pages is not None and self.counts.pages >= self.pages:
@@ -483,7 +479,7 @@ class Crawl:
     def _wait(self, now: float, *, may_choose: bool) -> Sleep | Starved:
         """Wait for the next free host; without `may_choose`, for the next ticket only."""
         until = self.frontier.next_ready(now) if may_choose else self.frontier.next_due(now)
-        late = math.inf if may_choose else self._flights.first_request() + self._late_after
+        late = math.inf if may_choose else self._budget.next_late(self._flights)
         if late < math.inf:
             until = late if until is None else min(until, late)
         return Starved() if until is None else Sleep(until)
