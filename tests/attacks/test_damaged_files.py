@@ -153,7 +153,7 @@ def label(path: Path) -> None:
 WAYS: Sequence[Callable[[Path], None]] = (look, read, label, resume)
 
 
-def ends(path: Path, what: object, ways: Sequence[Callable[[Path], None]] = WAYS) -> None:
+def ends(path: Path, what: object, ways: Sequence[Callable[[Path], object]] = WAYS) -> None:
     """Raises AssertionError where a way ends otherwise than it may."""
     for way in ways:
         try:

@@ -160,6 +160,7 @@ class Bench:
 
     def make(self) -> None:
         case, root = self.case, next(iter(self.world.pages))
+        self.policy: Watched
         task = Task(np.random.default_rng(case.seed), Topic(name="pottery clay"))
         if case.policy == "look-ahead":
             self.policy = LooksAhead(registry.build("policies", "breadth-first", task))

@@ -156,7 +156,10 @@ def test_one_page_has_the_value_that_it_has_among_others(
     tree = ("all", node)
     weights = [0.1 + weight for weight in weights]
     tells = None if tells is None else [0.1 + its for its in tells]
-    worth, all_loose = {tree: 0.5}, [node, tree] if loose else []
+    worth, all_loose = (
+        {tree: 0.5},
+        [one for one in (node, tree) if loose and isinstance(one, tuple)],
+    )
     alone = value_on_page(
         tree, leaves, weights, worth, tells=tells, several=several, loose=all_loose
     )

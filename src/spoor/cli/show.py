@@ -23,6 +23,7 @@ def show(
     ] = False,
 ) -> None:
     """Print the document URL of RUN as Markdown."""
+    from spoor.runs import files
     from spoor.runs.reader import Run
     from spoor.views.document import as_lines
 
@@ -33,8 +34,8 @@ def show(
         raise InputError(str(error)) from None
     if document is None and known.settings.command == "watch":
         raise InputError(
-            f"{run} is a watch, whose pages stand in its pages.warc.gz alone; this shows those of "
-            "a crawl"
+            f"{run} is a watch, whose pages stand in its {files.archive(0)} alone; this shows those"
+            " of a crawl"
         )
     if document is None:
         raise InputError(f"{run} has no document {url}; its documents are those that were fetched")
