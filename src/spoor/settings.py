@@ -539,14 +539,11 @@ class Settings:
         return self.agent or user_agent(self.contact)
 
 
-WITHOUT_EFFECT = {
-    (
-        "crawl",
-        "recheck",
-    ): "no fleet of Spoor's asks a linked page again because of its age, so this "
-    "did nothing and is gone; leave it out, or give a fleet of others that takes it "
-    "--param recheck=SECONDS"
-}
+_NO_RECHECK = (
+    "no fleet of Spoor's asks a linked page again because of its age, so this did nothing and is "
+    "gone; leave it out, or give a fleet of others that takes it --param recheck=SECONDS"
+)
+WITHOUT_EFFECT = {("crawl", "recheck"): _NO_RECHECK}
 """(Group, name) of settings that earlier versions had → what to do instead. The file of an older
 run may hold them."""
 

@@ -27,7 +27,7 @@ def made(before: CrawlFilter | None = None) -> CrawlFilter:
 def admitted(within: CrawlFilter, url: str, links: list[str], depth: int) -> list[str]:
     """Of the links of a page, which are `depth` from a seed by the way on which it was found."""
     page = Page(url, links=tuple(Link(link, Anchor()) for link in links))
-    return [link.url for link in within.admit(page, depth, 7, 0.5)]
+    return [link.url for link in within.admit(page, within.nearest(page, depth), 7, 0.5)]
 
 
 @pytest.mark.parametrize("saved", [False, True])

@@ -181,13 +181,14 @@ class Crawl:
         if self._verdicts is not None and self._verdicts.labelled:
             self.revise()
         while True:
-            used = self._budget_used()
+            used = self._budget.used(self.counts.pages, self._flights)
             if used and self._flights.give_way(now, self._budget.late_after):
                 continue
             if used and self._flights and not self._budget.awaits(self.counts.pages, self._flights):
                 self._leave(self._flights.oldest(), now)
                 continue
-            if self._is_over() and not self._goes_on_with_held(used):
+            over = not self._flights and (used or not self._has_more())
+            if over and not self._goes_on_with_held(used):
                 if self.outbox is None:  # a shard may go on whenever another one sends links
                     self.revise()
                     if self._goes_on_with_held(used):  # a host has not had its finds after all
@@ -455,14 +456,6 @@ class Crawl:
         self.counts.skipped += 1
         failed = Failed(self._flights.new_ticket(), "skipped", why)
         self._call("learn", self.policy.learn, Outcome(choice, failed, None, 0.0))
-
-    def _is_over(self) -> bool:
-        if self._flights:
-            return False
-        return self._budget_used() or not (self.frontier.open_count or self._held)
-
-    def _budget_used(self) -> bool:
-        return self._budget.used(self.counts.pages, self._flights)
 
     def _goes_on_with_held(self, used: bool) -> bool:
         """Enter links that the filter held back; whether there are any. A shard does so once it has

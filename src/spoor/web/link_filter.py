@@ -127,8 +127,6 @@ class CrawlFilter:
         found_on: Callable[[], str] = str,
     ) -> Sequence[Link]:
         depths = self._depths
-        if depths is not None:
-            depth = depths.of_links(page.url, depth)
         ending = self.scope.why_ended(page, depth)
         if self.scope.nofollow and "nofollow" in page.flags:
             ending = "nofollow"  # nearer or not
@@ -141,7 +139,7 @@ class CrawlFilter:
                 self._note(NOFOLLOW if ending == "nofollow" else ending, url)
         if depths is not None and ending not in ("", "nofollow"):
             depths.cut(page.url, self._cut(page, parent, score, depth))
-        elif depths is not None:
+        else:
             self._linked(page, links, parent, score, depth)
         if self.revisits is not None and listed:
             # Of its own host, and of the host whose robots.txt named it.
@@ -221,8 +219,7 @@ class CrawlFilter:
         while self._listed is not None and (more := self._listed.release(over=over)) is not None:
             page, place = more.page, (more.parent, more.score, more.depth)
             links = self._allowed(page, more.depth, more.parent, more.score)
-            if self._depths is not None:
-                self._linked(page, links, *place)
+            self._linked(page, links, *place)
             links = self._that_may_enter(links, *place, listed=True)
             links = self._outside_traps(page, links, *place)
             if links or not over:
