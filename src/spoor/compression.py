@@ -20,6 +20,7 @@ __all__ = [
     "MOST_BYTES",
     "MOST_RATIO",
     "compressor",
+    "is_frame",
     "least_bytes",
     "packed",
     "packed_parts",
@@ -30,6 +31,8 @@ __all__ = [
 
 MOST_BYTES = 1 << 24
 MOST_RATIO = 20
+
+_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def compressor(level: int = 3, *, checksum: bool = False) -> zstd.ZstdCompressor:
@@ -67,6 +70,11 @@ def packed_parts(
 def least_bytes(size: int) -> int:
     """The fewest bytes that a frame with `size` bytes of data may have."""
     return -(-(size - MOST_BYTES) // MOST_RATIO)
+
+
+def is_frame(data: bytes) -> bool:
+    """Whether bytes begin as a frame does, which no UTF-8 can."""
+    return data.startswith(_MAGIC)
 
 
 def unpacked(frame: bytes, most: int | None = None) -> bytes:

@@ -26,9 +26,10 @@ from spoor.types import (
     Reply,
     urls_of,
 )
+from spoor.worlds import store_rows
 from spoor.worlds.recorded import RecordedLinks, RecordedWorld
 from spoor.worlds.store import place_of
-from spoor.worlds.store_rows import pack
+from spoor.worlds.store_rows import pack, restored
 from spoor.worlds.store_writer import Summary, Writer
 
 A = "http://a.example/"
@@ -444,3 +445,34 @@ def test_a_later_format_is_told(small: Path) -> None:
     (small / "web.json").write_text(json.dumps(header | {"format": 99}))
     with pytest.raises(InputError, match="format 99"):
         RecordedWorld(small)
+
+
+def read(world: RecordedWorld) -> list[tuple[str, str, list[Link]]]:
+    return [(page.title, page.text, list(page.links)) for page in world.pages()]
+
+
+def test_a_web_of_format_1_with_all_its_records_packed_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pages = [
+        recorded(A, A + "b", A + "c", title="Ä", text="a few words"),
+        recorded(A + "b", A, text="many words " * 1_000, extra={"note": "ü"}),
+        Recording(A + "c", Failed(0, "absent", "gone", 410)),
+    ]
+    write(tmp_path / "now", pages)
+    monkeypatch.setattr(store_rows, "_SMALL", 0)
+    write(tmp_path / "before", pages)
+    header = json.loads((tmp_path / "before" / "web.json").read_text())
+    (tmp_path / "before" / "web.json").write_text(json.dumps(header | {"format": 1}))
+
+    now, before = RecordedWorld(tmp_path / "now"), RecordedWorld(tmp_path / "before")
+    sizes = [(tmp_path / name / "words.bin").stat().st_size for name in ("now", "before")]
+    assert sizes[0] != sizes[1]
+    assert read(now) == read(before)
+    assert ask(now, A + "c") == ask(before, A + "c") == Failed(7, "absent", "gone", 410)
+    assert now.extra(A + "b") == before.extra(A + "b") == {"note": "ü"}
+
+
+@given(st.text(max_size=5_000).map(str.encode) | st.integers(1_990, 2_010).map(bytes))
+def test_a_record_comes_back_whether_it_is_packed_or_not(data: bytes) -> None:
+    assert restored(store_rows._stored(data)) == data

@@ -17,7 +17,6 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.compression import unpacked
 from spoor.errors import InputError
 from spoor.files import plain, read_json
 from spoor.protocols import Judge
@@ -25,14 +24,14 @@ from spoor.types import Failed, Fetch, Fetched, Link, Page, Redirected, Reply, W
 from spoor.worlds.graph import compressed
 from spoor.worlds.store import (
     FAILURE,
-    FORMAT,
+    READABLE,
     REDIRECT,
     ROW,
     TABLES,
     first_of_places,
     place_of,
 )
-from spoor.worlds.store_rows import Anchors, unpack_words
+from spoor.worlds.store_rows import Anchors, restored, unpack_words
 from spoor.worlds.targets import target_pages
 
 Mask = NDArray[np.bool_]
@@ -216,7 +215,7 @@ class RecordedWorld:
         words_offset, words, _, _, _, _, links_offset, links, labels_offset, labels, *rest = record
         site, media, language, encoding, flags, status, _, fetched_at, _, _ = rest
         title, description, canonical, text, *headings = unpack_words(
-            unpacked(self._words[words_offset : words_offset + words])
+            restored(self._words[words_offset : words_offset + words])
         )
         tables, table, keep = self._tables, self._urls, self._keep
         targets = self._targets[links_offset : links_offset + links].tolist()
@@ -239,7 +238,7 @@ class RecordedWorld:
         )
 
     def _read(self, blob: mmap.mmap | bytes, offset: int, length: int) -> bytes:
-        return unpacked(blob[offset : offset + length]) if length else b""
+        return restored(blob[offset : offset + length])
 
     def _labels(self, offset: int, count: int) -> frozenset[str]:
         numbers = self._label_ids[offset : offset + count]
@@ -454,8 +453,9 @@ def _header(path: Path) -> dict[str, Any]:
         number = header["format"]
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{file}: damaged; import again") from error
-    if number != FORMAT:
-        raise InputError(f"{path}: format {number}; this Spoor reads {FORMAT}; import again")
+    if number not in READABLE:
+        known = " and ".join(map(str, READABLE))
+        raise InputError(f"{path}: format {number}; this Spoor reads {known}; import again")
     return header
 
 

@@ -7,9 +7,13 @@
     rows.npy      one record a row (`ROW`)
     links.npy     numbers of the link targets, row after row
     labels.npy    numbers of the labels, row after row
-    words.bin     title, description, canonical URL, text and headings of each page, zstandard
-    anchors.bin   anchors of the links of each page, zstandard
-    extra.bin     further fields of the source, JSON in zstandard
+    words.bin     title, description, canonical URL, text and headings of each page
+    anchors.bin   anchors of the links of each page
+    extra.bin     further fields of the source, JSON
+
+The records of the last three are zstandard, or as they are where they are small: to make ready for
+a frame takes longer than to unpack so few bytes. None begins as a frame does by itself, since each
+is UTF-8 or begins with a small number. Format 1, which is read as well, packs all.
 
 Only web.json is read completely, so it opens in the time that the list of URLs takes, and a page
 costs one look-up, one decompression and no parsing of HTML.
@@ -22,7 +26,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-FORMAT = 1
+FORMAT = 2
+READABLE = (1, 2)
 
 PAGE, REDIRECT, FAILURE = range(3)
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from spoor.compression import compressor, packed
+from spoor.compression import compressor, is_frame, packed, unpacked
 from spoor.types import Anchor, Fetched, Link, Page, Recording, Redirected
 from spoor.worlds.store import FAILURE, PAGE, REDIRECT
+
+_SMALL = 2_000
+"""Bytes of a record that is not packed."""
 
 
 class Packed(NamedTuple):
@@ -67,17 +69,15 @@ def pack(recording: Recording) -> Packed:
     for part in (anchors, targets.encode(), f"{kind} {status}".encode()):
         digest.update(part)
     time = recording.time if recording.time is not None else page.fetched_at
-    compress = partial(packed, compressor=compressor())
-
     return Packed(
         url=recording.url,
         where=recording.where,
         time=time,
         aliases=recording.aliases,
         kind=kind,
-        words=compress(words) if words else b"",
-        anchors=compress(anchors) if anchors else b"",
-        extra=compress(json.dumps(extra, ensure_ascii=False).encode("utf-8", "replace"))
+        words=_stored(words),
+        anchors=_stored(anchors),
+        extra=_stored(json.dumps(extra, ensure_ascii=False).encode("utf-8", "replace"))
         if extra
         else b"",
         targets=targets,
@@ -93,6 +93,15 @@ def pack(recording: Recording) -> Packed:
         root=root is True,
         digest=digest.digest(),
     )
+
+
+def _stored(data: bytes) -> bytes:
+    return data if len(data) <= _SMALL else packed(data, compressor())
+
+
+def restored(record: bytes) -> bytes:
+    """The data of a record of words, anchors or extra. Raises ValueError where it is damaged."""
+    return unpacked(record) if is_frame(record) else record
 
 
 def _text(value: str) -> str:
