@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from spoor import bounded
 from spoor.learn.state import pack, unpack
 from spoor.types import Anchor, HeldLink, Link
 from spoor.views.explain import left_out_lines
-from spoor.web import domain_shares, traps
+from spoor.web import domain_shares, page_limits, traps
 from spoor.web.link_filter import TOO_MANY, CrawlFilter
+from spoor.web.page_limits import PageLimits
 from spoor.web.scope import Scope
 from spoor.web.traps import Traps
+from spoor.web.urls import domain_of
+from spoor.web.waiting_places import WaitingLinks
 
 
 def _held(url: str, *, dropped: bool = False) -> HeldLink:
@@ -56,3 +62,115 @@ def test_what_waits_for_a_group_that_is_forgotten_may_enter(
     released = [held.link.url for held in guard.release(over=False)]
     assert released == ["http://0.example/1"], "dropped by the frontier, it would be lost"
     assert [group.name for group in guard.held_groups()] == ["1.example/#", "2.example/#"]
+
+
+MOST = 6
+CALLS = st.lists(
+    st.tuples(
+        st.sampled_from([*["add"] * 12, "first", "newest", "all", "leave", "reload"]),
+        st.sampled_from("abc"),  # the domain
+        st.integers(0, 2),  # which of its groups
+        st.integers(0, 4),  # which link of the group
+        st.booleans(),  # whether the frontier dropped it
+    ),
+    min_size=40,
+    max_size=60,
+)
+
+
+@given(CALLS)
+@settings(max_examples=200)
+def test_links_that_wait_in_groups_are_those_of_the_plainest_list(
+    calls: list[tuple[str, str, int, int, bool]],
+) -> None:
+    """A list of (group, link), the oldest first, from which the domain with the most loses the
+    newest of its newest group; nothing is lost that is not counted."""
+    waiting = WaitingLinks(MOST)
+    plain: list[tuple[str, HeldLink]] = []
+    began: list[str] = []
+    entered = given_up = 0
+    gone: list[HeldLink] = []
+    for call, domain, which, number, dropped in calls:
+        group = f"{domain} {which}"
+        held = _held(f"http://{which}.{domain}.example/{number}", dropped=dropped)
+        its = [one for name, one in plain if name == group]
+        if call == "add":
+            known = next((one for one in its if one.link == held.link), None)
+            waiting.add(group, held)
+            if known is None:
+                entered += 1
+                plain.append((group, held))
+                began += [group] * (group not in began)
+            elif dropped:
+                plain[plain.index((group, known))] = group, held
+            if len(plain) > MOST:
+                of = Counter(domain_of(one.link.url) for _, one in plain)
+                fullest = min(of, key=lambda one: (-of[one], one))
+                newest = [one for one in began if one.startswith(fullest[0])][-1]
+                plain.remove([row for row in plain if row[0] == newest][-1])
+                given_up += 1
+        elif call in ("first", "newest"):
+            found = waiting.first(group) if call == "first" else waiting.newest(group)
+            assert found == (its[-1 if call == "newest" else 0] if its else None)
+            if found is not None:
+                gone.append(found)
+                plain.remove((group, found))
+        elif call == "all":
+            assert waiting.all(group) == its
+            gone += its
+            plain = [row for row in plain if row[0] != group]
+        elif call == "leave":
+            left = waiting.leave(lambda url, domain=domain: f".{domain}." not in url)
+            leaving = [(name, one) for name, one in plain if name[0] == domain and one.dropped]
+            assert sorted(left) == sorted(one for _, one in leaving)
+            gone += left
+            plain = [row for row in plain if row not in leaving]
+        else:
+            state = unpack(pack({"rows": waiting.rows(), "left": waiting.left()}))
+            lost, waiting = waiting.lost, WaitingLinks(MOST)
+            waiting.load(state["rows"], state["left"], lost)
+        began = [one for one in began if any(name == one for name, _ in plain)]
+        assert list(waiting) == began
+        assert bool(waiting) == bool(plain)
+        rows = [[one, [its.row() for name, its in plain if name == one]] for one in began]
+        assert waiting.rows() == rows
+        assert entered == sum(waiting.counts().values()) + waiting.lost + len(gone)
+        assert sum(waiting.left().values()) + waiting.lost == given_up
+
+
+def test_links_that_wait_in_a_state_of_before_still_wait() -> None:
+    """It had the groups of each domain beside them, and counts by other names."""
+    rows = [_held("http://a.example/1").row(), _held("http://a.example/2").row()]
+    limits = PageLimits(1, None, None)
+    keys = {"a.example": ["host a.example"]}
+    state = {"waiting": [["host a.example", rows]], "keys": keys, "left": {"host": 7}, "freed": []}
+    limits.load({"host a.example": 1}, unpack(pack(state)))
+    assert (limits.left_out(), limits.lost) == ({"--pages-per-host 1": 2}, 7)
+    limits.count("http://a.example/0", -1)
+    assert [held.link.url for held in limits.release(over=False)] == ["http://a.example/1"]
+
+    guard = Traps()
+    now = dict(Traps().save())
+    now["groups"] = [["a.example/#", 8, 1, 24, 24, 1, 0, 32, 5, 0], ["a.example/=", 4, 0, 0, 0]]
+    now["held"] = [["a.example/=", []], ["a.example/#", rows]]
+    now["waiting"] = {"a.example": ["a.example/#"]}
+    guard.load(unpack(pack(now)))
+    assert [(group.name, group.links) for group in guard.held_groups()] == [("a.example/#", 5)]
+    assert guard.holder("http://a.example/3")
+    once_more = Traps()
+    once_more.load(unpack(pack(guard.save())))
+    for one in (guard, once_more):
+        assert len(one.release(over=True)) == 2
+        assert (one.held_groups(), one.lost) == ([], 3)
+
+
+def test_what_a_limit_gave_up_is_told_after_its_group_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(page_limits, "_WAITING", 2)
+    within = CrawlFilter(Scope(), per_host=1)
+    for number in range(9):
+        held = _held(f"http://{number}.a.example/")
+        within._limits.hold(f"host {number}.a.example", held)
+    left_out = within.left_out()
+    assert left_out.rules == {"--pages-per-host 1": 2, TOO_MANY: 7}

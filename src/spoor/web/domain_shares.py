@@ -71,7 +71,7 @@ class DomainShares:
 
     def hold(self, held: HeldLink) -> None:
         """Let a link wait."""
-        self._waiting.add(held)
+        self._waiting.add(domain_of(held.link.url), held)
 
     def count(self, url: str, by: int) -> None:
         """A page begins, or one that began is none."""
@@ -101,7 +101,7 @@ class DomainShares:
 
     def leave(self, owns: Callable[[str], bool]) -> list[HeldLink]:
         """Links that were dropped and wait no longer, since their URLs are another shard's."""
-        return self._waiting.leave(lambda held: held.dropped and not owns(held.link.url))
+        return self._waiting.leave(owns)
 
     def held_groups(self) -> list[tuple[str, int, str]]:
         """(domain, links that wait, why) of what is held back."""
@@ -126,7 +126,7 @@ class DomainShares:
             "relevant": dict(self._relevant),
             "total": self._total,
             "held": self._waiting.rows(),
-            "left": dict(self._waiting.left),
+            "left": self._waiting.left(),
             "lost": self._waiting.lost,
             "entered": sorted(self._entered),
             "look": self._look,

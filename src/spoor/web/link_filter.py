@@ -443,7 +443,7 @@ class CrawlFilter:
         groups = [] if self._traps is None else self._traps.held_groups()
         its = self.revisits
         beyond = 0 if self._listed is None else self._listed.left
-        all_that_hold = (self._traps, self._domains, self._shares_of_sitemaps)
+        all_that_hold = (self._traps, self._domains, self._shares_of_sitemaps, self._limits)
         lost = sum(one.lost for one in all_that_hold if one is not None)
         return LeftOut(
             {rule: len(urls) for rule, urls in self._left_out.items()}

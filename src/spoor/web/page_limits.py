@@ -7,13 +7,13 @@ wait beyond `_WAITING` only the number is kept, of the domain with the most of t
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from spoor.types import HeldLink, State
 from spoor.web.urls import domain_of, host
-from spoor.web.waiting_places import WaitingPlaces
+from spoor.web.waiting_places import WaitingLinks
 
 _WAITING = 5_000
 """Links that wait."""
@@ -46,13 +46,8 @@ class PageLimits:
         }
         self._pages: Counter[str] = Counter()
         """Unit and host or domain → pages in flight or fetched; of `found`, those found."""
-        self._waiting: dict[str, OrderedDict[str, HeldLink]] = {}
-        """The same → links that wait, by URL."""
-        self._places = WaitingPlaces(_WAITING)
-        self._keys_of: dict[str, dict[str, None]] = {}
-        """Domain → keys of its links that wait."""
-        self._left: Counter[str] = Counter()
-        """Unit → links that were too many."""
+        self._waiting = WaitingLinks(_WAITING)
+        """The same → links that wait."""
         self._freed: dict[str, None] = {}
         """Keys of which a place was given back since the last release."""
 
@@ -88,29 +83,7 @@ class PageLimits:
 
     def hold(self, key: str, held: HeldLink) -> None:
         """Let a link wait for a place."""
-        waiting = self._waiting.setdefault(key, OrderedDict())
-        url = held.link.url
-        if url in waiting:
-            if held.dropped:
-                waiting[url] = held
-            return
-        domain = domain_of(url)
-        waiting[url] = held
-        self._keys_of.setdefault(domain, {})[key] = None
-        self._places.add(domain)
-        while fullest := self._places.too_many():
-            last = next(reversed(self._keys_of[fullest]))
-            self._left[last.partition(" ")[0]] += 1
-            self._waiting[last].popitem()
-            self._gone(last, fullest)
-
-    def _gone(self, key: str, domain: str) -> None:
-        self._places.add(domain, -1)
-        if not self._waiting[key]:
-            del self._waiting[key], self._keys_of[domain][key]
-            self._freed.pop(key, None)
-            if not self._keys_of[domain]:
-                del self._keys_of[domain]
+        self._waiting.add(key, held)
 
     def release(self, *, over: bool) -> list[HeldLink]:
         """Links for which there is a place. `over`: no other link is open."""
@@ -121,42 +94,35 @@ class PageLimits:
         for key in keys:
             room = self._limits[key.partition(" ")[0]].most - self._pages[key]
             # One that waits for one limit may meet another.
-            while room > 0 and key in self._waiting:
-                _, held = self._waiting[key].popitem(last=False)
-                self._gone(key, domain_of(held.link.url))
+            while room > 0 and (held := self._waiting.first(key)) is not None:
                 ready.append(held)
                 room -= 1
         return ready
 
     def leave(self, owns: Callable[[str], bool]) -> list[HeldLink]:
         """Links that were dropped and wait no longer, since their URLs are another shard's."""
-        gone: list[HeldLink] = []
-        for key, waiting in list(self._waiting.items()):
-            for url in [url for url, one in waiting.items() if one.dropped and not owns(url)]:
-                gone.append(waiting.pop(url))
-                self._gone(key, domain_of(url))
-        return gone
+        return self._waiting.leave(owns)
 
     def left_out(self) -> dict[str, int]:
-        """Rule → links that it left out."""
-        links = self._left.copy()
-        for key, waiting in self._waiting.items():
-            links[key.partition(" ")[0]] += len(waiting)
+        """Rule → links that wait for it, with those that were too many."""
+        links: Counter[str] = Counter()
+        for key, count in self._waiting.counts().items():
+            links[key.partition(" ")[0]] += count
         limits = self._limits
         return {
             f"{limits[unit].option} {limits[unit].most}": count for unit, count in links.items()
         }
 
+    @property
+    def lost(self) -> int:
+        """Links that were more than may wait, of hosts and domains of which none waits any more."""
+        return self._waiting.lost
+
     def save(self) -> State:
         """Go on with `load`."""
-        return {
-            "waiting": [
-                [key, [held.row() for held in its.values()]] for key, its in self._waiting.items()
-            ],
-            "keys": {domain: list(keys) for domain, keys in self._keys_of.items()},
-            "left": dict(self._left),
-            "freed": list(self._freed),
-        }
+        its = self._waiting
+        counts = {"left": its.left(), "lost": its.lost}
+        return {"waiting": its.rows(), **counts, "freed": list(self._freed)}
 
     @property
     def pages(self) -> dict[str, int]:
@@ -166,16 +132,7 @@ class PageLimits:
     def load(self, pages: Mapping[str, int], state: State | None) -> None:
         """Go on from `pages` and `save`; a state of before has no links that wait."""
         self._pages = Counter(pages)
-        self._waiting, self._keys_of, self._freed = {}, {}, {}
-        self._places.clear()
-        self._left = Counter() if state is None else Counter(state["left"])
-        for key, rows in () if state is None else state["waiting"]:
-            self._load(key, map(HeldLink.of, rows))
-        if state is not None:
-            self._keys_of = {at: dict.fromkeys(keys) for at, keys in state["keys"].items()}
-            self._freed = dict.fromkeys(state["freed"])
-
-    def _load(self, key: str, links: Iterable[HeldLink]) -> None:
-        its = self._waiting[key] = OrderedDict((held.link.url, held) for held in links)
-        for url in its:
-            self._places.add(domain_of(url))
+        state = {"waiting": [], "left": {}, "freed": []} if state is None else state
+        # A state of before counts what was too many by units, of which no group has the name.
+        self._waiting.load(state["waiting"], state["left"], state.get("lost", 0))
+        self._freed = dict.fromkeys(state["freed"])

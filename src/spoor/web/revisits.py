@@ -27,7 +27,7 @@ from spoor.web.sampled_refresh import (
     pays,
     uniform_of,
 )
-from spoor.web.urls import host
+from spoor.web.urls import domain_of, host
 from spoor.web.waiting_places import WaitingLinks
 
 KIND = "earlier"
@@ -165,7 +165,7 @@ class Revisits:
 
     def hold(self, held: HeldLink) -> None:
         """Let a new page wait that was barred."""
-        self._waiting.add(held)
+        self._waiting.add(domain_of(held.link.url), held)
 
     def release(self, flying: Iterable[str]) -> list[HeldLink]:
         """Those of them that may be taken now, by turns of their domains."""
@@ -269,7 +269,7 @@ class Revisits:
             "left": [[who, np.array(sorted(left), np.int64)] for who, left in self._left.items()],
             "same": np.array(sorted(self._same), dtype=np.int64),
             **({"waiting": self._waiting.rows()} if self._waiting else {}),
-            "too_many": [dict(self._waiting.left), self._waiting.lost],
+            "too_many": [self._waiting.left(), self._waiting.lost],
             "samples": [[name, one.save()] for name, one in self._samples.items()],
         }
 

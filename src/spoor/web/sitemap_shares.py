@@ -53,7 +53,7 @@ class SitemapShares:
         if domain not in self._waiting and self._has_room(domain):
             self._entered[domain] += 1
             return False
-        self._waiting.add(held)
+        self._waiting.add(domain, held)
         return True
 
     def _has_room(self, domain: str) -> bool:
@@ -92,7 +92,7 @@ class SitemapShares:
     @property
     def lost(self) -> int:
         """Sitemaps that were more than may wait."""
-        return self._waiting.lost + self._waiting.left.total()
+        return self._waiting.lost + sum(self._waiting.left().values())
 
     def save(self) -> State:
         """Go on with `load`."""
@@ -100,7 +100,7 @@ class SitemapShares:
             "known": list(self._known),
             "entered": dict(self._entered),
             "waiting": self._waiting.rows(),
-            "left": dict(self._waiting.left),
+            "left": self._waiting.left(),
             "lost": self._waiting.lost,
             "pages": self._pages,
             "look": self._look,

@@ -32,7 +32,7 @@ Every table is bounded; the oldest entries are dropped.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from spoor.bounded import remember
@@ -45,7 +45,7 @@ from spoor.web.parameter_effects import ParameterEffects
 from spoor.web.trap_tries import Tries
 from spoor.web.url_groups import groups, narrow
 from spoor.web.urls import domain_of, host, registrable_domain
-from spoor.web.waiting_places import WaitingPlaces
+from spoor.web.waiting_places import WaitingLinks
 
 SAMPLE = 6
 """Pages without news in a row that hold back a group of one shape."""
@@ -91,17 +91,17 @@ class Group(NamedTuple):
 class _Count:
     """What is known of a group. Runs count in quarters of a page."""
 
-    __slots__ = ("blamed", "held", "links", "new", "next", "pages", "run", "same", "tries")
+    __slots__ = ("blamed", "held", "new", "next", "pages", "run", "same", "tries")
 
     def __init__(self, *row: int) -> None:
         values = *row, *(0,) * (9 - len(row))
         (self.pages, self.new, self.run, self.same, *rest) = values
-        (self.held, self.tries, self.next, self.links, self.blamed) = rest
+        (self.held, self.tries, self.next, _, self.blamed) = rest
 
-    def row(self) -> list[int]:
+    def row(self, links: int) -> list[int]:
         return [
             *(self.pages, self.new, self.run, self.same),
-            *(int(self.held), self.tries, self.next, self.links, self.blamed),
+            *(int(self.held), self.tries, self.next, links, self.blamed),
         ]
 
 
@@ -120,11 +120,10 @@ class Traps:
         self._parameters = ParameterEffects()
         self._told: OrderedDict[str, int] = OrderedDict()
         """URL of a page that was read and not yet counted, or the other way round → its news."""
-        self._held: dict[str, OrderedDict[str, HeldLink]] = {}
-        """Group that is held back → its links that wait."""
-        self._places = WaitingPlaces(_WAITING)
-        self._groups_of: dict[str, dict[str, None]] = {}
-        """Domain → its groups with links that wait."""
+        self._held: dict[str, None] = {}
+        """Groups that are held back."""
+        self._waiting = WaitingLinks(_WAITING, owner)
+        """Of these groups."""
         self._of_strangers = 0
         """How many groups that are held back are of links of other domains."""
         self._tries = Tries()
@@ -133,8 +132,6 @@ class Traps:
         self._trying: set[str] = set()
         self._tried: OrderedDict[str, bool] = OrderedDict()
         """URLs that are asked for as tries."""
-        self.lost = 0
-        """Links that were more than may wait, of groups that hold nothing back any more."""
         self._pages = 0
         self._due = 0
         """Pages of the crawl at which a group is tried next."""
@@ -226,56 +223,32 @@ class Traps:
         """Let a link wait until its group is tried again."""
         count = self._count(name)
         if name not in self._held:
-            count.held, count.next = 1, self._pages + _FIRST_TRY
-            self._of_strangers += is_of_stranger(name)
-        waiting = self._held.setdefault(name, OrderedDict())
-        if held.link.url in waiting:
-            if held.dropped:
-                waiting[held.link.url] = held
-            return
-        count.links += 1
-        self._wait(name, held)
+            self._hold_back(name, count)
+        self._waiting.add(name, held)
         self._due = min(self._due, count.next)
-        while domain := self._places.too_many():
-            last = next(reversed(self._groups_of[domain]))
-            self._held[last].popitem()
-            self._no_longer(last, domain)
 
-    def _wait(self, name: str, held: HeldLink) -> None:
-        domain = owner(name, held.link.url)
-        self._held[name][held.link.url] = held
-        self._groups_of.setdefault(domain, {})[name] = None
-        self._places.add(domain)
+    def _hold_back(self, name: str, count: _Count) -> None:
+        count.held, count.next = 1, self._pages + _FIRST_TRY
+        self._held[name] = None
+        self._of_strangers += is_of_stranger(name)
 
-    def _no_longer(self, name: str, domain: str, links: int = 1) -> None:
-        """So many links of a group wait no longer."""
-        self._places.add(domain, -links)
-        if not self._held.get(name):
-            groups = self._groups_of[domain]
-            del groups[name]
-            if not groups:
-                del self._groups_of[domain]
-
-    def _let_go(self, name: str) -> Mapping[str, HeldLink]:
+    def _let_go(self, name: str) -> list[HeldLink]:
         """A group holds nothing back any more; what waited for it."""
-        waiting = self._held.pop(name, None)
-        if waiting is None:
-            return {}
-        self._of_strangers -= is_of_stranger(name)
-        if waiting:
-            self._no_longer(name, owner(name, next(iter(waiting))), len(waiting))
-        return waiting
+        if name in self._held:
+            del self._held[name]
+            self._of_strangers -= is_of_stranger(name)
+        return self._waiting.all(name)
 
     def leave(self, owns: Callable[[str], bool]) -> list[HeldLink]:
         """Links that were dropped and wait no longer, since their URLs are another shard's."""
         gone = [held for held in self._ready if held.dropped and not owns(held.link.url)]
         self._ready = [held for held in self._ready if not held.dropped or owns(held.link.url)]
-        for name, waiting in self._held.items():
-            for url in [url for url, held in waiting.items() if held.dropped and not owns(url)]:
-                gone.append(waiting.pop(url))
-                self._no_longer(name, owner(name, url))
-                self._count(name).links -= 1
-        return gone
+        return gone + self._waiting.leave(owns)
+
+    @property
+    def lost(self) -> int:
+        """Links that were more than may wait, of groups of which none waits any more."""
+        return self._waiting.lost
 
     def release(self, *, over: bool) -> Sequence[HeldLink]:
         """Links that may enter the frontier again. `over`: there are no others."""
@@ -283,21 +256,21 @@ class Traps:
         if not over and self._pages < self._due:
             return ready
         self._due = self._pages + _FIRST_TRY
-        for name, waiting in self._held.items():
+        for name in list(self._held):
             count = self._count(name)
-            if not waiting or not (self._pages >= count.next or (over and count.tries < _LAST)):
+            if name not in self._waiting:
                 continue
-            domain = owner(name, next(iter(waiting)))
-            if not self._tries.left(domain):
+            if not (self._pages >= count.next or (over and count.tries < _LAST)):
+                continue
+            if not self._tries.left(self._waiting.domain(name)):
                 continue
             count.tries += 1
             count.next = self._pages + (_FIRST_TRY << min(count.tries, 20))
-            for turn in range(min(_EACH, len(waiting))):
-                _, held = waiting.popitem(last=bool(turn))
-                self._no_longer(name, domain)
-                count.links -= 1
-                self._trying.add(held.link.url)
-                ready.append(held)
+            for turn in range(_EACH):
+                held = self._waiting.newest(name) if turn else self._waiting.first(name)
+                if held is not None:
+                    self._trying.add(held.link.url)
+                    ready.append(held)
         return ready
 
     # -- what it learns
@@ -379,16 +352,12 @@ class Traps:
             if name in self._held:
                 self._tries.count(owner(name, url), vain=tried)
             elif count.run >= _most(name, url):
-                count.held, count.next = 1, self._pages + _FIRST_TRY
-                self._held[name] = OrderedDict()
-                self._of_strangers += is_of_stranger(name)
+                self._hold_back(name, count)
                 self._due = min(self._due, count.next)
 
     def _open(self, name: str, count: _Count) -> None:
-        waiting = self._let_go(name)
-        self.lost += count.links - len(waiting)
-        self._ready += waiting.values()
-        count.held = count.tries = count.links = 0
+        self._ready += self._let_go(name)
+        count.held = count.tries = 0
 
     def _news(self, page: Page, found_on: Callable[[], str]) -> int:
         words = f"{page.title} {page.text}"
@@ -416,7 +385,7 @@ class Traps:
         if count is None:
             count = _Count()
         # What waits for a group that is forgotten is asked for like any link.
-        self._ready += self._let_go(remember(self._groups, name, count) or "").values()
+        self._ready += self._let_go(remember(self._groups, name, count) or "")
         return count
 
     # -- saving
@@ -425,16 +394,16 @@ class Traps:
         return {
             "novelty": self._novelty.save(),
             "listed": self._listed.save(),
-            "groups": [[name, *count.row()] for name, count in self._groups.items()],
+            "groups": [
+                [name, *count.row(self._waiting.count(name))]
+                for name, count in self._groups.items()
+            ],
             "hosts": list(self._hosts),
             "with_text": list(self._with_text),
             **self._parameters.save(),
             "told": [[url, news] for url, news in self._told.items()],
-            "held": [
-                [name, [held.row() for held in waiting.values()]]
-                for name, waiting in self._held.items()
-            ],
-            "waiting": {domain: list(names) for domain, names in self._groups_of.items()},
+            "held": list(self._held),
+            "waiting": self._waiting.rows(),
             "ready": [held.row() for held in self._ready],
             "trying": sorted(self._trying),
             "pages": self._pages,
@@ -452,27 +421,28 @@ class Traps:
         self._with_text = OrderedDict.fromkeys(state.get("with_text", state["hosts"]))
         self._parameters.load(state)
         self._told = OrderedDict(map(tuple, state["told"]))
-        self._held, self._groups_of = {}, {}
-        self._of_strangers = sum(is_of_stranger(name) for name, _ in state["held"])
-        self._places = WaitingPlaces(_WAITING)
-        for name, rows in state["held"]:
-            self._held[name] = OrderedDict()
-            for row in rows:
-                self._wait(name, HeldLink.of(row))
-        self._groups_of = {at: dict.fromkeys(names) for at, names in state["waiting"].items()}
+        waiting, held = state["waiting"], state["held"]
+        if isinstance(waiting, dict):  # a state of before
+            links = dict(held)
+            waiting = [[name, links[name]] for names in waiting.values() for name in names]
+            held = list(links)
+        self._held = dict.fromkeys(held)
+        self._of_strangers = sum(map(is_of_stranger, held))
+        waits = {name: len(rows) for name, rows in waiting}
+        left = {name: row[7] - waits.get(name, 0) for name, *row in state["groups"] if row[7:]}
+        self._waiting.load(waiting, left, state.get("lost", 0))
         self._tried = OrderedDict.fromkeys(state["tried"], True)
         self._tries.load(state["in_vain"])
         self._ready = list(map(HeldLink.of, state["ready"]))
         self._trying = set(state["trying"])
         self._pages, self._due = state["pages"], state["due"]
-        self.lost = state.get("lost", 0)
 
     def held_groups(self) -> list[Group]:
         """The groups that hold links back, the largest first."""
         found = [
-            Group(name, count.pages, count.new, count.links)
+            Group(name, count.pages, count.new, self._waiting.count(name))
             for name in self._held
-            if (count := self._groups.get(name)) is not None and count.links
+            if (count := self._groups.get(name)) is not None and name in self._waiting
         ]
         return sorted(found, key=lambda group: -group.links)
 

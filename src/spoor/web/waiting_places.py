@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from spoor.types import HeldLink
@@ -50,96 +51,150 @@ class WaitingPlaces:
         return self._heap[0][1]
 
 
-class WaitingLinks:
-    """Links that wait, by domain and in order, at most so many of all domains together; of those
-    that are too many only the number is kept. O(log domains) a link."""
+@dataclass(slots=True)
+class _Group:
+    domain: str
+    links: OrderedDict[str, HeldLink] = field(default_factory=OrderedDict)
+    """By URL, the one that waited longest first."""
+    left: int = 0
+    """Links that were too many."""
 
-    def __init__(self, most: int) -> None:
-        self._links: dict[str, OrderedDict[str, HeldLink]] = {}
-        self.left = Counter[str]()
-        """Domain → links that were too many."""
-        self.lost = 0
-        """The same of domains of which none waits any more."""
+
+def _of_url(group: str, url: str) -> str:
+    return domain_of(url)
+
+
+class WaitingLinks:
+    """Links that wait, in groups and in order, at most `most` of all groups together; of those that
+    are too many, the newest of the newest group of the domain with the most, only the number is
+    kept. All links of a group have one `domain(group, url)`, by default that of their URLs. A
+    group is forgotten with its last link. O(log domains) a link."""
+
+    def __init__(self, most: int, domain: Callable[[str, str], str] = _of_url) -> None:
+        self._domain = domain
+        self._groups: dict[str, _Group] = {}
+        """None without links."""
+        self._of_domain: dict[str, dict[str, None]] = {}
+        """Domain → its groups."""
         self._places = WaitingPlaces(most)
+        self.lost = 0
+        """Links that were too many, of groups of which none waits any more."""
 
     def __bool__(self) -> bool:
-        return bool(self._links)
+        return bool(self._groups)
 
-    def __contains__(self, domain: object) -> bool:
-        return domain in self._links
+    def __contains__(self, group: object) -> bool:
+        return group in self._groups
 
     def __iter__(self) -> Iterator[str]:
-        """The domains; they may leave meanwhile."""
-        return iter(list(self._links))
+        """The groups, the oldest first; they may leave meanwhile."""
+        return iter(list(self._groups))
 
-    def add(self, held: HeldLink) -> None:
+    def add(self, group: str, held: HeldLink) -> None:
         """A link waits, if it does not already: then it counts that the frontier dropped it, which
         has to open it again."""
-        domain = domain_of(held.link.url)
-        waiting = self._links.setdefault(domain, OrderedDict())
-        if held.link.url in waiting:
+        if group in self._groups and held.link.url in (known := self._groups[group].links):
             if held.dropped:
-                waiting[held.link.url] = held
+                known[held.link.url] = held
             return
-        waiting[held.link.url] = held
-        self._places.add(domain)
-        while fullest := self._places.too_many():
-            self._links[fullest].popitem()
-            self._places.add(fullest, -1)
-            self.left[fullest] += 1
+        self._add(group, held)
+        while domain := self._places.too_many():
+            newest = next(reversed(self._of_domain[domain]))
+            self._groups[newest].left += 1
+            self.newest(newest)
 
-    def first(self, domain: str) -> HeldLink | None:
-        """The link of a domain that waited longest, which waits no longer; None where there is
-        none, and then the domain leaves."""
-        waiting = self._links[domain]
-        if not waiting:
-            del self._links[domain]
-            self.lost += self.left.pop(domain, 0)
+    def _add(self, group: str, held: HeldLink) -> None:
+        url = held.link.url
+        its = self._groups.get(group)
+        if its is None:
+            its = self._groups[group] = _Group(self._domain(group, url))
+            self._of_domain.setdefault(its.domain, {})[group] = None
+        its.links[url] = held
+        self._places.add(its.domain)
+
+    def _gone(self, group: str, links: int = 1) -> None:
+        """So many links of a group wait no longer."""
+        its = self._groups[group]
+        self._places.add(its.domain, -links)
+        if not its.links:
+            self.lost += its.left
+            del self._groups[group], self._of_domain[its.domain][group]
+            if not self._of_domain[its.domain]:
+                del self._of_domain[its.domain]
+
+    def first(self, group: str) -> HeldLink | None:
+        """The link of a group that waited longest, which waits no longer; None where none does."""
+        return self._pop(group, newest=False)
+
+    def newest(self, group: str) -> HeldLink | None:
+        """The link of a group that waited least, which waits no longer; None where none does."""
+        return self._pop(group, newest=True)
+
+    def _pop(self, group: str, *, newest: bool) -> HeldLink | None:
+        if group not in self._groups:
             return None
-        self._places.add(domain, -1)
-        return waiting.popitem(last=False)[1]
+        _, held = self._groups[group].links.popitem(last=newest)
+        self._gone(group)
+        return held
 
-    def all(self, domain: str) -> list[HeldLink]:
-        """All links of a domain, which wait no longer."""
-        waiting = self._links.pop(domain)
-        self._places.add(domain, -len(waiting))
-        self.lost += self.left.pop(domain, 0)
-        return list(waiting.values())
+    def all(self, group: str) -> list[HeldLink]:
+        """All links of a group, which wait no longer."""
+        if group not in self._groups:
+            return []
+        links = self._groups[group].links
+        found = list(links.values())
+        links.clear()
+        self._gone(group, len(found))
+        return found
 
-    def leave(self, leaves: Callable[[HeldLink], bool]) -> list[HeldLink]:
-        """The links of which `leaves` says so, which wait no longer."""
+    def leave(self, owns: Callable[[str], bool]) -> list[HeldLink]:
+        """The links that the frontier dropped and that wait no longer, since `owns` says that their
+        URLs are another shard's."""
         gone: list[HeldLink] = []
-        for domain, waiting in self._links.items():
-            for url in [url for url, held in waiting.items() if leaves(held)]:
-                gone.append(waiting.pop(url))
-                self._places.add(domain, -1)
+        for group in self:
+            links = self._groups[group].links
+            for url in [url for url, held in links.items() if held.dropped and not owns(url)]:
+                gone.append(links.pop(url))
+                self._gone(group)
         return gone
 
+    def domain(self, group: str) -> str:
+        """The domain of a group with links that wait."""
+        return self._groups[group].domain
+
+    def count(self, group: str) -> int:
+        """Links of a group that wait, with those that were too many."""
+        its = self._groups.get(group)
+        return 0 if its is None else len(its.links) + its.left
+
     def counts(self) -> dict[str, int]:
-        """Domain with links that wait → how many, with those that were too many."""
-        return {
-            domain: len(waiting) + self.left[domain]
-            for domain, waiting in self._links.items()
-            if waiting
-        }
+        """Group → its `count`."""
+        return {group: self.count(group) for group in self._groups}
 
     def rows(self) -> list[list[Any]]:
         """As a saved state holds them."""
         return [
-            [domain, [held.row() for held in waiting.values()]]
-            for domain, waiting in self._links.items()
+            [group, [held.row() for held in its.links.values()]]
+            for group, its in self._groups.items()
         ]
 
+    def left(self) -> dict[str, int]:
+        """Group with links that wait → its links that were too many, where there are any."""
+        return {group: its.left for group, its in self._groups.items() if its.left}
+
     def load(
-        self, rows: Iterable[tuple[str, list[Any]]], left: dict[str, int], lost: int = 0
+        self, rows: Iterable[tuple[str, list[Any]]], left: Mapping[str, int], lost: int = 0
     ) -> None:
-        """Go on from `rows`, `left` and `lost`."""
-        self.lost = lost
-        self._links.clear()
+        """Go on from `rows`, `left` and `lost`; a state of before may have groups without links."""
+        self._groups.clear()
+        self._of_domain.clear()
         self._places.clear()
-        for domain, waiting in rows:
-            self._links[domain] = OrderedDict(
-                (one.link.url, one) for one in map(HeldLink.of, waiting)
-            )
-            self._places.add(domain, len(waiting))
-        self.left = Counter(left)
+        self.lost = lost
+        for group, links in rows:
+            for row in links:
+                self._add(group, HeldLink.of(row))
+        for group, count in left.items():
+            if group in self._groups:
+                self._groups[group].left = count
+            else:
+                self.lost += count
