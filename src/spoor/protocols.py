@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         Page,
         Redirected,
         State,
+        Ways,
         WebGraph,
     )
 
@@ -468,6 +469,17 @@ class LinkFilter(Protocol):
         URLs are another shard's."""
         ...
 
+    def move(
+        self, urls: Iterable[str], find: Callable[[str], LinkId | None], owns: Callable[[str], bool]
+    ) -> Sequence[Ways]:
+        """What comes nearer to the seeds with pages that `owns` says are another shard's now, and
+        is forgotten here. `urls`: all that are known; `find` gives their links."""
+        ...
+
+    def moved(self, ways: Ways, page: LinkId) -> None:
+        """Another shard moved this here; `page` is the page's own link."""
+        ...
+
     def left_out(self) -> LeftOut:
         """What was not followed, for a person."""
         ...
@@ -518,6 +530,10 @@ class Outbox(Protocol):
 
     def done(self, urls: Iterable[str]) -> None:
         """Report to the shards that own these URLs now that they are done."""
+        ...
+
+    def move(self, ways: Ways, path: Sequence[str]) -> None:
+        """Tell the shard that owns a page now what comes nearer with it; `path`: to the page."""
         ...
 
     def save(self) -> State: ...

@@ -269,6 +269,25 @@ LEFT_OUT = "…"
 """Stands at the beginning of a path of URLs for those that are left out."""
 
 
+class Ways(NamedTuple):
+    """What comes nearer to the seeds with a fetched page: it goes with the page to another shard
+    where hosts move."""
+
+    url: str
+    """The page's."""
+    depth: int
+    lead: str
+    """Where it is redirected to; empty for nowhere."""
+    links: tuple[str, ...]
+    """URLs that it links to."""
+    deep: tuple[Link, ...]
+    """Its links that are too deep so far."""
+    score: float
+    """The judge's, of the page."""
+    told: bool
+    """Whether the owners of its links know that they are as near as it makes them."""
+
+
 @dataclass(frozen=True, slots=True)
 class LinkBatch:
     """Links from a page that one shard of a crawl fetched to hosts of another shard."""
@@ -286,6 +305,15 @@ class LinkBatch:
     """URLs that another shard requested before their hosts moved here: they are done."""
     crossed: int = 0
     """Of a target of redirects: how many of them led to another domain or shard."""
+    ways: Ways | None = None
+    """Of the page, which moved here."""
+
+    @property
+    def weight(self) -> int:
+        """So many links it counts as, wherever these are bounded."""
+        ways = self.ways
+        moved = 0 if ways is None else 1 + len(ways.links) + len(ways.deep)
+        return len(self.links) + len(self.done) + moved
 
 
 # ---------------------------------------------------------------- a step of the crawl

@@ -78,6 +78,10 @@ CALLS = st.lists(
 )
 
 
+def _is_not_of(domain: str, url: str) -> bool:
+    return f".{domain}." not in url
+
+
 @given(CALLS)
 @settings(max_examples=200)
 def test_links_that_wait_in_groups_are_those_of_the_plainest_list(
@@ -120,7 +124,7 @@ def test_links_that_wait_in_groups_are_those_of_the_plainest_list(
             gone += its
             plain = [row for row in plain if row[0] != group]
         elif call == "leave":
-            left = waiting.leave(lambda url, domain=domain: f".{domain}." not in url)
+            left = waiting.leave(partial(_is_not_of, domain))
             leaving = [(name, one) for name, one in plain if name[0] == domain and one.dropped]
             assert sorted(left) == sorted(one for _, one in leaving)
             gone += left

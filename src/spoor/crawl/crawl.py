@@ -331,6 +331,7 @@ class Crawl:
                     Failed(ticket, "cancelled", "its host is another shard's now"), flight
                 )
         count = self._shards.send_open(left)
+        self._entry.move()
         self._entry.taken_over.leave(outbox.owns)
         return count
 

@@ -22,6 +22,7 @@ from spoor.types import (
     LinkId,
     Outcome,
     Page,
+    Ways,
     urls_of,
 )
 from spoor.web.urls import domain_of, host
@@ -48,8 +49,11 @@ class LinkEntry:
         if link_filter is not None and outbox is not None:
             link_filter.owns = outbox.owns
             outbox.by_depth = link_filter.by_depth
-        self.shards = None if outbox is None else ShardLinks(outbox, frontier)
+        self.shards: ShardLinks | None = None
         """Links that went to other shards or came from them; None without shards."""
+        if outbox is not None:
+            its = () if link_filter is None else (link_filter.nearest,)
+            self.shards = ShardLinks(outbox, frontier, *its)
         self.taken_over = TakenOver()
 
     def go_on_with(self, frontier: Frontier) -> None:
@@ -87,6 +91,8 @@ class LinkEntry:
         assert self.shards is not None
         if self._filter is not None:
             self._filter.arrived(batch)
+            if batch.ways is not None:
+                self._moved(batch.ways, batch)
         seen = self.shards.enter(batch)
         if len(seen):
             self._observe(seen)
@@ -165,6 +171,25 @@ class LinkEntry:
                     left.add(link)
                 self._own([held.link], held.parent, held.score, held.depth)
         return left
+
+    def move(self) -> None:
+        """Send what comes nearer with pages of other shards to these."""
+        if self._filter is None or self._outbox is None or not self._outbox.by_depth:
+            return
+        frontier, owns = self.frontier, self._outbox.owns
+        urls = [*frontier.done(), *map(frontier.url, frontier.open())]
+        for ways in self._filter.move(urls, frontier.find, owns):
+            link = frontier.find(ways.url)
+            self._outbox.move(ways, [] if link is None else self.path(link))
+
+    def _moved(self, ways: Ways, batch: LinkBatch) -> None:
+        assert self.shards is not None
+        assert self._filter is not None
+        assert self._outbox is not None
+        if self._outbox.owns(ways.url):
+            self._filter.moved(ways, self.shards.fetched_elsewhere(batch))
+        else:  # the hosts were divided once more meanwhile
+            self._outbox.move(ways, batch.path)
 
     def _own(
         self, links: Sequence[Link], parent: LinkId, score: float, depth: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from spoor.crawl.paths import path_to
@@ -12,10 +12,17 @@ from spoor.types import NO_PARENT, Anchor, InLink, InLinks, Link, LinkBatch, Lin
 
 
 class ShardLinks:
-    """What one shard knows of the links that it sent or received. `outbox` sends them."""
+    """What one shard knows of the links that it sent or received. `outbox` sends them; `nearest` is
+    the filter's."""
 
-    def __init__(self, outbox: Outbox, frontier: Frontier) -> None:
+    def __init__(
+        self,
+        outbox: Outbox,
+        frontier: Frontier,
+        nearest: Callable[[Page, int], int] = lambda page, depth: depth,
+    ) -> None:
         self._outbox = outbox
+        self._nearest = nearest
         self.frontier = frontier
         self._paths: dict[LinkId, tuple[str, ...]] = {}
         """Link that another shard sent → URLs from a seed to the page that links to it."""
@@ -49,7 +56,7 @@ class ShardLinks:
             if link in self._away and frontier.url(link) == arrived.url:
                 self._away.discard(link)
                 frontier.reopen(link)
-        parent = NO_PARENT if batch.page is None or not links else self._fetched_elsewhere(batch)
+        parent = NO_PARENT if batch.page is None or not links else self.fetched_elsewhere(batch)
         seen = frontier.add(links, parent, batch.score, batch.depth)
         new = [link for link, first in zip(seen.links, seen.first, strict=True) if first]
         if batch.crossed:
@@ -81,6 +88,7 @@ class ShardLinks:
                 score, depth, parent = seen.parent_score, seen.depth, seen.parent
             path = list(self._paths.get(link, ())) if parent == NO_PARENT else self.path(parent)
             page = Page(path[-1]) if path else None
+            depth = self._nearest(Page(url), depth + 1) - 1
             self._outbox.keep(page, [Link(url, anchor, kind)], score, depth, path.copy, crossed)
 
     def send_open(self, left: set[LinkId]) -> int:
@@ -114,7 +122,7 @@ class ShardLinks:
         seen = self.frontier.add([Link(url) for url in urls], NO_PARENT, 0.0, 0)
         return list(dict.fromkeys(seen.links))
 
-    def _fetched_elsewhere(self, batch: LinkBatch) -> LinkId:
+    def fetched_elsewhere(self, batch: LinkBatch) -> LinkId:
         """The link of a page that another shard fetched; it is done, as pages fetched here are."""
         assert batch.page is not None
         link = self.frontier.find(batch.page.url)

@@ -23,7 +23,7 @@ from spoor.compression import compressor, packed, unpacked
 from spoor.errors import CallerError, InputError
 from spoor.hashing import hash64
 from spoor.learn.state import link_row, revive_link
-from spoor.types import Link, LinkBatch, Page, State, urls_of
+from spoor.types import Link, LinkBatch, Page, State, Ways, urls_of
 from spoor.web.urls import host, shard_of
 
 REPEATS = 2
@@ -141,9 +141,8 @@ class Outbox:
     def send(self, shard: int, batch: LinkBatch) -> None:
         """Store a batch until it is delivered."""
         self._out.setdefault(shard, deque()).append(batch)
-        weight = len(batch.links) + len(batch.done)
-        self.posted += weight
-        self._size += weight
+        self.posted += batch.weight
+        self._size += batch.weight
 
     def done(self, urls: Iterable[str]) -> None:
         """Report to the shards that own these URLs now that they are done."""
@@ -155,6 +154,12 @@ class Outbox:
             for start in range(0, len(urls_done), DONE_PER_BATCH):
                 part = tuple(urls_done[start : start + DONE_PER_BATCH])
                 self.send(shard, LinkBatch(None, 0.0, 0, (), (), part))
+
+    def move(self, ways: Ways, path: Sequence[str]) -> None:
+        """Tell the shard that owns a page now what comes nearer with it; `path`: to the page."""
+        page, depth = Page(ways.url), ways.depth + 1
+        batch = LinkBatch(page, ways.score, depth, tuple(path), (), ways=ways)
+        self.send(self.owner(ways.url), batch)
 
     def split(self, shards: int) -> None:
         """Divide the hosts among so many shards from now on. The crawl must then send away the
@@ -192,7 +197,7 @@ class Outbox:
             if links <= 0:
                 break
             batches.append(queue[index])
-            links -= len(queue[index].links) + len(queue[index].done)
+            links -= queue[index].weight
         self._sent[shard] = first + len(batches)
         return first, batches
 
@@ -211,7 +216,7 @@ class Outbox:
             raise CallerError(f"shard {shard} has batch {end - 1}, which was never posted")
         for _ in range(max(0, end - base)):
             batch = queue.popleft()
-            self._size -= len(batch.links) + len(batch.done)
+            self._size -= batch.weight
         self._base[shard] = max(base, end)
 
     def stored_from(self, shard: int) -> int:
@@ -264,9 +269,7 @@ class Outbox:
         self._announced = dict(state["announced"].tolist())
         self._out = {shard: deque(map(revive_batch, rows)) for shard, _, rows in state["out"]}
         self._base = {shard: base for shard, base, _ in state["out"]}
-        self._size = sum(
-            len(batch.links) + len(batch.done) for queue in self._out.values() for batch in queue
-        )
+        self._size = sum(batch.weight for queue in self._out.values() for batch in queue)
         self._next_in = dict(state["in"])
         self._sent = {}
         self._durable = {}
@@ -291,18 +294,25 @@ def batch_row(batch: LinkBatch) -> list[Any]:
     about = page and [page.url, page.title, list(page.headings), page.text, page.description]
     links = [link_row(link) for link in batch.links]
     rest = [batch.score, batch.depth, list(batch.path), links, list(batch.done), batch.crossed]
-    return [about, *rest]
+    if (ways := batch.ways) is None:
+        return [about, *rest]
+    deep = [link_row(link) for link in ways.deep]
+    return [about, *rest, [*ways[:4], deep, *ways[5:]]]
 
 
 def revive_batch(row: Sequence[Any]) -> LinkBatch:
     """The batch of a `batch_row`."""
-    about, score, depth, path, links, done, crossed = row
+    about, score, depth, path, links, done, crossed, *more = row
     page = None
     if about is not None:
         url, title, headings, text, description = about
         page = Page(url, title=title, headings=tuple(headings), text=text, description=description)
     revived = tuple(map(revive_link, links))
-    return LinkBatch(page, score, depth, tuple(path), revived, tuple(done), crossed)
+    ways = None
+    if more:
+        ((at, steps, lead, known, deep, *its),) = more
+        ways = Ways(at, steps, lead, tuple(known), tuple(map(revive_link, deep)), *its)
+    return LinkBatch(page, score, depth, tuple(path), revived, tuple(done), crossed, ways)
 
 
 def pack_batches(batches: Sequence[LinkBatch]) -> bytes:

@@ -97,7 +97,7 @@ class Worker:
             )
             first, batches = self.outbox.outgoing(shard, limit)
             if batches:
-                links = sum(len(batch.links) + len(batch.done) for batch in batches)
+                links = sum(batch.weight for batch in batches)
                 out[shard] = (first, len(batches), links, pack_batches(batches))
         counts = self.crawl.counts
         return {

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from spoor.bounded import remember
 from spoor.hashing import hash64
-from spoor.types import NO_PARENT, HeldLink, Link, State
+from spoor.types import NO_PARENT, HeldLink, Link, LinkId, State, Ways
 from spoor.web.urls import domain_of
 from spoor.web.waiting_places import WaitingPlaces
 
@@ -177,6 +177,71 @@ class Depths:
             self._whose[key] = domain
             self._places.add(domain)
         self._known.setdefault(domain, {})[key] = depth
+
+    def move(
+        self, urls: Iterable[str], find: Callable[[str], LinkId | None], owns: Callable[[str], bool]
+    ) -> list[Ways]:
+        """The hosts were divided anew: what comes nearer with pages that another shard `owns` now,
+        and is forgotten here. Of others, what they lead to on other shards is noted. `urls`: all
+        that are known, with their links by `find`. O(all that is known)."""
+        names = {hash64(url): url for url in (*urls, *self._cut)}
+        for _, sent, _ in self._elsewhere.values():
+            names |= {hash64(held.link.url): held.link.url for held in sent}
+        linking = (key for pages in self._linking.values() for key in pages)
+        gone: list[Ways] = []
+        for key in dict.fromkeys([*linking, *map(hash64, self._cut), *self._leads]):
+            if (url := names.get(key)) is None:
+                continue
+            ways = self._ways(key, url, names)
+            if not owns(url):
+                gone.append(ways)
+                self._forget_links(domain_of(url), key)
+                self._leads.pop(key, None)
+                if url in self._cut:
+                    self._drop(url)
+            parent = find(url)
+            self._forget_sent(key)
+            self._lead_elsewhere(ways, NO_PARENT if parent is None else parent, owns)
+        return gone
+
+    def _ways(self, key: int, url: str, names: Mapping[int, str]) -> Ways:
+        deep = self._cut.get(url, ())
+        depth = self._depth(key)
+        if depth is None:  # forgotten, since too many were known
+            depth = deep[0].depth - 1 if deep else self._most
+        lead = names.get(self._leads.get(key, 0), "")
+        links = tuple(names[link] for link in self._links.get(key, ()) if link in names)
+        score = deep[0].score if deep else 0.0
+        told = key not in self._again
+        return Ways(url, depth, lead, links, tuple(held.link for held in deep), score, told)
+
+    def _lead_elsewhere(self, ways: Ways, page: LinkId, owns: Callable[[str], bool]) -> None:
+        if not owns(ways.url):
+            return
+        place = page, ways.score, ways.depth + 1, False
+        self.elsewhere(
+            ways.url, [HeldLink(Link(link), *place) for link in ways.links if not owns(link)]
+        )
+        if not ways.told and (key := hash64(ways.url)) in self._elsewhere:
+            self._again[key] = ways.depth + 1
+        if ways.lead and not owns(ways.lead):
+            lead = HeldLink(Link(ways.lead), NO_PARENT, 0.0, 0, False)
+            self._send(hash64(ways.lead), domain_of(ways.url), [lead], 0)
+
+    def moved(self, ways: Ways, page: LinkId, owns: Callable[[str], bool]) -> None:
+        """The same, from the shard that had it before; `page` is the page's own link."""
+        key, domain = hash64(ways.url), domain_of(ways.url)
+        self._way(key, ways.depth, domain, domain)
+        depth = self.of_links(ways.url, ways.depth + 1)
+        self.link(ways.url, ways.links, depth)
+        if ways.lead:
+            self.redirected(ways.url, ways.lead)
+        told = ways.told and depth - 1 >= ways.depth
+        self._lead_elsewhere(ways._replace(depth=depth - 1, told=told), page, owns)
+        if ways.deep:
+            place = page, ways.score, ways.depth + 1, False
+            self.cut(ways.url, [HeldLink(link, *place) for link in ways.deep])
+        self._nearer = True
 
     def cut(self, page: str, links: Sequence[HeldLink]) -> None:
         """Let links of a page, which are too deep, wait for a shorter way."""

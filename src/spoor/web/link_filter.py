@@ -3,7 +3,7 @@ have had their share."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from spoor.types import (
     Outcome,
     Page,
     State,
+    Ways,
     urls_of,
 )
 from spoor.web.action_trials import ActionTrials
@@ -388,8 +389,7 @@ class CrawlFilter:
             self._left_out.get(rule, set()).discard(hash64(held.link.url))
         nearer = [] if self._depths is None else self._depths.release(over=over)
         for held in nearer:
-            rule = f"--max-depth {self.scope.max_depth}"
-            self._left_out.get(rule, set()).discard(hash64(held.link.url))
+            self._left_out.get(self._too_deep, set()).discard(hash64(held.link.url))
         domains = () if self._domains is None else self._domains.release(over=over)
         shares = self._shares_of_sitemaps
         sitemaps = () if shares is None else shares.release(over=over)
@@ -397,12 +397,42 @@ class CrawlFilter:
         if self.revisits is not None:
             freed += self.revisits.release(self._flying.values())
         found = [*tried, *nearer, *freed, *domains, *sitemaps, *self._more_listed(over=over)]
-        return [*found, *(() if self._traps is None else self._traps.release(over=over))]
+        found += () if self._traps is None else self._traps.release(over=over)
+        return self._as_near(found)
 
     def leave(self, owns: Callable[[str], bool]) -> Sequence[HeldLink]:
         traps = [] if self._traps is None else self._traps.leave(owns)
         domains = [] if self._domains is None else self._domains.leave(owns)
-        return [*traps, *domains, *self._limits.leave(owns)]
+        return self._as_near([*traps, *domains, *self._limits.leave(owns)])
+
+    def _as_near(self, links: Sequence[HeldLink]) -> Sequence[HeldLink]:
+        """The same as near as they are now, for other shards, which may own them."""
+        depths = self._depths
+        if depths is None or self.owns is None:
+            return links
+        return [
+            held._replace(depth=depths.of_links(held.link.url, held.depth + 1) - 1)
+            for held in links
+        ]
+
+    def move(
+        self, urls: Iterable[str], find: Callable[[str], LinkId | None], owns: Callable[[str], bool]
+    ) -> Sequence[Ways]:
+        moved = [] if self._depths is None else self._depths.move(urls, find, owns)
+        for ways in moved:
+            for url in urls_of(ways.deep):
+                self._left_out.get(self._too_deep, set()).discard(hash64(url))
+        return moved
+
+    def moved(self, ways: Ways, page: LinkId) -> None:
+        if self._depths is not None and self.owns is not None:
+            self._depths.moved(ways, page, self.owns)
+            for url in urls_of(ways.deep):
+                self._note(self._too_deep, url)
+
+    @property
+    def _too_deep(self) -> str:
+        return f"--max-depth {self.scope.max_depth}"
 
     def ended(self, outcome: Outcome, found_on: Callable[[], str]) -> None:
         url = self._flying.pop(outcome.choice.link, None)
