@@ -12,7 +12,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -44,7 +44,7 @@ from spoor.live.live_crawl import LiveCrawl
 from spoor.live.loop_watch import LoopWatch
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.politeness import request_slots, robots
-from spoor.politeness.request_slots import PLACES, RequestSlots
+from spoor.politeness.request_slots import PLACES, UNREAD, RequestSlots
 from spoor.process_memory import few_collections
 from spoor.runs import assemble
 from spoor.runs.assemble import make_crawl
@@ -179,6 +179,32 @@ def test_a_request_that_gives_way_does_so_only_where_little_comes() -> None:
     assert slots.overdue(4.9) == []
     assert slots.overdue(60.0) == [0]
     assert slots.overdue(300.0) == [0, 1], "a megabyte in four minutes is little"
+
+
+def test_replies_that_wait_to_be_read_hold_no_slot_but_have_a_bound() -> None:
+    """On one core 350 pages of 250 kB waited for their parser with 64 requests in flight; and hosts
+    that are new were given up as if others were mute."""
+    slots, tickets, now = RequestSlots(4), count(), 0.0
+    with ExitStack() as unread:
+        for more in (4, 4, 0):
+            for _ in range(slots.free(now)):
+                ticket = next(tickets)
+                slots.begin(ticket, 0, now)
+                slots.send(ticket, now)
+                slots.bring(ticket, UNREAD // 8)
+                slots.receive(ticket, now)
+                unread.enter_context(slots.reading(ticket))
+            assert slots.chance(ticket) == math.inf
+            assert slots.free(now) == 0
+            now += 10.0
+            assert slots.free(now) == more
+        assert slots.slow == 8
+        slots.end(0, answered=True)
+        assert (slots.free(now), slots.slow) == (1, 8)
+    assert slots.slow == 11, "what waits for more than a reader is slow like any other"
+    for ticket in range(1, 12):
+        slots.end(ticket, answered=True)
+    assert (slots.free(now), slots.slow) == (4, 0)
 
 
 def test_hosts_that_come_after_slow_ones_have_their_turn() -> None:

@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
+from weakref import WeakMethod
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
@@ -123,10 +124,13 @@ class _BoundedHandler(ResponseHandler):
         secured = getattr(transport, "_ssl_protocol", None)  # no public place sees these bytes
         if secured is not None:
             _with_small_buffer(secured)
-            passed_on = secured.buffer_updated
+            # Through a weak reference: in a cycle of references its buffers would stay after its
+            # end until Python looks for cycles, which it does seldom in a crawl.
+            passed_on = WeakMethod(secured.buffer_updated)
 
             def buffer_updated(count: int) -> None:
-                passed_on(count)
+                if (pass_on := passed_on()) is not None:
+                    pass_on(count)
                 self._wire += count
                 if self._wire > self._head_limit + _RECORD * self._received:
                     self._cut(f"{self._wire} bytes of TLS for {self._received}")

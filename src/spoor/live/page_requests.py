@@ -181,7 +181,8 @@ class PageRequests:
                 from spoor.http.replies import without_refusal
 
                 exchange = asked
-                reply = await self._reader.read(fetch, exchange)
+                with self._slots.reading(fetch.ticket):
+                    reply = await self._reader.read(fetch, exchange)
                 refusals, renders = self.settings.refusals, self._renders is not None
                 if not refusals:
                     reply = without_refusal(reply, exchange, rendering=renders)
@@ -221,7 +222,8 @@ class PageRequests:
         exchange = await renders.rendered(fetch, exchange, plain.page)
         rendered = exchange.rendered
         if exchange.document is not exchange.body and rendered is not None:
-            made = await self._reader.read(fetch, exchange)
+            with self._slots.reading(fetch.ticket):
+                made = await self._reader.read(fetch, exchange)
             if isinstance(made, Fetched) and renders.keeps(plain.page, made.page):
                 return exchange, made
             why = made.reason if isinstance(made, Failed) else "it brings nothing"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 PATIENCE = 2.0
@@ -11,6 +13,8 @@ FIRST_PATIENCE = 0.25
 """The same for a host that is not known to answer in time."""
 PLACES = 8
 """Slow requests that are allowed for each slot; each costs an idle connection."""
+UNREAD = 1 << 24
+"""Bytes of replies that hold no slot while they wait to be read."""
 FIRST_CHANCE = 0.6
 """Seconds that a host has for its first answer if others wait; doubled after each late answer, up
 to `_LONGEST_CHANCE`."""
@@ -34,6 +38,8 @@ class _Request:
     waited: float = 0.0
     """Seconds that it waited for its host earlier."""
     slow: bool = False
+    here: bool = False
+    """Whether its reply came, and waits to be read."""
     most: float = math.inf
     """Seconds after which it gives way to others of its host, unless its body comes."""
     received: int = 0
@@ -73,6 +79,10 @@ class RequestSlots:
     and their hosts are left alone for a while that grows with what they cost. As long as no place
     is wanted, a slow host has the whole timeout of the settings.
 
+    A reply that came and waits to be read longer than `PATIENCE` is no fault of its host. It holds
+    no slot either, so that documents which take long keep nobody waiting; but no more of them than
+    have `UNREAD` bytes together, since they are held in memory.
+
     A request that gives way to others of its host is given up after `most` seconds, unless its body
     comes: anybody may link a slow page.
 
@@ -85,6 +95,10 @@ class RequestSlots:
         self.places = PLACES * limit
         self._requests: dict[int, _Request] = {}
         self._slow = 0
+        """Slow requests that wait for their hosts."""
+        self._unread = 0
+        self._unread_bytes = 0
+        """Slow ones whose replies wait to be read, and the bytes of these."""
 
     def begin(
         self, ticket: int, times_late: int | None, now: float, *, most: float = math.inf
@@ -99,8 +113,14 @@ class RequestSlots:
             self._make_slow(request)
 
     def _make_slow(self, request: _Request) -> None:
-        self._slow += not request.slow
-        request.slow = True
+        self._change(request, slow=True, here=request.here)
+
+    def _change(self, request: _Request, *, slow: bool, here: bool) -> None:
+        self._slow += (slow and not here) - (request.slow and not request.here)
+        unread = (slow and here) - (request.slow and request.here)
+        self._unread += unread
+        self._unread_bytes += unread * request.received
+        request.slow, request.here = slow, here
 
     @property
     def _full(self) -> bool:
@@ -109,7 +129,12 @@ class RequestSlots:
     @property
     def slow(self) -> int:
         """Requests that hold no slot, as of the last `free`; no more than there are places."""
-        return min(self._slow, self.places)
+        return min(self._slow + self._read_later, self.places)
+
+    @property
+    def _read_later(self) -> int:
+        """Replies that hold no slot though they are not read."""
+        return min(self._unread, UNREAD * self._unread // max(1, self._unread_bytes))
 
     def chance(self, ticket: int) -> float:
         """For whoever can give no request up later: the seconds that one has which begins now;
@@ -129,8 +154,8 @@ class RequestSlots:
         """The address is known, and the request's age counts from now on."""
         self.receive(ticket, now)
         request = self._requests[ticket]
-        self._slow -= request.slow
-        request.slow, request.since = False, now
+        self._change(request, slow=False, here=False)
+        request.since = now
         self._join(request)
 
     def send(self, ticket: int, now: float) -> None:
@@ -155,13 +180,23 @@ class RequestSlots:
             request.waited += now - request.sent
             request.sent = None
 
+    @contextmanager
+    def reading(self, ticket: int) -> Iterator[None]:
+        """Within it the reply of the request is here, and read or waits for that."""
+        request = self._requests[ticket]
+        self._change(request, slow=request.slow, here=True)
+        try:
+            yield
+        finally:
+            self._change(request, slow=request.slow, here=False)
+
     def end(self, ticket: int, *, answered: bool) -> float:
         """The request is no longer in flight; it was `answered` in time or not. Returns the seconds
         for which its host is to be left alone: 0 for a host that answered in time before, since a
         link to one slow page would otherwise silence it."""
         full = self._full
         request = self._requests.pop(ticket)
-        self._slow -= request.slow
+        self._change(request, slow=False, here=False)
         if not full or request.times_late is None or (answered and request.waited <= PATIENCE):
             return 0.0
         return min(_REST * request.waited, LONGEST_REST)
@@ -172,7 +207,8 @@ class RequestSlots:
             if not request.slow and now - request.since > request.patience:
                 self._make_slow(request)
         total = len(self._requests)
-        return min(self.limit - (total - self._slow), self.limit + self.places - total)
+        held = total - self._slow - self._read_later
+        return min(self.limit - held, self.limit + self.places - total)
 
     def overdue(self, now: float) -> list[int]:
         """Requests to give up for others: those that give way to others of their host; and, if
