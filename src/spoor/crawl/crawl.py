@@ -21,6 +21,7 @@ from spoor.crawl.flight import Counts, Flight, Flights
 from spoor.crawl.link_entry import LinkEntry
 from spoor.crawl.page_budget import PageBudget
 from spoor.crawl.plugin_calls import call_plugin, choose, judge_page
+from spoor.crawl.redirect_chains import Hops
 from spoor.crawl.skip_turns import SkipTurns
 from spoor.crawl.verdicts import Verdicts
 from spoor.errors import CallerError, InputError, PluginError
@@ -238,7 +239,7 @@ class Crawl:
             return self._leave(flight.link, now)
         self.frontier.settle(flight.link, now)
         self._flights.end(reply.ticket)
-        self._entry.taken_over.ended(flight.link)
+        self._entry.chains.ended(flight.link)
         judgement = judge_page(self.judge, reply.page)
         counts = self.counts
         counts.pages += 1
@@ -322,7 +323,8 @@ class Crawl:
         left = self._entry.leave()
         for ticket, flight in self._flights.items():
             if not outbox.owns(url := frontier.url(flight.link)):
-                self._shards.send(flight.link, url, flight.crossed)
+                crossed, _ = self._entry.chains.counted(flight.link) or Hops(flight.crossed)
+                self._shards.send(flight.link, url, crossed)
                 left.add(flight.link)
                 if not flight.flying:
                     frontier.take(flight.link, now)
@@ -332,7 +334,7 @@ class Crawl:
                 )
         count = self._shards.send_open(left)
         self._entry.move()
-        self._entry.taken_over.leave(outbox.owns)
+        self._entry.chains.leave(outbox.owns)
         return count
 
     @property
@@ -380,7 +382,7 @@ class Crawl:
             **sent,
             **({"skips": self._skips.save()} if self._skips else {}),
             **({} if self._verdicts is None else {"verdicts": self._verdicts.save()}),
-            **({"taken_over": taken.save()} if (taken := self._entry.taken_over) else {}),
+            **({"taken_over": chains.save()} if (chains := self._entry.chains) else {}),
         }
 
     def load(self, state: State) -> None:
@@ -422,7 +424,7 @@ class Crawl:
         self._flights.load(state)
         if "skips" in state:
             self._skips.load(state["skips"])
-        self._entry.taken_over.load(state.get("taken_over", {"urls": [], "own": [], "failed": []}))
+        self._entry.chains.load(state.get("taken_over"))
         if isinstance(self.policy, UsesOpenLinks):
             self.policy.attach(self.frontier)
         self.policy.load(state["policy"])
@@ -441,7 +443,8 @@ class Crawl:
     def _fetch(self, choice: Choice, now: float) -> Fetch:
         url, host = self.frontier.take(choice.link, now)
         crossed = 0 if self._shards is None else self._shards.crossed(choice.link)
-        flight = Flight(choice.link, choice, crossed=crossed, since=now)
+        crossed, hops = self._entry.chains.counted(choice.link) or Hops(crossed)
+        flight = Flight(choice.link, choice, hops=hops, crossed=crossed, since=now)
         ticket = self._flights.begin(flight)
         self.counts.requests += 1
         self._skips.ask(url, now)
@@ -500,42 +503,59 @@ class Crawl:
         return Fetch(ticket, url, host, flight.choice, flight.attempt)
 
     def _redirected(self, reply: Redirected, flight: Flight, now: float) -> Outcome | Deferred:
+        chains, link, known = self._entry.chains, flight.link, self.frontier.find(reply.location)
         leaves = self._shards is not None and not self._shards.owns(reply.location)
-        crosses = leaves or domain_of(reply.location) != domain_of(self.frontier.url(flight.link))
+        crosses = leaves or domain_of(reply.location) != domain_of(self.frontier.url(link))
         # A seed may redirect anywhere at once, and a shard makes no redirect wait.
-        stranger = crosses and self.outbox is None and self.frontier.depth(flight.link) > 0
-        if crosses and self._entry.taken_over.is_own(flight.link):
-            flight.crossed = 0
+        stranger = crosses and self.outbox is None and self.frontier.depth(link) > 0
+        flight.crossed, flight.hops = chains.counted(link) or Hops(flight.crossed, flight.hops)
         flight.redirected(crosses=crosses)
+        hops = Hops(flight.crossed, flight.hops)
+        found = self.frontier.in_links(link)[:1] if reply.location in chains else ()
         if flight.crossed > (most := max(_CROSSINGS, self._max_hops // 3)):
-            self.frontier.settle(flight.link, now)
+            self.frontier.settle(link, now)
             failed = Failed(
                 reply.ticket,
                 "redirect",
                 f"more than {most} redirects to another domain{' or shard' * leaves}",
             )
-            self._entry.taken_over.failed(flight.link)
+            chains.too_many(link)
         elif flight.hops > self._max_hops:
-            self.frontier.settle(flight.link, now)
+            self.frontier.settle(link, now)
             failed = Failed(reply.ticket, "redirect", f"more than {self._max_hops} redirects")
-        elif why := self._entry.skip_reason(flight.link, reply.location):
-            self._entry.redirect_dropped(flight.link, reply.location)
-            self.frontier.settle(flight.link, now)
+            chains.too_many(link)
+        elif why := self._entry.skip_reason(link, reply.location):
+            self._entry.redirect_dropped(link, reply.location)
+            self.frontier.settle(link, now)
             failed = Failed(reply.ticket, "skipped", why)
         elif leaves and self._shards is not None:
-            self._shards.send(flight.link, reply.location, flight.crossed)
-            self.frontier.settle(flight.link, now)
+            self._shards.send(link, reply.location, flight.crossed)
+            self.frontier.settle(link, now)
             failed = Failed(reply.ticket, "moved", f"{reply.location} is another shard's")
-        elif self.frontier.redirect(flight.link, reply.location, now, stranger=stranger):
+        elif self._follows(link, reply.location, now, known, stranger=stranger):
             self._flights.park(flight, away=stranger)
-            if crosses:
-                self._entry.taken_over.take(flight.link, reply.location)
+            if known is not None:  # its link was open, and this one takes its place
+                hops = hops.least(self._entry.taken_over(known))
+            chains.follow(link, reply.location, hops, crosses=crosses)
             return Deferred(reply.ticket, reply.location, now, f"redirect {reply.status}")
         else:
             failed = Failed(
                 reply.ticket, "duplicate", f"redirects to {reply.location}, known already"
             )
+            if found and known != link:
+                chains.too_many(link)  # as that one's may be, or may become
+                self._entry.led_to(reply.location, found[0], hops)
         return self._end_without_page(failed, flight)
+
+    def _follows(
+        self, link: LinkId, url: str, now: float, known: LinkId | None, *, stranger: bool
+    ) -> bool:
+        """Redirect a link to a URL, which is the `known` link's if there is one; whether it goes
+        on from there. If not, it is done."""
+        if known is not None and self.frontier.url(known) != url:
+            self.frontier.settle(link, now)  # that one was there, and has gone on
+            return False
+        return self.frontier.redirect(link, url, now, stranger=stranger)
 
     def _failed(self, reply: Failed, flight: Flight, now: float) -> Outcome | Deferred:
         url = self.frontier.url(flight.link)
@@ -555,7 +575,7 @@ class Crawl:
 
     def _end_without_page(self, reply: Failed, flight: Flight) -> Outcome:
         self._flights.end(reply.ticket)
-        self._entry.taken_over.ended(flight.link)
+        self._entry.chains.ended(flight.link)
         self.counts.failed += reply.kind != "unchanged"
         return self._learn(Outcome(flight.choice, reply, None, 0.0))
 

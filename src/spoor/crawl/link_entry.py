@@ -8,8 +8,8 @@ from functools import partial
 from itertools import groupby
 
 from spoor.crawl.paths import path_to
+from spoor.crawl.redirect_chains import Hops, RedirectChains
 from spoor.crawl.shard_links import ShardLinks
-from spoor.crawl.taken_over import TakenOver
 from spoor.protocols import Frontier, LinkFilter, Outbox
 from spoor.types import (
     NO_PARENT,
@@ -54,7 +54,7 @@ class LinkEntry:
         if outbox is not None:
             its = () if link_filter is None else (link_filter.nearest,)
             self.shards = ShardLinks(outbox, frontier, *its)
-        self.taken_over = TakenOver()
+        self.chains = RedirectChains()
 
     def go_on_with(self, frontier: Frontier) -> None:
         """Use this frontier, which holds the same, from now on."""
@@ -99,10 +99,10 @@ class LinkEntry:
         if batch.crossed:
             for link, first in zip(seen.links, seen.first, strict=True):
                 if first:
-                    self.taken_over.take(link, self.frontier.url(link))
-        elif self.taken_over and batch.links:
-            site = "" if batch.page is None else domain_of(batch.page.url)
-            self._linked_by_own(batch.links, NO_PARENT, batch.score, batch.depth, site)
+                    hops = Hops(batch.crossed)
+                    self.chains.follow(link, self.frontier.url(link), hops, crosses=True)
+        if self.chains and batch.links:
+            self._linked(batch.links, NO_PARENT, batch.score, batch.depth, Hops(batch.crossed))
         self.shards.close_done(batch.done)
         return sum(seen.first)
 
@@ -232,26 +232,38 @@ class LinkEntry:
             seen.first = [True] * len(seen)
         if len(seen):
             self._observe(seen)
-        if self.taken_over and reopened is None:
-            site = "" if parent == NO_PARENT else domain_of(self.frontier.url(parent))
-            self._linked_by_own(links, parent, score, depth, site)
+        if self.chains and reopened is None:
+            self._linked(links, parent, score, depth, Hops())
         return sum(seen.first)
 
-    def _linked_by_own(
-        self, links: Sequence[Link], parent: LinkId, score: float, depth: int, site: str
+    def _linked(
+        self, links: Sequence[Link], parent: LinkId, score: float, depth: int, hops: Hops
     ) -> None:
-        """Note, and open again where they were closed, links that redirects of other domains led to
-        first. `site`: the domain of the page with these links; empty for seeds."""
+        """Count anew where links, or so many redirects, lead to addresses that redirects led to
+        before; what was closed there is opened again."""
         for index, url in enumerate(urls_of(links)):
-            if url in self.taken_over and site in ("", domain_of(url)):
-                link = self.taken_over.linked(url)
-                if link is None:
-                    if self.shards is not None and (known := self.frontier.find(url)) is not None:
-                        self.shards.crossed(known)
-                else:
-                    _, anchor, kind = links[index]
-                    first = InLink(link, url, host(url), anchor, kind, parent, score, depth, True)
-                    self.again(link, first)
+            if url not in self.chains:
+                continue
+            link = self.chains.linked(url, hops)
+            known = self.frontier.find(url)
+            if self.shards is not None and known is not None:
+                self.shards.recount(known, hops.crossed)
+            if link is not None:
+                _, anchor, kind = links[index]
+                first = InLink(link, url, host(url), anchor, kind, parent, score, depth, True)
+                self.again(link, first)
+
+    def led_to(self, url: str, seen: InLink, hops: Hops) -> None:
+        """So many redirects of a link, which was `seen` so, lead to an address of another one."""
+        links = [Link(url, seen.anchor, seen.kind)]
+        self._linked(links, seen.parent, seen.parent_score, seen.depth, hops)
+
+    def taken_over(self, link: LinkId) -> Hops:
+        """Redirects that counted for an open link, whose place another one takes."""
+        crossed = 0 if self.shards is None else self.shards.crossed(link)
+        hops = self.chains.counted(link) or Hops(crossed)
+        self.chains.forget(link)
+        return hops
 
 
 def _batch_key(held: HeldLink) -> tuple[LinkId, float, int, bool, str]:

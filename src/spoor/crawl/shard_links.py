@@ -43,6 +43,11 @@ class ShardLinks:
         link is requested, or its own domain links to it: then they count no more."""
         return self._crossed.pop(link, 0)
 
+    def recount(self, link: LinkId, crossed: int) -> None:
+        """So many redirects at most led to this link."""
+        if link in self._crossed:
+            self._crossed[link] = min(crossed, self._crossed[link])
+
     def enter(self, batch: LinkBatch) -> InLinks:
         """Enter the links that another shard sent; returns those to targets that are not fetched
         yet. Call `close_done` for the batch once the policy has observed them."""
