@@ -137,6 +137,7 @@ ATTACKS = (
         ["drivers/test_scrapy.py::test_hosts_that_do_not_answer_take_no_place_of_others"],
     ),
     Attack("20", "files of a stranger without end", "one line", [f"{A}/test_bounded_files.py"]),
+    Attack("20", "small documents that cost", LAW, [f"{A}/test_small_documents.py"]),
     Attack(
         "20",
         "damaged parts of Office files",

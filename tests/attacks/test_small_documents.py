@@ -3,14 +3,17 @@ short."""
 
 from __future__ import annotations
 
+import gc
 import io
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
 import document_makers
+from attacks.measure import MEMORY, PER_BYTE, SLOW, Note, within_law
+from attacks.measure import SECONDS as LAW_SECONDS
 from spoor import isolate
 from spoor.documents.document import Document
 from spoor.documents.rows import document_row_of
@@ -147,6 +150,142 @@ def one_chapter() -> bytes:
     return epub({"a": "<p>a few words on kilns</p>" * 200}, ["a"] * 2_000)
 
 
+def workbook(changed: Mapping[str, Callable[[str], str]]) -> bytes:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    book.active.append(["kilns", 1.5])
+    book.save(file := io.BytesIO())
+    with zipfile.ZipFile(file) as archive:
+        parts = {name: archive.read(name).decode() for name in archive.namelist()}
+    return zipped(parts | {name: change(parts.get(name, "")) for name, change in changed.items()})
+
+
+SHEET = "xl/worksheets/sheet1.xml"
+SPACE = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+INLINE = '<row><c t="inlineStr"><is><t>kilns</t></is></c></row>'
+
+
+def rows(written: str, first: str = INLINE) -> str:
+    return f'<worksheet xmlns="{SPACE}"><sheetData>{first}{written}</sheetData></worksheet>'
+
+
+def sheet(written: str) -> bytes:
+    return workbook({SHEET: lambda _: rows(written)})
+
+
+def shared(texts: str) -> bytes:
+    """A workbook whose only cell shows the first of the texts that all sheets share."""
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+    one = f'<Override PartName="/xl/sharedStrings.xml" ContentType="{kind}"/>'
+    return workbook(
+        {
+            "xl/sharedStrings.xml": lambda _: f'<sst xmlns="{SPACE}">{texts}</sst>',
+            "[Content_Types].xml": lambda old: old.replace("</Types>", one + "</Types>"),
+            SHEET: lambda _: rows("", '<row><c t="s"><v>0</v></c></row>'),
+        }
+    )
+
+
+def docx(body: str) -> bytes:
+    space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
+    first = "<w:p><w:r><w:t>kilns</w:t></w:r></w:p>"
+    text = f"<w:document {space}><w:body>{first}{body}</w:body></w:document>"
+    made = document_makers.docx("kilns")
+    return document_makers.with_part(made, "word/document.xml", text.encode())
+
+
+def pptx(times: int) -> bytes:
+    made, name = document_makers.pptx("kilns"), "ppt/slides/slide1.xml"
+    with zipfile.ZipFile(io.BytesIO(made)) as archive:
+        slide = archive.read(name)
+    inner = b"<a:p><a:r><a:t>a</a:t></a:r></a:p>" * times
+    before, end, after = slide.rpartition(b"</p:txBody>")
+    return document_makers.with_part(made, name, before + inner + end + after)
+
+
+FIRST = "<text:p>kilns</text:p>"
+CELL = "<table:table-cell><text:p>a</text:p></table:table-cell>"
+ROW = f"<table:table-row>{CELL * 90}</table:table-row>"
+LONG: dict[str, Callable[[], bytes]] = {
+    "odt, paragraphs": lambda: odt(FIRST + "<text:p>a</text:p>" * 300_000),
+    "odt, empty paragraphs": lambda: odt(FIRST + "<text:p/>" * 1_000_000),
+    "odt, one paragraph": lambda: odt(
+        f"{FIRST}<text:p>{'<text:span>a</text:span>' * 300_000}</text:p>"
+    ),
+    "odt, a table": lambda: odt(f"{FIRST}<table:table>{ROW * 3_000}</table:table>"),
+    "odt, links": lambda: odt(
+        FIRST + '<text:a xlink:href="http://a.example/">a</text:a>' * 200_000
+    ),
+    "odt, attributes": lambda: odt(FIRST + '<text:p text:id="a" text:style-name="b"/>' * 300_000),
+    "docx, paragraphs": lambda: docx("<w:p><w:r><w:t>a</w:t></w:r></w:p>" * 500_000),
+    "docx, empty paragraphs": lambda: docx("<w:p/>" * 2_000_000),
+    "docx, a table": lambda: docx(
+        f"<w:tbl>{'<w:tr>' + '<w:tc><w:p/></w:tc>' * 90 + '</w:tr>'}</w:tbl>" * 4_000
+    ),
+    "pptx, paragraphs": lambda: pptx(500_000),
+    "epub, chapters": lambda: epub(
+        {f"c{at}": "<p>kilns</p>" * 1_000 for at in range(400)}, [f"c{at}" for at in range(400)]
+    ),
+    "epub, short chapters": lambda: epub(
+        {f"c{at}": "<p>kilns</p>" for at in range(2_000)}, [f"c{at}" for at in range(2_000)]
+    ),
+    "epub, bold letters": lambda: epub(
+        {f"c{at}": "<p>kilns</p>" + "<b>a</b> " * 120_000 for at in range(60)},
+        [f"c{at}" for at in range(60)],
+    ),
+    "xlsx, wide rows": lambda: sheet(f"<row>{'<c><v>1</v></c>' * 16_000}</row>" * 100),
+    "xlsx, what is no row": lambda: sheet("<x/>" * 3_000_000),
+    "xlsx, one cell": lambda: sheet(
+        f'<row><c t="inlineStr"><is>{"<r><t>a</t></r>" * 1_000_000}</is></c></row>'
+    ),
+    "xlsx, texts": lambda: shared("<si><t>kilns</t></si>" + "<si><t>a</t></si>" * 1_000_000),
+    "xlsx, parts of a text": lambda: shared(
+        "<si><t>kilns</t></si><si>" + "<r><t>a</t></r>" * 1_000_000 + "</si>"
+    ),
+    "xlsx, fonts": lambda: workbook(
+        {"xl/styles.xml": lambda old: old.replace("</fonts>", "<font/>" * 500_000 + "</fonts>")}
+    ),
+    "json, numbers": lambda: b'["kilns",' + b"1," * (1 << 19) + b"1]",
+    "markdown, links that end nowhere": lambda: b"# kilns\n\n" + b"[a](" * (1 << 18),
+    "markdown, rows": lambda: b"# kilns\n\n" + b"|a|\n|b|\n" * (1 << 17),
+}
+"""Documents of many parts: what is read of them has a bound, and comes out."""
+
+
+@pytest.fixture
+def as_in_a_helper() -> Iterator[None]:
+    """A helper collects garbage after each document."""
+    gc.disable()
+    yield
+    gc.enable()
+
+
+@pytest.mark.usefixtures("as_in_a_helper")
+@pytest.mark.parametrize("name", LONG)
+def test_a_document_of_many_parts_costs_what_html_costs(name: str, record_property: Note) -> None:
+    """By the law for HTML, half a second and 64 MiB and 20 times its size."""
+    body = LONG[name]()
+    kind = name.split(",")[0]
+    said = {"markdown": "text/markdown", "json": "application/json"}.get(kind, "")
+    bounds = Bounds(SLOW * LAW_SECONDS, MEMORY, PER_BYTE)
+    facts = {"url": URL, "content_type": said}
+    make, media = document_makers.MAKERS[kind]
+    bounded(document_row_of, make("kilns"), {**facts, "content_type": media})  # loads libraries
+    row = bounded(document_row_of, body, facts, bounds=bounds)
+    assert row["kind"] == kind
+    assert "kilns" in "".join(block[1] for block in row["blocks"][:20])
+    within_law(lambda: document_row_of(body, **facts), len(body), record_property)
+
+
+def test_shared_texts_that_are_left_out_cost_no_row() -> None:
+    body = LONG["xlsx, texts"]()
+    document = isolate.extract("", URL, body)
+    assert isinstance(document, Document)
+    assert "kilns" in document.text
+    assert document.notes == ("it has too many parts and elements: some are left out",)
+
+
 LINE = b"(of kilns and of clay) Tj T*\n"
 SMALL: dict[str, tuple[Callable[[], bytes], int]] = {
     "pdf of text": (lambda: pdf_of_one_stream(b"BT /F 8 Tf 9 TL %bET" % (LINE * 400)), 101),
@@ -230,7 +369,7 @@ def test_a_document_for_which_memory_is_short_is_not_called_damaged(kind: str) -
     facts = {"url": URL, "content_type": "text/html" if kind == "html" else ""}
     isolate.close()  # one that has read much has room left that it got before
     fine, given_up = 0, 0
-    for megabytes in (16, 20, 24, 28, 32, 36, 40, 44, 120):
+    for megabytes in (4, 8, 16, 20, 24, 28, 32, 36, 40, 44, 120):
         bounds = Bounds(8.0, megabytes << 20, 0)
         try:
             row = bounded(document_row_of, LARGE[kind], facts, bounds=bounds)

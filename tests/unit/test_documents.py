@@ -315,9 +315,9 @@ def test_parts_of_a_letter_have_a_bound(kind: str) -> None:
         (Settings(want=("type:application/pdf",)), "pypdfium2", "A PDF file needs .*[pdf]"),
         (Settings(want=("type:pdf",)), "pypdfium2", "A PDF file needs .*[pdf]"),
         (
-            Settings(want=(f"type:{KINDS['odt'].media_type}",)),
-            "odf",
-            "An odt file needs .*[documents]",
+            Settings(want=(f"type:{KINDS['xlsx'].media_type}",)),
+            "openpyxl",
+            "An xlsx file needs .*[documents]",
         ),
         (Settings(topic="kiln lang:de"), "py3langid", "lang: needs .*[language]"),
     ],

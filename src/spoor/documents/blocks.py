@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Sequence
 from itertools import islice
@@ -18,6 +17,8 @@ _BREAK = re.compile("\r\n?")
 _CONTROLS = re.compile("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 """Control characters, which a terminal obeys and no text needs."""
 
+MOST_BLOCKS = 100_000
+"""Of a document: each takes some 4 µs, and one of a megabyte may else have 500,000, of a letter."""
 MOST_COLUMNS = 100
 MOST_ROWS = 100_000
 _ROWS_TOGETHER = 100
@@ -26,14 +27,13 @@ _ROWS_TOGETHER = 100
 
 class Blocks:
     """Takes the parts of a document in reading order; keeps at most `room` characters of text, and
-    none once it has `most` parts."""
+    `MOST_BLOCKS` parts."""
 
-    def __init__(self, room: int, most: float = math.inf) -> None:
+    def __init__(self, room: int) -> None:
         self.blocks: list[Block] = []
         self.cut = False
         """Whether something was left out."""
         self._room = room
-        self._most = most
         self._end = 0
         self._above: list[tuple[int, str]] = []
         self._headings: tuple[str, ...] = ()
@@ -44,7 +44,13 @@ class Blocks:
     @property
     def full(self) -> bool:
         """Whether no more text fits."""
-        return self._end >= self._room or len(self.blocks) >= self._most
+        return self._end >= self._room or len(self.blocks) >= MOST_BLOCKS
+
+    def notes(self) -> list[str]:
+        """What was left out, in a line."""
+        if len(self.blocks) >= MOST_BLOCKS:
+            return [f"cut after {MOST_BLOCKS} parts"]
+        return [f"cut after {self._room} characters"] if self.cut else []
 
     def heading(self, level: int, text: str, markdown: str | None = None) -> None:
         """Levels are 1 to 6."""
@@ -124,6 +130,9 @@ class Blocks:
     def _add(
         self, kind: str, text: str, markdown: str, under: tuple[str, ...] | None = None
     ) -> None:
+        if len(self.blocks) >= MOST_BLOCKS:
+            self.cut = True
+            return
         if kind != "item":
             self._lists.clear()
         text, markdown = _clean(text), _clean(markdown)

@@ -13,19 +13,22 @@ from spoor.documents.document import Document, Limits
 from spoor.documents.errors import UnreadableError
 from spoor.documents.html import read_html
 from spoor.documents.links import Links
-from spoor.documents.zipped import open_zip, part_of, tree_of
+from spoor.documents.zipped import open_zip
 
 _INSIDE = "epub:/"
 """The base of a chapter: links among chapters lead to nothing that can be fetched."""
 
+_SIGN, _CHAPTER = 4, 250
+"""How many signs of XML take as long as one of a chapter, some 3 µs, and as one without any."""
+
 
 def read_epub(url: str, body: bytes, limits: Limits) -> Document:
     """The chapters in reading order. Raises UnreadableError."""
-    with open_zip(body, limits) as archive:
-        container = tree_of(archive, "META-INF/container.xml")
+    with open_zip(body, limits) as parts:
+        container = parts.tree("META-INF/container.xml")
         found = next(_named(container, "rootfile"), None)
         path = "" if found is None else found.get("full-path", "")
-        package = tree_of(archive, path)
+        package = parts.tree(path)
         facts: dict[str, list[str]] = {}
         for one in package.iter():
             text = one_line(one.text or "") if isinstance(one.tag, str) else ""
@@ -38,8 +41,12 @@ def read_epub(url: str, body: bytes, limits: Limits) -> Document:
         if len(named) > len(chapters):
             notes.append(f"chapters named again are read once ({len(named) - len(chapters)})")
         for name in chapters[: limits.pages]:
+            parts.spend(_CHAPTER)
+            if blocks.full or parts.full:
+                parts.cut = parts.cut or not blocks.full
+                break
             try:
-                part = part_of(archive, name)
+                part = parts.read(name, _SIGN)
                 chapter = read_html("application/xhtml+xml", _INSIDE, part, limits, whole=True)
             except UnreadableError:
                 notes.append(f"the chapter {name[:80]} cannot be read")
@@ -52,8 +59,8 @@ def read_epub(url: str, body: bytes, limits: Limits) -> Document:
         raise UnreadableError("the EPUB names no chapters")
     if len(chapters) > limits.pages:
         notes.append(f"cut after {limits.pages} chapters")
-    if blocks.cut:
-        notes.append(f"cut after {limits.characters} characters")
+    notes += parts.notes()
+    notes += blocks.notes()
     return Document(
         url,
         "epub",

@@ -20,7 +20,7 @@ _DATES = ("datePublished", "published", "date", "created", "updated", "dateModif
 def read_json(content_type: str, url: str, body: bytes, limits: Limits) -> Document:
     """One value, or one a line. Raises UnreadableError for what is not JSON."""
     text, _, _ = decode(body, "application/json; charset=utf-8" if body[:1] in b"{[" else "")
-    notes = []
+    notes = list[str]()
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -41,8 +41,8 @@ def read_json(content_type: str, url: str, body: bytes, limits: Limits) -> Docum
             f"**{escaped(name)}:** {escaped(words)}" if name else None,
         )
         if blocks.full:
-            notes.append(f"cut after {limits.characters} characters")
             break
+    notes += blocks.notes() or [f"cut after {limits.characters} characters"] * blocks.full
     top: dict[str, Any] = value if isinstance(value, dict) else {}
     author = top.get("author")
     author = author.get("name") if isinstance(author, dict) else author

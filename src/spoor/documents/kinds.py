@@ -76,10 +76,7 @@ ZIPPED = frozenset(("docx", "xlsx", "pptx", "odt", "epub"))
 
 _READERS = {
     "pdf": ("A PDF file", "pdf", "pypdfium2"),
-    "docx": ("A docx file", "documents", "docx"),
     "xlsx": ("An xlsx file", "documents", "openpyxl"),
-    "pptx": ("A pptx file", "documents", "pptx"),
-    "odt": ("An odt file", "documents", "odf"),
 }
 """Kinds that an extra reads: what one is called, the extra, and the module that it installs."""
 

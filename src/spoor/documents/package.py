@@ -4,17 +4,13 @@ with text, as a picture, a font or a theme, costs no word."""
 from __future__ import annotations
 
 import posixpath
-import zipfile
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import unquote
+from xml.etree.ElementTree import Element
 
 from spoor.documents.errors import UnreadableError
-from spoor.documents.kinds import import_reader
-from spoor.documents.zipped import damaged_in, listed, part_of
-
-_NO_MEMORY = 2
-"""The code of the syntax error that libxml2 reports where it gets no memory."""
+from spoor.documents.zipped import Parts, TooMuchError, listed
 
 
 class Relation(NamedTuple):
@@ -28,11 +24,10 @@ class Relation(NamedTuple):
 
 
 class Package:
-    """An Office file of a `kind` (`docx`), which an extra reads; InputError without it."""
+    """An Office file."""
 
-    def __init__(self, archive: zipfile.ZipFile, kind: str) -> None:
-        _, self._etree = import_reader(kind, "lxml.etree")
-        self._archive = archive
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
         self._lost: dict[str, None] = {}
 
     def main(self, usual: str) -> str:
@@ -45,7 +40,7 @@ class Package:
         folder, name = posixpath.split(part)
         tree = self.tree(posixpath.join(folder, "_rels", f"{name}.rels"), needed=False)
         found: dict[str, Relation] = {}
-        for one in () if tree is None else tree.iter("{*}Relationship"):
+        for one in () if tree is None else tree.iterfind(".//{*}Relationship"):
             target, external = one.get("Target") or "", one.get("TargetMode") == "External"
             if not external:
                 target = posixpath.join("/", folder, unquote(target.partition("#")[0]))
@@ -54,7 +49,7 @@ class Package:
             found[one.get("Id") or ""] = Relation(kind, target, external)
         return found
 
-    def trees(self, relations: Mapping[str, Relation], kind: str) -> Iterator[Any]:
+    def trees(self, relations: Mapping[str, Relation], kind: str) -> Iterator[Element]:
         """The parts of a kind that a part leads to, as far as they can be read."""
         for one in relations.values():
             if (
@@ -64,20 +59,19 @@ class Package:
             ):
                 yield tree
 
-    def tree(self, name: str, *, needed: bool = True) -> Any:
+    def tree(self, name: str, *, needed: bool = True) -> Element | None:
         """A part that is XML; None where it cannot be read, which is noted if it is `needed` or
         there."""
-        parser = self._etree.XMLParser(remove_blank_text=True, resolve_entities=False)
         try:
-            return self._etree.fromstring(part_of(self._archive, name), parser)
-        except (UnreadableError, self._etree.XMLSyntaxError, ValueError) as error:
-            if getattr(error, "code", None) == _NO_MEMORY:
-                raise MemoryError from error
-            if needed or name in self._archive.NameToInfo:
+            return self._parts.tree(name)
+        except TooMuchError:
+            return None
+        except UnreadableError:
+            if needed or name in self._parts.archive.NameToInfo:
                 self._lost[name] = None
             return None
 
-    def needed(self, name: str) -> Any:
+    def needed(self, name: str) -> Element:
         """A part without which there is no document. Raises UnreadableError."""
         if (tree := self.tree(name)) is None:
             raise UnreadableError(f"its part {name[:80]} is damaged")
@@ -86,4 +80,4 @@ class Package:
     def notes(self) -> list[str]:
         """What is damaged, in a line for parts with text and one for others. All are unpacked."""
         lost = [f"{listed([*self._lost])} left out: damaged, or missing"] if self._lost else []
-        return lost + damaged_in(self._archive, self._lost)
+        return lost + self._parts.damaged(self._lost)

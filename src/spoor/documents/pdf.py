@@ -43,7 +43,7 @@ def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
         raise UnreadableError(_reason(error)) from error
     with closing(document):
         blocks, links = Blocks(limits.characters), Links(url, limits.links)
-        notes = []
+        notes = list[str]()
         count, unreadable = len(document), 0
         if count == 0:
             raise UnreadableError("the PDF has no pages")
@@ -72,8 +72,7 @@ def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
             notes.append(f"{unreadable} pages cannot be read")
         if unreadable == count:
             raise UnreadableError("no page of the PDF can be read")
-        if blocks.cut or blocks.full:
-            notes.append(f"cut after {limits.characters} characters")
+        notes += blocks.notes() or [f"cut after {limits.characters} characters"] * blocks.full
         if links.cut:
             notes.append("more links are left out")
         if not blocks.blocks:

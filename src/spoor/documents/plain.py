@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from spoor.documents.blocks import Blocks, one_line
+from spoor.documents.blocks import MOST_ROWS, Blocks, one_line
 from spoor.documents.declared import iso_date, language_tag, people
 from spoor.documents.document import Document, Limits
 from spoor.documents.links import Links
@@ -13,7 +13,8 @@ from spoor.web.encoding import decode
 _PARAGRAPHS = re.compile(r"\n[ \t]*\n\s*")
 _LINK = re.compile(
     r"(?<!!)\[(?P<text>[^\[\]\n]{0,500}+)\]\(\s*+<?+"
-    r"(?P<target>[^\s()<>]{1,2000}+(?:\([^\s()]*+\))?)>?+[^)\n]{0,300}+\)"
+    r"(?P<target>[^\s()<>]{1,2000}+(?:\([^\s()]{0,2000}+\)[^\s()<>]{0,2000}+)?)>?+"
+    r"(?:\s[^)\n]{0,300}+)?\)"
 )
 """Nothing shorter is tried where the longest one does not end in a link."""
 _AUTO = re.compile(r"<(https?://[^\s<>]{1,2000})>", re.IGNORECASE)
@@ -31,14 +32,11 @@ _MARKUP = re.compile(r"(\*\*|__|``?|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w))")
 _FRONT = re.compile(r"---[ \t]*\n(.{0,10000}?)\n(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
 _FACT = re.compile(r"^([A-Za-z_]{1,40}):([^\n]{1,500})$", re.MULTILINE)
 
-_MOST_BLOCKS = 100_000
-"""Of a text: each takes some 4 µs, and one of a megabyte may else have 350,000, of a letter."""
-
 
 def read_text(content_type: str, url: str, body: bytes, limits: Limits) -> Document:
     """Its paragraphs, which empty lines separate."""
     text, notes = _decoded(content_type, body, limits)
-    blocks, links = Blocks(limits.characters, _MOST_BLOCKS), Links(url, limits.links)
+    blocks, links = Blocks(limits.characters), Links(url, limits.links)
     for part in _PARAGRAPHS.split(text):
         blocks.paragraph(part)
         if blocks.full:
@@ -64,8 +62,7 @@ def _decoded(content_type: str, body: bytes, limits: Limits) -> tuple[str, list[
 
 
 def _left_out(blocks: Blocks, links: Links) -> list[str]:
-    notes = [f"cut after {_MOST_BLOCKS} parts"] if len(blocks.blocks) >= _MOST_BLOCKS else []
-    return notes + ["more links are left out"] * links.cut
+    return blocks.notes() + ["more links are left out"] * links.cut
 
 
 def read_markdown(content_type: str, url: str, body: bytes, limits: Limits) -> Document:
@@ -75,7 +72,7 @@ def read_markdown(content_type: str, url: str, body: bytes, limits: Limits) -> D
     if front := _FRONT.match(text):
         facts = {key.lower(): value.strip(" \t\"'") for key, value in _FACT.findall(front[1])}
         text = text[front.end() :]
-    blocks, links = Blocks(limits.characters, _MOST_BLOCKS), Links(url, limits.links)
+    blocks, links = Blocks(limits.characters), Links(url, limits.links)
     _Reader(blocks).read(text)
     _links(text, links)
     notes += _left_out(blocks, links)
@@ -171,7 +168,7 @@ class _Reader:
         elif len(lines) > 1 and all(map(_ROW.match, lines)):
             rows = [
                 _plain(line).strip().strip("|").split("|")
-                for line in lines
+                for line in lines[:MOST_ROWS]
                 if not _RULE.match(line)
             ]
             self._blocks.table(rows)

@@ -4,9 +4,9 @@ text boxes."""
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from itertools import islice
-from typing import Any
+from xml.etree.ElementTree import Element
 
 from spoor.documents.blocks import Blocks, one_line
 from spoor.documents.errors import UnreadableError
@@ -20,7 +20,8 @@ _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationship
 
 _TEXT = frozenset((f"{_W}t", f"{_M}t"))
 _SIGNS = {f"{_W}tab": " ", f"{_W}br": "\n", f"{_W}cr": "\n", f"{_W}noBreakHyphen": "-"}
-_BOX = f"{_W}txbxContent"
+_PARAGRAPH, _TABLE, _BOX = f"{_W}p", f"{_W}tbl", f"{_W}txbxContent"
+_FACTS, _STYLE, _VALUE = f"{_W}pPr", f"{_W}pStyle", f"{_W}val"
 _PASSED_OVER = frozenset(
     (
         *(f"{_W}{name}" for name in ("del", "moveFrom", "pPr", "rPr", "tblPr", "sdtPr", "sectPr")),
@@ -30,16 +31,18 @@ _PASSED_OVER = frozenset(
 _NOTES = ("footnotes", "endnotes")
 _MOST_NOTES = 10_000
 _LINKS = tuple(f"{_W}{name}" for name in ("hyperlink", "instrText", "fldSimple"))
+_MET = frozenset((*_LINKS, _BOX))
 _FIELD = re.compile(r'HYPERLINK\s+"([^"]+)"')
 
 
 def read_docx(package: Package, blocks: Blocks, links: Links) -> None:
     """Adds what the document holds. Raises UnreadableError where it cannot be read."""
     main = package.main("word/document.xml")
-    body, relations = package.needed(main).find(f"{_W}body"), package.relations(main)
+    relations = package.relations(main)
+    body = package.needed(main).find(f"{_W}body")
     if body is None:
         raise UnreadableError("it is damaged: it has no body")
-    styles = next(package.trees(relations, "styles"), ())
+    styles = next(package.trees(relations, "styles"), Element("styles"))
     reader = _Reader(styles, relations, blocks, links)
     reader.read(body)
     for kind in _NOTES:
@@ -49,9 +52,9 @@ def read_docx(package: Package, blocks: Blocks, links: Links) -> None:
 
 class _Reader:
     def __init__(
-        self, styles: Any, relations: Mapping[str, Relation], blocks: Blocks, links: Links
+        self, styles: Element, relations: Mapping[str, Relation], blocks: Blocks, links: Links
     ) -> None:
-        named = {style.get(f"{_W}styleId"): style.find(f"{_W}name") for style in styles}
+        named = {style.get(f"{_W}styleId", ""): style.find(f"{_W}name") for style in styles}
         self._styles = {
             key: _capitalised(name.get(f"{_W}val") or "")
             for key, name in named.items()
@@ -61,31 +64,37 @@ class _Reader:
         self._blocks = blocks
         self._links = links
 
-    def read(self, container: Any) -> None:
-        """The paragraphs and tables below an element, in order."""
-        for element in _below(container):
-            if self._blocks.full:
-                return
-            if element.tag == f"{_W}p":
-                self._paragraph(element)
-            elif element.tag == f"{_W}tbl":
+    def read(self, container: Element) -> None:
+        """The paragraphs and tables below an element, in order; what is in the text boxes of a
+        paragraph comes after it."""
+        reading = [_below(container)]
+        while reading and not self._blocks.full:
+            element = next(reading[-1], None)
+            if element is None:
+                reading.pop()
+            elif element.tag == _TABLE:
                 self._table(element)
+            elif self._paragraph(element):
+                reading.append(_in_boxes(element))
 
-    def read_notes(self, notes: Any, name: str) -> None:
-        for note in islice(notes.iterchildren(f"{_W}{name}"), _MOST_NOTES):
+    def read_notes(self, notes: Element, name: str) -> None:
+        for note in islice(notes.iterfind(f"{_W}{name}"), _MOST_NOTES):
             if note.get(f"{_W}type") is None:  # the others are lines between text and notes
                 self.read(note)
 
-    def _paragraph(self, element: Any) -> None:
-        text = _text(element)
-        self._add(text, self._style(element))
-        self._find_links(element, text, but=_BOX)
-        for box in _parts(element, _BOX):
-            self.read(box)
+    def _paragraph(self, element: Element) -> bool:
+        """Adds its text and its links. Returns whether there are text boxes in it."""
+        text, met = _text_and_more(element)
+        if text:
+            self._add(text, self._style(element))
+        if not met.isdisjoint(_LINKS):
+            self._find_links(element, text, but=_BOX)
+        return _BOX in met
 
-    def _style(self, paragraph: Any) -> str:
-        style = paragraph.find(f"{_W}pPr/{_W}pStyle")
-        return "" if style is None else self._styles.get(style.get(f"{_W}val"), "")
+    def _style(self, paragraph: Element) -> str:
+        facts = paragraph.find(_FACTS)
+        style = None if facts is None else facts.find(_STYLE)
+        return "" if style is None else self._styles.get(style.get(_VALUE, ""), "")
 
     def _add(self, text: str, style: str) -> None:
         name, _, last = style.rpartition(" ")
@@ -98,11 +107,11 @@ class _Reader:
         else:
             self._blocks.paragraph(text, kind="quote" if "Quote" in style else "paragraph")
 
-    def _table(self, table: Any) -> None:
+    def _table(self, table: Element) -> None:
         self._blocks.long_table(map(_cells, _parts(table, f"{_W}tr")))
         self._find_links(table, "")
 
-    def _find_links(self, element: Any, around: str, but: str = "") -> None:
+    def _find_links(self, element: Element, around: str, but: str = "") -> None:
         """Those below an element, but what is in elements of one name: boxes are read apart, and
         one in another would be gone through for each of those around it."""
         for link in _parts(element, *_LINKS, but):
@@ -110,7 +119,7 @@ class _Reader:
                 return
             if link.tag == but:
                 continue
-            relation = self._relations.get(link.get(_RELATION))
+            relation = self._relations.get(link.get(_RELATION, ""))
             words = one_line(_text(link)) or around
             before, _, after = around.partition(words) if words else ("", "", "")
             if relation is not None and relation.external:
@@ -124,23 +133,27 @@ def _capitalised(name: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-def _below(container: Any) -> Iterator[Any]:
+def _below(container: Element) -> Iterator[Element]:
     """Its paragraphs and tables, and those in content controls, insertions and the like."""
-    return _parts(container, f"{_W}p", f"{_W}tbl")
+    return _parts(container, _PARAGRAPH, _TABLE)
 
 
-def _parts(container: Any, *names: str) -> Iterator[Any]:
+def _in_boxes(paragraph: Element) -> Iterator[Element]:
+    return (inner for box in _parts(paragraph, _BOX) for inner in _below(box))
+
+
+def _parts(container: Element, *names: str) -> Iterator[Element]:
     """The elements of these names below one, in order, but those inside one another."""
-    waiting = list(container.iterchildren(reversed=True))
+    waiting = container[::-1]
     while waiting:
         element = waiting.pop()
         if element.tag in names:
             yield element
-        elif element.tag not in _PASSED_OVER:
-            waiting += element.iterchildren(reversed=True)
+        elif len(element) and element.tag not in _PASSED_OVER:
+            waiting += element[::-1]
 
 
-def _cells(row: Any) -> list[str]:
+def _cells(row: Element) -> list[str]:
     """The text of each cell; one that spans several columns is followed by empty ones."""
     cells: list[str] = []
     for cell in _parts(row, f"{_W}tc"):
@@ -151,25 +164,35 @@ def _cells(row: Any) -> list[str]:
     return cells
 
 
-def _text(element: Any) -> str:
+def _text(element: Element) -> str:
     """What is written in a paragraph, insertions included, deletions and text boxes not."""
+    return _text_and_more(element)[0]
+
+
+def _text_and_more(element: Element) -> tuple[str, Set[str]]:
+    """The same, and which of links and text boxes are in it."""
     words: list[str] = []
-    waiting = list(element.iterchildren(reversed=True))
+    met: set[str] = set()
+    waiting = element[::-1]
     while waiting:
         inner = waiting.pop()
-        if inner.tag in _TEXT:
+        name = inner.tag
+        if name in _TEXT:
             words.append(inner.text or "")
-        elif inner.tag in _SIGNS:
-            words.append(_SIGNS[inner.tag])
-        elif inner.tag != _BOX and inner.tag not in _PASSED_OVER:
-            waiting += inner.iterchildren(reversed=True)
-    return "".join(words)
+        elif name in _SIGNS:
+            words.append(_SIGNS[name])
+        elif name not in _PASSED_OVER:
+            if name in _MET:
+                met.add(name)
+            if name != _BOX and len(inner):
+                waiting += inner[::-1]
+    return "".join(words), met
 
 
-def _paragraphs(cell: Any) -> Iterator[Any]:
+def _paragraphs(cell: Element) -> Iterator[Element]:
     """Those of a cell, of tables and of text boxes inside it."""
     waiting = [cell]
     while waiting:
-        for paragraph in _parts(waiting.pop(), f"{_W}p"):
+        for paragraph in _parts(waiting.pop(), _PARAGRAPH):
             yield paragraph
             waiting += _parts(paragraph, _BOX)

@@ -54,7 +54,7 @@ def read_feed(content_type: str, url: str, body: bytes, limits: Limits) -> Docum
         for content in sorted(contents, key=lambda one: -len(one.get("value", "")))[:1]:
             _content(content.get("value", ""), url, blocks, links, heading, limits)
     notes = [f"cut after {limits.pages} entries"] if len(entries) > limits.pages else []
-    notes += [f"cut after {limits.characters} characters"] if blocks.cut else []
+    notes += blocks.notes()
     if parsed.get("bozo") and isinstance(parsed.get("bozo_exception"), ParseError):
         notes.append("it is no well-formed XML")
     when = feed.get("updated_parsed") or feed.get("published_parsed")
@@ -134,8 +134,7 @@ def read_xml(content_type: str, url: str, body: bytes, limits: Limits) -> Docume
         if not blocks.blocks and not len(list(links)):
             raise UnreadableError(f"the XML is damaged ({error})") from error
         notes.append(f"the XML is damaged ({error}); what stands after that is left out")
-    if blocks.cut:
-        notes.append(f"cut after {limits.characters} characters")
+    notes += blocks.notes()
     media = content_type.partition(";")[0].strip().lower()
     return Document(
         url,
