@@ -523,7 +523,7 @@ def test_the_place_of_a_page_counts() -> None:
         ones = np.ones(3, np.uint8)
         pages.append(KeptPage(f"/{number}", ids, ones, 1, np.zeros((0, 2)), places=1))
     rows = matrix(pages, frequencies, np.zeros(len(pages)))
-    counts = frequencies.of(pages[0].ids.tolist())
+    counts = frequencies.of(pages[0].ids)
     mine, place = vector(pages[0], frequencies, counts), PLACES * 8 / 68
     assert mine == pytest.approx([1.0, LINKS, place], abs=2e-3)
     weights = np.zeros(len(rows.ids))
@@ -565,7 +565,7 @@ def test_a_matrix_of_many_rows_is_that_of_its_vectors() -> None:
     rows = matrix(pages, frequencies, np.zeros(len(pages)))
     dense = np.zeros((600, len(rows.ids)))
     for page, row in zip(pages, dense, strict=True):
-        counts = frequencies.of(page.ids.tolist())
+        counts = frequencies.of(page.ids)
         row[np.searchsorted(rows.ids, page.ids)] = vector(page, frequencies, counts)
     columns, chosen = rng.random(len(rows.ids)), rng.random(600) < 0.1
     some = columns < 0.5

@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spoor.judges import feedback
@@ -16,9 +16,9 @@ from spoor.judges.reading import Reader
 from spoor.judges.surest import Likeness
 from spoor.judges.tree_value import value_of, value_on_page
 from spoor.judges.wish import parse
-from spoor.judges.word_counts import number_of
+from spoor.judges.word_counts import WordNumbers, _numbers_of, number_of, parted
 from spoor.types import Page
-from spoor.web.text import terms, words_of
+from spoor.web.text import UNSPACED, terms, tokens, words_of
 
 LETTERS = "데이터 확장のーデタ数 kiln's 12٣၁"
 
@@ -40,6 +40,67 @@ def test_terms_are_counted_as_one_by_one(title: str, text: str) -> None:
     assert set(like) == {part for part, same, _ in fits if not same}
 
 
+ANY_SCRIPT = st.text(st.characters(exclude_categories=()) | st.sampled_from(LETTERS), max_size=40)
+
+
+@given(ANY_SCRIPT)
+@example("ssl을 인증 𠀀𠀁 ｱｲ 〆切 ไทย don't \ud800가")
+def test_runs_and_other_words_are_parted_as_one_by_one(text: str) -> None:
+    words = tokens(text)
+    runs = [word for word in words if UNSPACED.fullmatch(word)]
+    others = [word for word in words if not UNSPACED.fullmatch(word)]
+    assert parted(words, text) == (runs, others)
+
+
+@given(st.lists(st.text("데이ー", min_size=1, max_size=6)))
+def test_what_stands_in_runs_is_counted_as_in_each(runs: list[str]) -> None:
+    matcher = Matcher(parse("데이터 ーー 이"))
+    each = Counter(part for run in runs for part, _, _ in matcher.fits_of_run(run))
+    assert dict(matcher.fits_of_runs(runs)) == each
+    assert matcher.runs_that_fit(runs) == {
+        run: fits for run in runs if (fits := matcher.fits_of_run(run))
+    }
+
+
+@given(st.text(LETTERS, max_size=60))
+def test_words_stand_as_near_as_a_memo_of_all_words_says(text: str) -> None:
+    """Of runs, too, which no memo holds."""
+    matcher = Matcher(parse("데이 터장 kiln"))
+    reader = Reader(parse("데이 터장 kiln"), matcher)
+    words = tokens(text)
+    runs, others = parted(words, text)
+    of_all, of_others = (WordNumbers(matcher, "", reader.frequencies.slots) for _ in range(2))
+    of_all.of(words)
+    of_others.of(others)
+    evidence = np.ones((len(matcher.leaves), 2))
+    near = reader._nearness(words, runs, of_others, evidence)
+    assert near == reader._nearness(words, [], of_all, evidence)
+
+
+@given(st.lists(st.text(st.characters(min_codepoint=0xE00, max_codepoint=0xD7FF), min_size=2)))
+def test_pairs_of_letters_have_the_numbers_of_their_words(pairs: list[str]) -> None:
+    first, second = (np.array([ord(pair[at]) for pair in pairs], np.uint32) for at in (0, 1))
+    assert _numbers_of(first, second).tolist() == [number_of(pair[:2]) for pair in pairs]
+
+
+@given(st.lists(st.sets(st.integers(0, 40)), max_size=9), st.sampled_from([5, 1_000]))
+def test_numbers_in_order_have_the_counts_of_their_slots(
+    pages: list[set[int]], vocabulary: int
+) -> None:
+    frequencies, asked = Frequencies(), np.arange(45, dtype=np.uint32)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(feedback, "VOCABULARY", vocabulary)
+        for numbers in pages:
+            known = len(frequencies.slots)
+            slots = frequencies.slots.of([*numbers, *numbers])
+            assert slots == [frequencies.slots[number] for number in numbers] * 2
+            assert sorted({*slots} - {*range(known)}) == [*range(known, len(frequencies.slots))]
+            frequencies.add(np.array(slots[: len(numbers)], np.int64))
+            state = frequencies.save()
+            counts = dict(zip(state["ids"].tolist(), state["counts"].tolist(), strict=True))
+            assert frequencies.of(asked).tolist() == [counts.get(n, 1) for n in range(45)]
+
+
 @given(st.text("abrewit", max_size=9))
 def test_what_fits_may_fit(word: str) -> None:
     matcher = Matcher(parse("rewrite, tab, ab, writer, bear"))
@@ -57,7 +118,7 @@ def test_rare_numbers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
         assert counts.tolist() == [page + 1, page + 1, 1, 1]
     assert frequencies.forgot == 1
     # Forgotten after the fifth page, when twelve were known.
-    assert frequencies.of([1, 2, 100, 105, 999]).tolist() == [6, 6, 1, 1, 1]
+    assert frequencies.of(np.array([1, 2, 100, 105, 999], np.uint32)).tolist() == [6, 6, 1, 1, 1]
     assert frequencies.save()["ids"].tolist() == [1, 2, 105, 205]
 
 

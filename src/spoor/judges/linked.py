@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.feedback import Floats, Frequencies, KeptPage, numbered
+from spoor.judges.feedback import Floats, Frequencies, KeptPage, as_ids, numbered
 from spoor.types import State
 
 Numbers = NDArray[np.uint64]
@@ -46,8 +46,7 @@ class Links:
         to = page_of[self._to]
         inside = (to >= 0) & (to != self._from)
         self._source, self._goal = self._from[inside], to[inside]
-        as_ids = self.targets & np.uint64(0xFFFFFFFF)
-        weights = frequencies.idf(frequencies.of(as_ids.tolist()), alone=True)
+        weights = frequencies.idf(frequencies.of(as_ids(self.targets)), alone=True)
         self._weight = weights[self._to][inside]
         self._count = len(pages)
         self.sites = np.array([page.site for page in pages], np.uint64)

@@ -156,6 +156,11 @@ class Matcher:
 
     # ---------------------------------------------------------------- terms
 
+    @property
+    def has_spaced(self) -> bool:
+        """Whether a part of the wish is in a script with spaces."""
+        return bool(self._spaced)
+
     def may_fit(self, words: Sequence[str]) -> Callable[[str], bool]:
         """Tells of each of some words with spaces, in lower case, whether it may fit a part of the
         wish: most do not, and are told at once. A slip in the first two letters leaves those from
@@ -183,6 +188,24 @@ class Matcher:
             if part in run and (len(part) > 1 or part == run):
                 found += [(at, True, 1.0)] * _overlapping(part, run)
         return tuple(found)
+
+    def fits_of_runs(self, runs: Sequence[str]) -> Iterator[tuple[int, float]]:
+        """The parts of the wish that stand in runs of scripts without spaces, and how often."""
+        if not runs or not self._unspaced:
+            return
+        together = " ".join(runs)
+        for at, part in self._unspaced:
+            if part in together:
+                times = _overlapping(part, together) if len(part) > 1 else runs.count(part)
+                if times:
+                    yield at, float(times)
+
+    def runs_that_fit(
+        self, runs: Iterable[str]
+    ) -> Mapping[str, tuple[tuple[int, bool, float], ...]]:
+        """`fits_of_run` of each that fits anything."""
+        fits = ((run, self.fits_of_run(run)) for run in dict.fromkeys(runs))
+        return {run: its for run, its in fits if its}
 
     def fits(self, term: str, stemmer: str) -> tuple[tuple[int, bool, float], ...]:
         """(part, whether it is the part itself or a form of it, likeness) of each part that a term
@@ -314,7 +337,7 @@ def _overlapping(part: str, run: str) -> int:
     """How often a part stands in a run, also across one another."""
     if len(set(part)) > 1 or len(part) == 1:
         return run.count(part)  # two letters that differ, or one
-    return sum(run.startswith(part, at) for at in range(len(run) - len(part) + 1))
+    return len(re.findall(f"(?={re.escape(part)})", run))
 
 
 def _trigrams(word: str) -> frozenset[str]:

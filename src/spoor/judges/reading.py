@@ -22,6 +22,7 @@ from spoor.judges.feedback import (
     Frequencies,
     KeptPage,
     as_id,
+    as_ids,
     number_of_url,
     numbers_of_links,
     site_of,
@@ -29,7 +30,7 @@ from spoor.judges.feedback import (
 from spoor.judges.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS, Matcher
 from spoor.judges.page_language import probability
 from spoor.judges.wish import Wish
-from spoor.judges.word_counts import LONGEST, Counted, Found, Pairs, WordNumbers
+from spoor.judges.word_counts import LONGEST, Counted, Found, Pairs, WordNumbers, parted
 from spoor.types import Page, State, urls_of
 from spoor.web.languages import stemmer_of
 from spoor.web.text import terms, words_of
@@ -105,15 +106,19 @@ class Reader:
         title = terms(page.title[:20_000])
         headings = terms(fields["headings"][:20_000])
         others = terms(page.description[:20_000]), [*chain(*url_words(page.url))]
-        counted = Counter(text)
+        runs, spaced = parted(text, page.text)
+        counted = Counter(spaced)
         short = memo.of([*title, *headings, *others[0], *others[1]])[: len(title) + len(headings)]
         numbers = np.concatenate([short, memo.of(counted)])
         in_fields = zip(_READ, (title, headings, *others, counted), strict=True)
         found = {name: memo.found(words) for name, words in in_fields}
+        exact_in_text = found["text"][0]
+        for part, times in self._matcher.fits_of_runs(runs):
+            exact_in_text[part] = exact_in_text.get(part, 0.0) + times
         often = np.ones(len(numbers), np.int64)
         often[len(short) :] = [*counted.values()]
         words = [*title, *headings, *counted]
-        its, times = memo.terms(words, numbers, often, self._counted, self._pairs)
+        its, times = memo.terms(words, numbers, often, runs, self._counted, self._pairs)
         evidence, reasons, parts = self._leaves(number, fields, found, len(text))
         self.known += evidence > 0
         self.said += evidence[:, 1]
@@ -123,8 +128,7 @@ class Reader:
         places_of_url = places_of(page.url)
         outward = np.array(links, np.uint64)
         slots = self.frequencies.slots
-        elsewhere = map(slots.__getitem__, chain(map(as_id, links), places_of_url))
-        away = np.fromiter(elsewhere, np.int64, len(links) + len(places_of_url))
+        away = np.array(slots.of([*as_ids(outward).tolist(), *places_of_url]), np.int64)
         slots_of_page = np.concatenate([its, away])
         known, every = self.frequencies.add(slots_of_page)
         often = np.minimum(times, 255).astype(np.uint8)
@@ -152,7 +156,7 @@ class Reader:
             site=site,
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and text:
-            kept.near = self._nearness(text, memo, evidence)
+            kept.near = self._nearness(text, runs, memo, evidence)
         slots_kept = slots_of_page[chosen]
         if self._forgot != self.frequencies.forgot:  # they changed while this page was counted
             slots_kept = np.array([*map(slots.__getitem__, kept.ids.tolist())], np.int64)
@@ -253,8 +257,11 @@ class Reader:
         while len(self._anchors) > ANCHORS:
             del self._anchors[next(iter(self._anchors))]
 
-    def _nearness(self, words: Sequence[str], memo: WordNumbers, evidence: Floats) -> float:
-        """1 where all words of the wish stand side by side, less with the words between them."""
+    def _nearness(
+        self, words: Sequence[str], runs: Sequence[str], memo: WordNumbers, evidence: Floats
+    ) -> float:
+        """1 where all words of the wish stand side by side, less with the words between them.
+        `runs`: those of the words that are in a script without spaces."""
         known = np.flatnonzero(evidence[:, 1])
         if len(known) < 2:
             return 0.0
@@ -262,6 +269,8 @@ class Reader:
         best = 0.0
         wanted = {part for at in known for part in self._matcher.part_numbers[at][:1]}
         fitting = memo.fits
+        if runs and (its := self._matcher.runs_that_fit(runs)):
+            fitting = {**fitting, **its}
         for place, word in compress(enumerate(words), map(fitting.__contains__, words)):
             for part, _, _ in fitting[word]:
                 last[part] = place

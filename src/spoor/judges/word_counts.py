@@ -7,14 +7,16 @@ from __future__ import annotations
 import zlib
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import chain, compress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.judges.feedback import Slots
 from spoor.judges.matching import Matcher
-from spoor.web.text import UNSPACED, terms
+from spoor.web.text import UNSPACED, UNSPACED_LETTERS, terms
 
 Numbers = NDArray[np.int64]
 
@@ -59,7 +61,7 @@ class Pairs:
     """The slots of pairs of letters of scripts without spaces, each in one number: the first letter
     above 16 bits; of one that stands alone nothing is above them."""
 
-    def __init__(self, slots: Mapping[int, int]) -> None:
+    def __init__(self, slots: Slots) -> None:
         self._slots = slots
         self.forget()
 
@@ -77,25 +79,37 @@ class Pairs:
         inside = letters != ord(" ")
         both = inside[1:] & inside[:-1]
         alone = inside[1:-1] & ~both[1:] & ~both[:-1]
-        first, second = letters[:-1][both], letters[1:][both]
-        found = np.concatenate([first << np.uint32(16) | second, letters[1:-1][alone]])
+        pairs = (letters[:-1] << np.uint32(16) | letters[1:])[both]
+        found = np.concatenate([pairs, letters[1:-1][alone]]) if alone.any() else pairs
         found.sort()
-        ends = np.flatnonzero(np.append(found[1:] != found[:-1], True))
-        often, different = np.diff(ends, prepend=-1), found[ends]
+        is_last = np.ones(len(found), np.bool_)
+        np.not_equal(found[1:], found[:-1], out=is_last[:-1])
+        ends = np.flatnonzero(is_last)
+        often, different = ends.copy(), found[ends]
+        often[1:] -= ends[:-1]
+        often[:1] += 1
         place = self._known.searchsorted(different)
         is_new = np.ones(len(different), np.bool_)
         if len(self._known):
             is_new = self._known.take(place, mode="clip") != different
         if is_new.any():
-            new, where = different[is_new], place[is_new]
-            self._known = np.insert(self._known, where, new)
-            self._of = np.insert(self._of, where, self._new(new))
-            place = self._known.searchsorted(different)
+            place += np.cumsum(is_new) - is_new  # where each stands among old and new ones
+            self._insert(place[is_new], different[is_new])
         slots = self._of[place]
         if len(self._known) > MOST:
             self.forget()
         is_term = slots >= 0
         return slots[is_term], often[is_term]
+
+    def _insert(self, places: Numbers, pairs: NDArray[np.uint32]) -> None:
+        """Know some in order, at these places. `numpy.insert` takes twice as long."""
+        size = len(self._known) + len(pairs)
+        old = np.ones(size, np.bool_)
+        old[places] = False
+        known, of = np.empty(size, np.uint32), np.empty(size, np.int64)
+        known[places], of[places] = pairs, self._new(pairs)
+        known[old], of[old] = self._known, self._of
+        self._known, self._of = known, of
 
     def _new(self, pairs: NDArray[np.uint32]) -> list[int]:
         """The slots of some in order."""
@@ -103,22 +117,34 @@ class Pairs:
         first, second = pairs >> np.uint32(16), pairs & np.uint32(0xFFFF)
         both = first[alone:], second[alone:]
         numbers = [*map(number_of, map(chr, second[:alone].tolist())), *_numbers_of(*both).tolist()]
-        slots = [*map(self._slots.__getitem__, numbers)]
+        slots = self._slots.of(numbers)
         for at in np.flatnonzero(second <= _LAST_DIGIT).tolist():
             if chr(second[at]).isdigit() and (at < alone or chr(first[at]).isdigit()):
                 slots[at] = _NO_TERM
         return slots
 
 
-def _numbers_of(*letters: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """`number_of` the words of these letters, each of three bytes in UTF-8: arrays of the first
-    letters, of the second ones and so on. A twentieth of the time, where they are many."""
-    number = np.full(letters[0].shape, 0xFFFFFFFF, np.uint32)
-    for letter in letters:
-        for shift, mark in ((12, 0xE0), (6, 0x80), (0, 0x80)):
-            byte = (letter >> np.uint32(shift)) & np.uint32(0x3F) | np.uint32(mark)
-            number = _CRC[(number ^ byte) & np.uint32(0xFF)] ^ (number >> np.uint32(8))
-    return ~number
+def _numbers_of(first: NDArray[np.uint32], second: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    """`number_of` the words of two letters, each of three bytes in UTF-8."""
+    of_first, of_second = _parts_of_numbers()
+    return of_first.take(first) ^ of_second.take(second)
+
+
+@lru_cache(maxsize=1)
+def _parts_of_numbers() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """Of each letter of 16 bits that has three bytes in UTF-8, what it gives to the number of a
+    word as the first and as the second one: CRC-32 is linear, so that the number of a word is the
+    exclusive or of both. 512 kB, and 5 ms once."""
+    letters = np.arange(1 << 16, dtype=np.uint32)
+    second = np.zeros_like(letters)
+    for shift, mark in ((12, 0xE0), (6, 0x80), (0, 0x80)):
+        second = _next(second ^ ((letters >> np.uint32(shift)) & np.uint32(0x3F) | np.uint32(mark)))
+    first = _next(_next(_next(second)))
+    return first, second ^ np.uint32(zlib.crc32(bytes(6)))
+
+
+def _next(registers: NDArray[np.uint32]) -> NDArray[np.uint32]:
+    return _CRC[registers & np.uint32(0xFF)] ^ (registers >> np.uint32(8))
 
 
 _CRC = np.array([zlib.crc32(bytes([byte ^ 0xFF])) ^ 0xFF000000 for byte in range(256)], np.uint32)
@@ -127,11 +153,35 @@ _LAST_DIGIT = 0x17E9
 """Of the scripts without spaces."""
 
 
+def parted(words: Sequence[str], text: str) -> tuple[list[str], list[str]]:
+    """Runs of scripts without spaces, and the other words of a text, each in their order. O(letters
+    of both), by arrays: most runs are parts of a sentence, which stand nowhere else, so that what
+    is known of a run is of no use for the next page."""
+    if text.isascii() or not (_in_runs(text) == 1).any():
+        return [], [*words]
+    letters = _in_runs(" ".join(words))
+    begins = np.append(0, np.flatnonzero(letters > 1) + 1)
+    is_run = np.logical_and.reduceat(letters, begins)
+    others = np.logical_not(is_run).tolist()
+    return [*compress(words, is_run.tolist())], [*compress(words, others)]
+
+
+def _in_runs(text: str) -> NDArray[np.uint8]:
+    """Of each character of 16 bits of a text, 1 where it stands in runs, and 2 for a blank."""
+    return _KINDS.take(np.frombuffer(text.encode("utf-16-le", "surrogatepass"), np.uint16))
+
+
+_KINDS = np.zeros(1 << 16, np.uint8)
+for _first, _, _last in zip(*[iter(UNSPACED_LETTERS)] * 3, strict=True):
+    _KINDS[ord(_first) : ord(_last) + 1] = 1
+_KINDS[ord(" ")] = 2
+
+
 class WordNumbers(dict[str, int]):
     """Word → its number, by which arrays know the slot of its term, or a code below 0: `_NO_TERM`,
     a run of a script without spaces (`_RUN`), or one of several terms."""
 
-    def __init__(self, matcher: Matcher, stemmer: str, slots: Mapping[int, int]) -> None:
+    def __init__(self, matcher: Matcher, stemmer: str, slots: Slots) -> None:
         super().__init__()
         self._matcher = matcher
         self._stemmer = stemmer
@@ -180,6 +230,7 @@ class WordNumbers(dict[str, int]):
         words, self._new = self._new, []
         matcher, slots, codes = self._matcher, self._slots, list[int]()
         may_fit, runs_may_fit = matcher.may_fit(words), matcher.runs_may_fit(words)
+        any_may_fit = runs_may_fit or matcher.has_spaced
         first = self._next - len(words)
         for word in words:
             if not word.isascii() and UNSPACED.fullmatch(word):
@@ -194,7 +245,7 @@ class WordNumbers(dict[str, int]):
             ):
                 codes.append(_NO_TERM if word.isdigit() else slots[number_of(word)])
             else:
-                codes.append(self._code_of(word))
+                codes.append(self._code_of(word, may_fit=any_may_fit))
             if len(word) > LONGEST:
                 self._long.append(word)
         if self._next > len(self._slot):
@@ -202,12 +253,13 @@ class WordNumbers(dict[str, int]):
             self._slot = np.append(self._slot, np.zeros(more, np.int64))
         self._slot[first : self._next] = codes
 
-    def _code_of(self, word: str) -> int:
+    def _code_of(self, word: str, *, may_fit: bool) -> int:
         """Of one that may fit the wish or be several terms."""
         found = terms(word) if len(word) <= LONGEST or UNSPACED.search(word) else []
-        fits = tuple(fit for term in found for fit in self._matcher.fits(term, self._stemmer))
-        if fits:
-            self.fits[word] = fits
+        if may_fit:
+            fits = tuple(fit for term in found for fit in self._matcher.fits(term, self._stemmer))
+            if fits:
+                self.fits[word] = fits
         several = tuple(self._slots[number_of(term)] for term in found if not term.isdigit())
         if len(several) < 2:
             return several[0] if several else _NO_TERM
@@ -236,14 +288,20 @@ class WordNumbers(dict[str, int]):
         return self.found(words)
 
     def terms(
-        self, words: Sequence[str], numbers: Numbers, often: Numbers, counted: Counted, pairs: Pairs
+        self,
+        words: Sequence[str],
+        numbers: Numbers,
+        often: Numbers,
+        runs: Sequence[str],
+        counted: Counted,
+        pairs: Pairs,
     ) -> tuple[Numbers, NDArray[Any]]:
-        """The slots of all terms of some words in the order of their first places, those that stand
-        in runs at last, and how often each stands there. Of each word its number, and how often it
-        stands there."""
+        """The slots of all terms of some words and more runs, in the order of their first places,
+        those that stand in runs at last, and how often each stands there. Of each word its number,
+        and how often it stands there."""
         codes = self._slot[numbers]
         is_run = codes == _RUN
-        runs = [*compress(words, is_run.tolist())]
+        runs = [*runs, *compress(words, is_run.tolist())]
         for at in np.flatnonzero(is_run & (often > 1)).tolist():
             runs += [words[at]] * int(often[at] - 1)
         if (is_coded := codes < _RUN).any():

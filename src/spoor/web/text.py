@@ -88,18 +88,19 @@ def _not_ascii(text: str) -> str:
     return "".join(map(chr, set(codes[codes > 127].tolist())))
 
 
-_UNSPACED = (
+UNSPACED_LETTERS = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 )
-UNSPACED = re.compile(f"[{_UNSPACED}]+")
+"""Of `UNSPACED`: from the first to the last of each block."""
+UNSPACED = re.compile(f"[{UNSPACED_LETTERS}]+")
 """Runs of scripts that put no space between words, or join words as freely as Korean does."""
 
 
 @lru_cache(maxsize=1)
 def _term() -> re.Pattern[str]:
     """Such runs, and words of other scripts. Compiled where it is needed: that takes 5 ms."""
-    return re.compile(f"[{_UNSPACED}]+|[^\\W_{_UNSPACED}]+(?:['’][^\\W_{_UNSPACED}]+)*")
+    return re.compile(f"[{UNSPACED_LETTERS}]+|[^\\W_{UNSPACED_LETTERS}]+(?:['’][^\\W_{UNSPACED_LETTERS}]+)*")
 
 
 def terms(text: str) -> list[str]:
