@@ -13,10 +13,11 @@ from spoor.judges import feedback
 from spoor.judges.feedback import Frequencies, Topic
 from spoor.judges.matching import Matcher, Tree
 from spoor.judges.reading import Reader
-from spoor.judges.surest import Likeness
+from spoor.judges.relevance import Relevance
+from spoor.judges.surest import SEEDS, Likeness, written_alike
 from spoor.judges.tree_value import value_of, value_on_page
 from spoor.judges.wish import parse
-from spoor.judges.word_counts import WordNumbers, _numbers_of, number_of, parted
+from spoor.judges.word_counts import WordNumbers, _numbers_of, number_of, parted, script_of
 from spoor.types import Page
 from spoor.web.text import UNSPACED, terms, tokens, words_of
 
@@ -234,3 +235,66 @@ def test_one_page_has_the_value_that_it_has_among_others(
         loose=all_loose,
     )
     assert alone == among[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "script"),
+    [
+        ("", 0),
+        ("a kiln", 0),
+        ("der Ofen für Töpfe – “größer”", 0),
+        ("가마를 때는 사람", 1),
+        ("窯で焼く", 1),
+        ("печь", 2),
+        ("φούρνος", 2),
+        ("𝕜𝕚𝕝𝕟 🔥", 0),
+        ("a page of the manual, not translated: 가마", 0),
+    ],
+)
+def test_the_script_of_a_text(text: str, script: int) -> None:
+    assert script_of(text) == script
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([0.0, 0.1, 0.5, 1.0]), st.integers(0, 2)), min_size=1, max_size=30
+    )
+)
+def test_pages_beside_the_surest_are_in_their_scripts(pages: list[tuple[float, int]]) -> None:
+    likely = np.array([one for one, _ in pages])
+    scripts = np.array([script for _, script in pages])
+    rest = 1.0 - likely
+    weights = written_alike(rest, likely, scripts)
+    assert (weights >= 0.0).all()
+    if len(set(scripts.tolist())) == 1 or not likely.any():
+        assert weights.tolist() == rest.tolist()
+        return
+    surest = likely * (likely >= np.sort(likely)[-SEEDS:][0])
+    there = {script for script in (0, 1, 2) if rest[scripts == script].sum()}
+    wanted = {script: float(surest[scripts == script].sum()) for script in there}
+    found = {script: float(weights[scripts == script].sum()) for script in there}
+    assert found == pytest.approx(wanted)
+
+
+def test_a_script_is_not_what_the_surest_pages_have_in_common() -> None:
+    """A site of which three quarters are not translated: a translated page of another topic is no
+    more like the surest ones than a page that is not translated."""
+    rng = np.random.default_rng(5)
+
+    def page(number: int, words: list[str], common: list[str]) -> Page:
+        text = " ".join(rng.choice([*words, *common * 3], 60))
+        return Page(f"http://pots.example/{number:02d}", title=words[number % 2], text=text)
+
+    common = "그리고 하지만 그러나 때문에 입니다 합니다 있습니다 됩니다".split()
+    english = "the and but because is does has was".split()
+    pages = [page(at, ["가마", "점토", "유약"], common) for at in range(8)]
+    pages += [page(at, ["선박", "항구", "바다"], common) for at in range(8, 16)]
+    pages += [page(at, ["ship", "harbour", "sea"], english) for at in range(16, 64)]
+    judge = Relevance(parse("가마"))
+    for at in rng.permutation(len(pages)).tolist():
+        judge.judge(pages[at])
+    judge.revise()
+    likeness = dict(zip(judge._pages, judge._likeness.tolist(), strict=True))
+    other_topic = max(likeness[its.url] for its in pages[8:16])
+    assert other_topic < 0.1  # it was 0.84
+    assert np.median([likeness[its.url] for its in pages[:8]]) > 0.5

@@ -251,6 +251,8 @@ class KeptPage:
     """`number_of_url` of it, and …"""
     site: int = -1
     """… `site_of` it; found by itself where it is not given."""
+    script: int = 0
+    """Which kind of script most of its text is in."""
 
     def __post_init__(self) -> None:
         if self.number < 0:
@@ -524,6 +526,7 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
         "places": np.array([page.places for page in pages], np.uint16),
         "together": np.array([page.together for page in pages], np.uint8),
         "contents": np.array([page.content for page in pages], np.uint64),
+        "scripts": np.array([page.script for page in pages], np.uint8),
     }
 
 
@@ -532,7 +535,7 @@ def from_arrays(state: State) -> list[KeptPage]:
     ends = np.cumsum(state["sizes"].astype(int)).tolist()
     links = state["sizes"].astype(int) - state["terms"] - state["places"]
     links_end = np.cumsum(links).tolist()
-    contents = state.get("contents")  # a version before this had none
+    contents, scripts = state.get("contents"), state.get("scripts")  # versions before had none
     pages = []
     for at, url in enumerate(state["urls"]):
         part = slice(ends[at - 1] if at else 0, ends[at])
@@ -553,6 +556,7 @@ def from_arrays(state: State) -> list[KeptPage]:
                 state["links"][links_end[at] - links[at] : links_end[at]].copy(),
                 state["together"][at].astype(np.bool_),
                 0 if contents is None else int(contents[at]),
+                script=0 if scripts is None else int(scripts[at]),
             )
         )
     return pages

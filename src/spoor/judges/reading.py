@@ -30,7 +30,7 @@ from spoor.judges.feedback import (
 from spoor.judges.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS, Matcher
 from spoor.judges.page_language import probability
 from spoor.judges.wish import Wish
-from spoor.judges.word_counts import LONGEST, Counted, Found, Pairs, WordNumbers, parted
+from spoor.judges.word_counts import LONGEST, Counted, Found, Pairs, WordNumbers, parted, script_of
 from spoor.types import Page, State, urls_of
 from spoor.web.languages import stemmer_of
 from spoor.web.text import terms, words_of
@@ -113,8 +113,8 @@ class Reader:
         in_fields = zip(_READ, (title, headings, *others, counted), strict=True)
         found = {name: memo.found(words) for name, words in in_fields}
         exact_in_text = found["text"][0]
-        for part, times in self._matcher.fits_of_runs(runs):
-            exact_in_text[part] = exact_in_text.get(part, 0.0) + times
+        for part, in_runs in self._matcher.fits_of_runs(runs):
+            exact_in_text[part] = exact_in_text.get(part, 0.0) + in_runs
         often = np.ones(len(numbers), np.int64)
         often[len(short) :] = [*counted.values()]
         words = [*title, *headings, *counted]
@@ -154,6 +154,7 @@ class Reader:
             content=hash64(f"{page.title}\n{page.text[:TEXT_LETTERS]}") if page.text else 0,
             number=number,
             site=site,
+            script=script_of(page.text[:TEXT_LETTERS]),
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and text:
             kept.near = self._nearness(text, runs, memo, evidence)

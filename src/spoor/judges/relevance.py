@@ -41,7 +41,7 @@ from spoor.judges.linked import Linked, Links
 from spoor.judges.matching import Matcher
 from spoor.judges.reading import Reader, has_words
 from spoor.judges.said import FIRST, Said
-from spoor.judges.surest import SEEDS, Kept, Likeness, likeness_to_surest
+from spoor.judges.surest import SEEDS, Kept, Likeness, likeness_to_surest, written_alike
 from spoor.judges.wish import Wish
 from spoor.types import Judgement, Page, State
 
@@ -266,7 +266,7 @@ class Relevance:
         # crawl are wanted, what they have in common would count as the site's commonplaces.
         likely = np.where(labels > 0, 1.0, np.sqrt(value)) * (labels >= 0)
         rows = matrix(pages, self._reader.frequencies, likely)
-        rest = 1.0 - likely
+        rest = written_alike(1.0 - likely, likely, np.array([page.script for page in pages]))
         shares_of_rest = rest / max(float(rest.sum()), 1e-9)
         background = rows.sum_of_rows(shares_of_rest + REFUSED * refused / max(1, refused.sum()))
         among = Kept(rows, background, labels, allowed, first)

@@ -61,6 +61,23 @@ class Kept:
         return np.where(self.may_be_wanted, words + np.clip(likeness, 0.0, 1.0), 0.0)
 
 
+def written_alike(rest: Floats, likely: Floats, scripts: NDArray[Any]) -> Floats:
+    """Weights of the pages with which the surest ones are compared, so that they are in the same
+    scripts as these: else a script would be what the surest pages have in common on a site of which
+    half is not translated, and whatever is in it would be like them. `likely`: how probably each
+    is wanted. All are 0 where no other page is in such a script."""
+    kinds = np.unique(scripts)
+    surest = likely * (likely >= np.sort(likely)[-SEEDS:][0])
+    if len(kinds) < 2 or not surest.any():
+        return rest
+    weights = rest.copy()
+    for kind in kinds.tolist():
+        its = scripts == kind
+        there = float(rest[its].sum())
+        weights[its] *= float(surest[its].sum()) / there if there else 0.0
+    return weights
+
+
 def likeness_to_surest(pages: Kept, evidence: Floats) -> tuple[Floats, Topic | None]:
     """How like each page is to the surest pages of a topic, 1 for these, and what they have in
     common; none where no page is sure. `evidence`: what each page says of the topic."""

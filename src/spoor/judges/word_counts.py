@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import zlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, compress
 from typing import Any
@@ -144,7 +144,8 @@ def _parts_of_numbers() -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
 
 
 def _next(registers: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    return _CRC[registers & np.uint32(0xFF)] ^ (registers >> np.uint32(8))
+    found: NDArray[np.uint32] = _CRC[registers & np.uint32(0xFF)] ^ (registers >> np.uint32(8))
+    return found
 
 
 _CRC = np.array([zlib.crc32(bytes([byte ^ 0xFF])) ^ 0xFF000000 for byte in range(256)], np.uint32)
@@ -153,28 +154,42 @@ _LAST_DIGIT = 0x17E9
 """Of the scripts without spaces."""
 
 
+def script_of(text: str) -> int:
+    """The script of a third or more of a text's characters: `UNSPACED_SCRIPT`, `OTHER_SCRIPT`, or
+    `LATIN`."""
+    if text.isascii():
+        return LATIN
+    kinds = _kinds_of(text)
+    for script in (UNSPACED_SCRIPT, OTHER_SCRIPT):
+        if 3 * np.count_nonzero(kinds == script) > len(kinds):
+            return script
+    return LATIN
+
+
 def parted(words: Sequence[str], text: str) -> tuple[list[str], list[str]]:
     """Runs of scripts without spaces, and the other words of a text, each in their order. O(letters
     of both), by arrays: most runs are parts of a sentence, which stand nowhere else, so that what
     is known of a run is of no use for the next page."""
-    if text.isascii() or not (_in_runs(text) == 1).any():
+    if text.isascii() or not (_kinds_of(text) == UNSPACED_SCRIPT).any():
         return [], [*words]
-    letters = _in_runs(" ".join(words))
-    begins = np.append(0, np.flatnonzero(letters > 1) + 1)
-    is_run = np.logical_and.reduceat(letters, begins)
+    kinds = _kinds_of(" ".join(words))
+    begins = np.append(0, np.flatnonzero(kinds == _BLANK) + 1)
+    is_run = np.logical_and.reduceat((kinds == UNSPACED_SCRIPT) | (kinds == _BLANK), begins)
     others = np.logical_not(is_run).tolist()
     return [*compress(words, is_run.tolist())], [*compress(words, others)]
 
 
-def _in_runs(text: str) -> NDArray[np.uint8]:
-    """Of each character of 16 bits of a text, 1 where it stands in runs, and 2 for a blank."""
+def _kinds_of(text: str) -> NDArray[np.uint8]:
+    """The script of each character of 16 bits of a text."""
     return _KINDS.take(np.frombuffer(text.encode("utf-16-le", "surrogatepass"), np.uint16))
 
 
-_KINDS = np.zeros(1 << 16, np.uint8)
+LATIN, UNSPACED_SCRIPT, OTHER_SCRIPT, _BLANK = range(4)
+_KINDS = np.full(1 << 16, LATIN, np.uint8)
+_KINDS[0x370:0x1E00] = OTHER_SCRIPT
 for _first, _, _last in zip(*[iter(UNSPACED_LETTERS)] * 3, strict=True):
-    _KINDS[ord(_first) : ord(_last) + 1] = 1
-_KINDS[ord(" ")] = 2
+    _KINDS[ord(_first) : ord(_last) + 1] = UNSPACED_SCRIPT
+_KINDS[ord(" ")] = _BLANK
 
 
 class WordNumbers(dict[str, int]):

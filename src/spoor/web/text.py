@@ -100,7 +100,9 @@ UNSPACED = re.compile(f"[{UNSPACED_LETTERS}]+")
 @lru_cache(maxsize=1)
 def _term() -> re.Pattern[str]:
     """Such runs, and words of other scripts. Compiled where it is needed: that takes 5 ms."""
-    return re.compile(f"[{UNSPACED_LETTERS}]+|[^\\W_{UNSPACED_LETTERS}]+(?:['’][^\\W_{UNSPACED_LETTERS}]+)*")
+    return re.compile(
+        f"[{UNSPACED_LETTERS}]+|[^\\W_{UNSPACED_LETTERS}]+(?:['’][^\\W_{UNSPACED_LETTERS}]+)*"
+    )
 
 
 def terms(text: str) -> list[str]:
