@@ -17,7 +17,14 @@ from spoor.judges.relevance import Relevance
 from spoor.judges.surest import SEEDS, Likeness, written_alike
 from spoor.judges.tree_value import value_of, value_on_page
 from spoor.judges.wish import parse
-from spoor.judges.word_counts import WordNumbers, _numbers_of, number_of, parted, script_of
+from spoor.judges.word_counts import (
+    WordNumbers,
+    _numbers_of,
+    most_of,
+    number_of,
+    parted,
+    scripts_of,
+)
 from spoor.types import Page
 from spoor.web.text import UNSPACED, terms, tokens, words_of
 
@@ -50,7 +57,7 @@ def test_runs_and_other_words_are_parted_as_one_by_one(text: str) -> None:
     words = tokens(text)
     runs = [word for word in words if UNSPACED.fullmatch(word)]
     others = [word for word in words if not UNSPACED.fullmatch(word)]
-    assert parted(words, text) == (runs, others)
+    assert parted(words, scripts_of(text)) == (runs, others)
 
 
 @given(st.lists(st.text("데이ー", min_size=1, max_size=6)))
@@ -69,7 +76,7 @@ def test_words_stand_as_near_as_a_memo_of_all_words_says(text: str) -> None:
     matcher = Matcher(parse("데이 터장 kiln"))
     reader = Reader(parse("데이 터장 kiln"), matcher)
     words = tokens(text)
-    runs, others = parted(words, text)
+    runs, others = parted(words, scripts_of(text))
     of_all, of_others = (WordNumbers(matcher, "", reader.frequencies.slots) for _ in range(2))
     of_all.of(words)
     of_others.of(others)
@@ -252,7 +259,7 @@ def test_one_page_has_the_value_that_it_has_among_others(
     ],
 )
 def test_the_script_of_a_text(text: str, script: int) -> None:
-    assert script_of(text) == script
+    assert most_of(scripts_of(text)) == script
 
 
 @given(

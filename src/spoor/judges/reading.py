@@ -30,7 +30,16 @@ from spoor.judges.feedback import (
 from spoor.judges.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS, Matcher
 from spoor.judges.page_language import probability
 from spoor.judges.wish import Wish
-from spoor.judges.word_counts import LONGEST, Counted, Found, Pairs, WordNumbers, parted, script_of
+from spoor.judges.word_counts import (
+    LONGEST,
+    Counted,
+    Found,
+    Pairs,
+    WordNumbers,
+    most_of,
+    parted,
+    scripts_of,
+)
 from spoor.types import Page, State, urls_of
 from spoor.web.languages import stemmer_of
 from spoor.web.text import terms, words_of
@@ -106,7 +115,8 @@ class Reader:
         title = terms(page.title[:20_000])
         headings = terms(fields["headings"][:20_000])
         others = terms(page.description[:20_000]), [*chain(*url_words(page.url))]
-        runs, spaced = parted(text, page.text)
+        scripts = scripts_of(page.text)
+        runs, spaced = parted(text, scripts)
         counted = Counter(spaced)
         short = memo.of([*title, *headings, *others[0], *others[1]])[: len(title) + len(headings)]
         numbers = np.concatenate([short, memo.of(counted)])
@@ -154,7 +164,7 @@ class Reader:
             content=hash64(f"{page.title}\n{page.text[:TEXT_LETTERS]}") if page.text else 0,
             number=number,
             site=site,
-            script=script_of(page.text[:TEXT_LETTERS]),
+            script=most_of(scripts),
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and text:
             kept.near = self._nearness(text, runs, memo, evidence)

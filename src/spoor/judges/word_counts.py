@@ -154,42 +154,42 @@ _LAST_DIGIT = 0x17E9
 """Of the scripts without spaces."""
 
 
-def script_of(text: str) -> int:
+def scripts_of(text: str) -> NDArray[np.uint8]:
+    """The script of each character of 16 bits of a text; none of one that is ASCII."""
+    if text.isascii():
+        return np.zeros(0, np.uint8)
+    return _SCRIPTS.take(np.frombuffer(text.encode("utf-16-le", "surrogatepass"), np.uint16))
+
+
+def most_of(scripts: NDArray[np.uint8]) -> int:
     """The script of a third or more of a text's characters: `UNSPACED_SCRIPT`, `OTHER_SCRIPT`, or
     `LATIN`."""
-    if text.isascii():
-        return LATIN
-    kinds = _kinds_of(text)
     for script in (UNSPACED_SCRIPT, OTHER_SCRIPT):
-        if 3 * np.count_nonzero(kinds == script) > len(kinds):
+        if 3 * np.count_nonzero(scripts == script) > len(scripts):
             return script
     return LATIN
 
 
-def parted(words: Sequence[str], text: str) -> tuple[list[str], list[str]]:
+def parted(words: Sequence[str], scripts: NDArray[np.uint8]) -> tuple[list[str], list[str]]:
     """Runs of scripts without spaces, and the other words of a text, each in their order. O(letters
     of both), by arrays: most runs are parts of a sentence, which stand nowhere else, so that what
-    is known of a run is of no use for the next page."""
-    if text.isascii() or not (_kinds_of(text) == UNSPACED_SCRIPT).any():
+    is known of a run is of no use for the next page. `scripts`: of the characters of the text."""
+    if not (scripts == UNSPACED_SCRIPT).any():
         return [], [*words]
-    kinds = _kinds_of(" ".join(words))
-    begins = np.append(0, np.flatnonzero(kinds == _BLANK) + 1)
-    is_run = np.logical_and.reduceat((kinds == UNSPACED_SCRIPT) | (kinds == _BLANK), begins)
+    its = scripts_of(" ".join(words))
+    is_blank = its == _BLANK
+    begins = np.append(0, np.flatnonzero(is_blank) + 1)
+    is_run = np.logical_and.reduceat(is_blank | (its == UNSPACED_SCRIPT), begins)
     others = np.logical_not(is_run).tolist()
     return [*compress(words, is_run.tolist())], [*compress(words, others)]
 
 
-def _kinds_of(text: str) -> NDArray[np.uint8]:
-    """The script of each character of 16 bits of a text."""
-    return _KINDS.take(np.frombuffer(text.encode("utf-16-le", "surrogatepass"), np.uint16))
-
-
 LATIN, UNSPACED_SCRIPT, OTHER_SCRIPT, _BLANK = range(4)
-_KINDS = np.full(1 << 16, LATIN, np.uint8)
-_KINDS[0x370:0x1E00] = OTHER_SCRIPT
+_SCRIPTS = np.full(1 << 16, LATIN, np.uint8)
+_SCRIPTS[0x370:0x1E00] = OTHER_SCRIPT
 for _first, _, _last in zip(*[iter(UNSPACED_LETTERS)] * 3, strict=True):
-    _KINDS[ord(_first) : ord(_last) + 1] = UNSPACED_SCRIPT
-_KINDS[ord(" ")] = _BLANK
+    _SCRIPTS[ord(_first) : ord(_last) + 1] = UNSPACED_SCRIPT
+_SCRIPTS[ord(" ")] = _BLANK
 
 
 class WordNumbers(dict[str, int]):
