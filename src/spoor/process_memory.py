@@ -1,5 +1,5 @@
-"""The memory of the process: how often Python collects garbage, what the C library keeps, and a
-bound for what is read with a library that has none."""
+"""The memory of the process: how often Python collects garbage, what the C library and errors keep,
+and a bound for what is read with a library that has none."""
 
 from __future__ import annotations
 
@@ -61,6 +61,18 @@ def release_memory() -> None:
     """Give free memory back to the system, which the library would keep in fragments."""
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
+
+
+def without_frames(error: BaseException) -> None:
+    """Let an error that was dealt with refer to no frames. Who keeps it (a connection the error
+    that ended it) would keep what all of them held, and if that is the keeper too, as a connection
+    and half of its document are, until Python looks for cycles."""
+    errors: list[BaseException | None] = [error]
+    while errors:
+        one = errors.pop()
+        if one is not None and one.__traceback__ is not None:
+            one.__traceback__ = None
+            errors += one.__cause__, one.__context__
 
 
 def used() -> int:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import ssl
-import weakref
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -95,36 +93,6 @@ def test_an_open_connection_of_tls_keeps_little_room(tmp_path: Path) -> None:
             return len(secured._ssl_protocol._ssl_buffer)
 
     assert asyncio.run(main()) <= 1 << 16
-
-
-def test_an_ended_connection_of_tls_leaves_nothing(tmp_path: Path) -> None:
-    """A cycle of references kept its buffers, .3 MB, until Python looked for cycles."""
-    body, context = bytes(1 << 20), certificate(tmp_path)
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(HEAD + b"Content-Length: %d\r\n\r\n%s" % (len(body), body))
-
-    async def main() -> None:
-        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
-        url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
-        connector = BoundedConnector(head_limit=1 << 18, body_limit=10 << 20, ssl=False)
-        gone = asyncio.Event()
-        async with server, aiohttp.ClientSession(connector=connector) as session:
-            async with session.get(url) as reply:
-                assert reply.connection is not None
-                secured: Any = reply.connection.transport
-                left = weakref.ref(secured._ssl_protocol, lambda _: gone.set())
-                del secured
-                assert await reply.read() == body
-            await asyncio.wait_for(gone.wait(), 5.0)
-        assert left() is None
-
-    gc.disable()
-    try:
-        asyncio.run(main())
-    finally:
-        gc.enable()
 
 
 def test_what_tls_brings_beside_an_answer_has_a_bound(tmp_path: Path) -> None:

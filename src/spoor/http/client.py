@@ -19,6 +19,7 @@ from spoor.http.cookies import Cookies
 from spoor.http.credentials import Credentials, Headers
 from spoor.http.proxies import Proxies
 from spoor.http.signatures import RequestSigner
+from spoor.process_memory import without_frames
 from spoor.setting import MIB
 from spoor.settings import Settings
 from spoor.web.content_encoding import Layers
@@ -61,6 +62,10 @@ class _Taken:
         most = self._types.most(told.kind)
         self._types = None
         return most
+
+
+_CUTS = (TimeoutError, "time"), (TooManyBytesError, "length"), (aiohttp.ClientError, "disconnect")
+"""Why a body was cut, by what was raised."""
 
 
 class Client:
@@ -277,12 +282,10 @@ class Client:
                     return _both(raw, body, layers, limit, "length")
         except ValueError:
             return _both(raw, body, layers, limit, "encoding")
-        except TimeoutError:
-            return _both(raw, body, layers, limit, "time")
-        except TooManyBytesError:
-            return _both(raw, body, layers, limit, "length")
-        except aiohttp.ClientError:
-            return _both(raw, body, layers, limit, "disconnect")
+        except (TimeoutError, aiohttp.ClientError) as error:
+            without_frames(error)
+            why = next(why for kind, why in _CUTS if isinstance(error, kind))
+            return _both(raw, body, layers, limit, why)
         taken.plain = layers.plain
         return _both(raw, body, layers, limit, "" if layers.complete else "encoding")
 

@@ -203,6 +203,7 @@ class _BoundedHandler(ResponseHandler):
             self._payload = None
             payload.set_exception(aiohttp.ClientPayloadError("TLS ended without a word"))
         super().connection_lost(exc)
+        self._body = None  # which refers to this
 
 
 class BoundedConnector(aiohttp.TCPConnector):

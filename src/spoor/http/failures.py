@@ -11,13 +11,21 @@ import aiohttp
 from spoor.errors import TOO_LITTLE_MEMORY, TOO_MANY_FILES, PausedError, SpoorError
 from spoor.http.address_guard import BlockedAddressError
 from spoor.http.client import LimitError
+from spoor.process_memory import without_frames
 from spoor.types import Failed
 
 
 def failure(ticket: int, error: Exception) -> Failed:
     """What an exception of one request means to the crawl: one that nobody expected is that
-    request's failure too, since no reply may end a crawl. Raises it again where it is one of ours,
-    and PausedError where this machine is to blame."""
+    request's failure too, since no reply may end a crawl; it is dealt with then, and without its
+    frames. Raises it again where it is one of ours, and PausedError where this machine is to blame.
+    """
+    failed = _failure(ticket, error)
+    without_frames(error)
+    return failed
+
+
+def _failure(ticket: int, error: Exception) -> Failed:
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
         raise PausedError(TOO_MANY_FILES) from error
     if isinstance(error, MemoryError) or getattr(error, "errno", None) == errno.ENOMEM:

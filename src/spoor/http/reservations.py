@@ -10,6 +10,7 @@ import aiohttp
 from spoor.http.client import Client, LimitError
 from spoor.http.host_queues import HostQueues
 from spoor.politeness.robots import origin_of
+from spoor.process_memory import without_frames
 from spoor.protocols import Politeness
 from spoor.types import Fetch, Page
 from spoor.web.page import RESERVED
@@ -48,7 +49,8 @@ class ReservationFetcher:
         try:
             async with self._queues.turn(fetch.ticket, name, self._hosts.delay(name)):
                 exchange = await self._client.get(url, self._clock(), limit=LIMIT + 1)
-        except (aiohttp.ClientError, TimeoutError, OSError, LimitError, ValueError):
+        except (aiohttp.ClientError, TimeoutError, OSError, LimitError, ValueError) as error:
+            without_frames(error)
             return Reservations()
         if delay := self._hosts.delay(fetch.host):
             await asyncio.sleep(delay)

@@ -1,0 +1,86 @@
+"""An exchange that is over leaves nothing in memory, whatever came: what refers to itself stays until
+Python looks for cycles, which it does seldom in a crawl, and half a body of 10 MB is as much."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from attacks.test_credentials import certificate
+from spoor.http.address_guard import AddressGuard
+from spoor.http.client import Client
+from spoor.http.connections import _BoundedHandler
+from spoor.http.failures import failure
+from spoor.settings import Settings
+from spoor.web.exchange import Exchange
+
+pytestmark = pytest.mark.server
+
+BODY = bytes(1 << 18)
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
+LENGTH = b"Content-Length: %d\r\n\r\n"
+
+WHOLE = HEAD + LENGTH % len(BODY) + BODY
+REPLIES = {
+    "whole": WHOLE,
+    "closed": HEAD + b"Connection: close\r\n" + LENGTH % len(BODY) + BODY,
+    "cut": HEAD + LENGTH % (2 * len(BODY)) + BODY,
+    "other encoding": HEAD + b"Content-Encoding: gzip\r\n" + LENGTH % len(BODY) + BODY,
+    "no chunk": HEAD + b"Transfer-Encoding: chunked\r\n\r\nzz\r\n" + BODY,
+    "too long": HEAD + LENGTH % (64 << 20) + BODY * 64,
+    "no head": BODY,
+    "long head": b"HTTP/1.1 200 OK\r\n" + b"X-Kiln: %b\r\n" % (b"x" * 8_000) * 60 + b"\r\n",
+    "another kind": WHOLE.replace(b"text/html", b"image/png"),
+    "not found": WHOLE.replace(b"200 OK", b"404 No"),
+    "nothing": b"",
+}
+UNREAD = {"no chunk", "no head", "long head", "nothing"}
+
+
+@pytest.mark.parametrize("secure", [False, True], ids=["plain", "TLS"])
+@pytest.mark.parametrize("kind", REPLIES)
+def test_no_reply_leaves_its_connection_or_body(kind: str, secure: bool, tmp_path: Path) -> None:
+    context = certificate(tmp_path) if secure else None
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(REPLIES[kind])
+        writer.close()
+
+    async def go() -> None:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
+        url = f"http{'s' * secure}://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+        settings = Settings(
+            seeds=(url,), topic="kiln", allow_private=("127.0.0.1",), verify_tls=False
+        )
+        guard = AddressGuard(settings)
+        async with server:
+            client = Client(settings, guard)
+            told: Any
+            try:
+                told = await client.get(url, 0.0)
+            except Exception as error:
+                told = failure(0, error)
+            await client.close()
+            await guard.close()
+            assert isinstance(told, Exchange) == (kind not in UNREAD)
+
+    gc.collect()
+    before = connections()
+    gc.disable()
+    try:
+        asyncio.run(go())
+        assert not [one for one in connections() if one not in before]
+    finally:
+        gc.enable()
+
+
+def connections() -> list[object]:
+    """Connections and bodies in memory."""
+    kinds = (_BoundedHandler, aiohttp.StreamReader)
+    return [one for one in gc.get_objects() if isinstance(one, kinds)]
