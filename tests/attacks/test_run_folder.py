@@ -12,7 +12,7 @@ import sqlite3
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
 from subprocess import PIPE, Popen
@@ -27,8 +27,10 @@ from spoor.files import toml_of
 from spoor.formats.exporters.csv import cell
 from spoor.formats.warc_writer import Place
 from spoor.judges import answers
+from spoor.learn.state import pack
 from spoor.runs import exchanges, files, schema, shards
 from spoor.runs.assemble import judge_and_topic
+from spoor.runs.checkpoints import read_state
 from spoor.runs.database import reading
 from spoor.runs.exchanges import read_body
 from spoor.runs.export import export_run
@@ -386,6 +388,53 @@ def test_no_limit_of_a_stranger_has_more_than_twice_the_largest_body_in_memory(
         finally:
             tracemalloc.stop()
         assert peak < 2.3 * (9 << 20)
+
+
+def with_state(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Its only checkpoint is whole, by its digest, and has other values."""
+    db = sqlite3.connect(path / files.DATABASE)
+    with db:
+        select = "SELECT generation, state FROM checkpoints ORDER BY generation DESC"
+        generation, blob = db.execute(select).fetchone()
+        state = read_state(db, blob, "state")
+        change(state)
+        db.execute("DELETE FROM checkpoints WHERE generation <> ?", (generation,))
+        db.execute("UPDATE checkpoints SET state = ?", (pack(state),))
+    db.close()
+
+
+STATES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "no frontier": lambda state: state.pop("frontier"),
+    "a frontier that is none": lambda state: state.update(frontier=None),
+    "fewer requests than none": lambda state: state["counts"].update(requests=-1),
+    "links without a depth": lambda state: state["frontier"].update(
+        depth=state["frontier"]["depth"][:0]
+    ),
+    "hosts without a name": lambda state: state["frontier"].update(
+        hosts=[[None, *host[1:]] for host in state["frontier"]["hosts"]]
+    ),
+    "headings that are lists": lambda state: state["frontier"]["seen"].update(
+        {name: [[["a"], ["b"]]] * 20 for name in state["frontier"]["seen"]}
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_a_state_of_any_values_is_gone_on_from_or_told_in_one_line(
+    path: Path, web: CountedWeb, name: str
+) -> None:
+    """What its values break may break long after it was loaded."""
+    with_state(path, STATES[name])
+
+    def go_on() -> None:
+        run = open_run(path, web.root, web.port, pages=40, max_time=60.0)
+        with closing(run.folder):
+            run.run()
+
+    with pytest.raises(SpoorError) as told:
+        go_on()
+    assert "\n" not in str(told.value)
+    assert files.DATABASE in str(told.value)
 
 
 @pytest.mark.parametrize("number", ["1e999", "x", 0, (1 << 63) - 1])

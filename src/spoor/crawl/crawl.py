@@ -416,6 +416,8 @@ class Crawl:
         if self._shards is not None:
             self._shards.load(state)
         counts = {name: int(count) for name, count in state["counts"].items() if name != "reward"}
+        if min(counts.values()) < 0:
+            raise ValueError("a count is below 0")
         self.counts = Counts(**counts, reward=float(state["counts"]["reward"]))
         self._held = {
             int(link): (revive_page(held["page"]), held["score"])

@@ -12,6 +12,7 @@ import secrets
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -53,7 +54,7 @@ from spoor.runs.assemble import (
     set_revisits,
 )
 from spoor.runs.journal import Journal
-from spoor.runs.recovery import telling
+from spoor.runs.recovery import going_on, telling
 from spoor.runs.renders import all_renders
 from spoor.runs.stop_request import LISTEN_SECONDS, take_request
 from spoor.runs.writer import RunWriter
@@ -148,9 +149,13 @@ class LiveCrawl:
             folder.originals = originals_of(folder.path)
             set_revisits(engine, folder.revisits)
         self._frontiers = FrontierStore(folder)
+        self._going_on: Callable[[], AbstractContextManager[None]] = nullcontext
+        """Tells what fails since the state was not as it should be."""
         state = folder.state(self._frontiers.usable)
         if state is None:
             self._configure(folder.settings)
+            if judge_state is not None or learned:
+                self._going_on = partial(going_on, folder.path)
             if isinstance(engine.judge, KeepsSample):
                 engine.judge.key_sample(secrets.token_bytes(KEY_SIZE))
             if judge_state is not None and isinstance(engine.judge, Stateful):
@@ -163,7 +168,8 @@ class LiveCrawl:
                 engine.seed(folder.settings.seeds)
             else:
                 engine.seed(folder.revisits.first())
-            self._checkpoint()
+            with self._going_on():
+                self._checkpoint()
         else:
             self._continue(state)
         if isinstance(engine.policy, FallsBack):
@@ -171,17 +177,20 @@ class LiveCrawl:
 
     def _continue(self, state: State) -> None:
         """Load the last checkpoint, and replay the journal since then."""
-        self._frontiers.open(self.crawl, state)
+        with telling(self.folder.path):
+            self._frontiers.open(self.crawl, state)
         self._configure(self.folder.checkpoint_settings)
         with telling(self.folder.path):
             self.crawl.load(state)
             self.journal.replay(state)
         self._checkpoints.replayed(time.process_time())
-        # The crawl's clock never goes back, even where the machine's does.
-        self.now = CrawlClock(self.journal.last)
-        self.journal.resume(self.now(), self.folder.settings.to_dict(fixed=False))
-        if self.folder.added_seeds:
-            self.journal.call("seed", self.now(), self.folder.added_seeds)
+        self._going_on = partial(going_on, self.folder.path)
+        with self._going_on():
+            # The crawl's clock never goes back, even where the machine's does.
+            self.now = CrawlClock(self.journal.last)
+            self.journal.resume(self.now(), self.folder.settings.to_dict(fixed=False))
+            if self.folder.added_seeds:
+                self.journal.call("seed", self.now(), self.folder.added_seeds)
         self._pages_before = self.crawl.counts.pages
 
     def _configure(self, settings: Settings) -> None:
@@ -292,6 +301,10 @@ class LiveCrawl:
 
     async def serve(self, driver: HttpDriver) -> str:
         """As `run`, in an event loop that runs already."""
+        with self._going_on():
+            return await self._serve(driver)
+
+    async def _serve(self, driver: HttpDriver) -> str:
         stop_on_signals(driver, self.on_interrupt)
         # A shard may be executing its first order, and commit, in the thread of turns.
         await driver.apart(lambda: self.folder.note("stopped", ""))

@@ -13,7 +13,9 @@ import asyncio
 import secrets
 import time
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
 from spoor.clock import CrawlClock
@@ -34,7 +36,7 @@ from spoor.live.signals import stop_on_signals
 from spoor.protocols import KeepsAnswers, KeepsSample
 from spoor.runs import files
 from spoor.runs.journal import Journal
-from spoor.runs.recovery import telling
+from spoor.runs.recovery import going_on, telling
 from spoor.runs.renders import all_renders
 from spoor.runs.stop_request import stop_on_request
 from spoor.runs.writer import RunWriter
@@ -98,6 +100,8 @@ class Watch:
         if judge is not None and isinstance(judge, KeepsAnswers):
             judge.keep_answers(folder.path / files.ANSWERS, lambda line: self.on_fault(line))
         self.journal = Journal(self._tracked, folder, self._resume)
+        self._going_on: Callable[[], AbstractContextManager[None]] = nullcontext
+        """Tells what fails since the state was not as it should be."""
         state = folder.state()
         self._configure(settings)
         if state is not None:
@@ -108,9 +112,11 @@ class Watch:
                 # What cannot be saved or told again is found out here, and not after a request.
                 pack(self._tracked.save(), FAST)
                 self._tracked.tracker.sources.silences()
-            # The clock of a fleet never goes back, even where the machine's does.
-            self.now = CrawlClock(self.journal.last)
-            self.journal.resume(self.now(), folder.settings.to_dict(fixed=False))
+            self._going_on = partial(going_on, folder.path)
+            with self._going_on():
+                # The clock of a fleet never goes back, even where the machine's does.
+                self.now = CrawlClock(self.journal.last)
+                self.journal.resume(self.now(), folder.settings.to_dict(fixed=False))
         self._news = NewsFiles(folder.path, title, next(iter(settings.seeds), ""))
         with telling(folder.path):  # the place where the file ended, too, stands in the state
             end = int(self._tracked.news_end)
@@ -171,7 +177,7 @@ class Watch:
         )
         self._deliveries.start()
         self._deliveries.written(self._news.size)
-        with self.folder.pausing():
+        with self.folder.pausing(), self._going_on():
             try:
                 reason = asyncio.run(self._supervise(driver, seconds))
                 if reason != "aborted":

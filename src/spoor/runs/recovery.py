@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from spoor.display import quiet_json, shown
-from spoor.errors import InputError, taking_in
+from spoor.errors import DAMAGED, InputError, taking_in
 from spoor.files import sync_folder, write_whole
 from spoor.runs import files
 from spoor.runs.schema import check_format, refuse_programs
@@ -61,6 +61,23 @@ def telling(path: Path) -> Iterator[None]:
             raise InputError(
                 f"{file} cannot be read ({error}): the disk is full; {ROOM}"
             ) from error
+
+
+@contextmanager
+def going_on(path: Path) -> Iterator[None]:
+    """Within it a run goes on from a state, which may come from a stranger: what fails later, and
+    is no error of Spoor's own, may have been in it from the beginning. Raises InputError for it."""
+    mend = (
+        "it is damaged, another version of Spoor began the run, or this is a fault of Spoor's: put "
+        "it back from a copy, or choose another --out"
+    )
+    try:
+        yield
+    except DAMAGED as error:
+        if isinstance(error, MemoryError):  # of the machine: the run is paused
+            raise
+        with taking_in(str(path / files.DATABASE), mend):
+            raise
 
 
 ROOM = "make room, and give the same command again"
