@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from guards import GUARDS, guard, small, with_sitemaps
@@ -249,6 +249,26 @@ def test_the_budget_holds_exactly_and_nothing_is_forgotten(case: Case) -> None:
         bench.run()
         got = [o.page.url for o in bench.outcomes if o.page]
     assert_nothing_is_lost(bench, lands, set(got))
+
+
+@SETTINGS
+@given(cases.filter(lambda case: case.guard != ""))
+@example(Case(0, 0.0, 1, 2, "random", None, guard="depth"))
+def test_what_was_left_out_adds_up_with_what_was_seen(case: Case) -> None:
+    """Each URL that pages lead to was asked for or is told once, by one reason; beside those, only
+    where a redirect leads may be told."""
+    bench = Bench(replace(case, pages=None))
+    bench.start()
+    bench.run()
+    link_filter = bench.crawl.link_filter
+    assert link_filter is not None
+    told = link_filter.left_out()
+    count = sum(told.rules.values()) + sum(links for _, links, _ in told.held)
+    world = bench.world
+    got = [outcome.page for outcome in bench.outcomes if outcome.page]
+    seen = {link.url for page in got for link in page.links} - set(world.asked)
+    led = {world.redirects[url] for url in world.asked if url in world.redirects}
+    assert len(seen) <= count <= len(seen | (led - set(world.asked)))
 
 
 def assert_nothing_is_lost(bench: Bench, lands: Callable[[str], str | None], got: set[str]) -> None:

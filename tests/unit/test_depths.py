@@ -123,3 +123,26 @@ def test_a_deep_page_that_asks_not_to_be_followed_is_not_once_it_is_near() -> No
     assert within.admit(page, 4, 7, 0.5) == []
     assert admitted(within, "http://good.example/", [HUB], 1) == [HUB]
     assert within.release(over=True) == []
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_a_sitemap_is_as_near_as_any_page_of_its_host_makes_it(saved: bool) -> None:
+    """The page that came first links to it, by however long a way it was found."""
+    within = CrawlFilter(Scope.of(SEEDS, "domain", MOST), sitemaps=True)
+    within.seed(SEEDS)
+    named = Link("http://good.example/sitemap.xml", Anchor(), "sitemap")
+    page = Page("http://good.example/far", links=(named,))
+    assert within.admit(page, within.nearest(page, 3), 7, 0.5) == [named]
+    flags = frozenset({"sitemap", "not-html"})
+    listed = Page(named.url, links=[Link(LEAF, Anchor(), "listed")], flags=flags)
+    assert within.admit(listed, within.nearest(listed, 4), 8, 0.0) == []
+    assert within.left_out().rules == {"--max-depth 3": 1}
+    assert within.explained(LEAF) == "--max-depth 3"
+    if saved:
+        state = unpack(pack(within.save()))
+        within = CrawlFilter(Scope.of(SEEDS, "domain", MOST), sitemaps=True)
+        within.load(state)
+    assert admitted(within, "http://good.example/", [], 1) == []
+    assert [(one.link.url, one.depth) for one in within.release(over=True)] == [(LEAF, 2)]
+    assert within.left_out().rules == {}
+    assert within.explained(LEAF) == ""

@@ -78,6 +78,10 @@ class Depths:
         domain = self._whose.get(key)
         return None if domain is None else self._known[domain][key]
 
+    def beyond(self, keys: Iterable[int]) -> set[int]:
+        """Those of hashed URLs that no known way makes near enough."""
+        return {key for key in keys if (depth := self._depth(key)) is None or depth > self._most}
+
     def redirected(self, url: str, to: str, *, leaves: bool = False) -> None:
         """A URL is redirected to another one, which is as near; it `leaves` to another shard, or
         does not."""

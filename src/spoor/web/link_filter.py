@@ -3,10 +3,12 @@ have had their share."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 import numpy as np
 
+from spoor.bounded import remember
 from spoor.hashing import hash64
 from spoor.types import (
     NO_PARENT,
@@ -86,6 +88,8 @@ class CrawlFilter:
         self._domains = DomainShares() if anywhere else None
         self._shares_of_sitemaps = SitemapShares() if sitemaps else None
         self._listed = ListedLinks() if sitemaps else None
+        self._named: OrderedDict[str, Sequence[str]] = OrderedDict()
+        """Host → its sitemaps, where depths count."""
         self._flying: dict[LinkId, str] = {}
         self._asked: dict[LinkId, str] = {}
         """What was asked for first, of those of them that led elsewhere."""
@@ -160,13 +164,23 @@ class CrawlFilter:
         if self._depths is None:
             return
         urls = urls_of(links)
-        self._depths.link(page.url, urls, depth)
+        self._depths.link(page.url, [*urls, *self._sitemaps_for(page, links)], depth)
         if self.owns is not None and depth > 2:
             others = [index for index, url in enumerate(urls) if not self.owns(url)]
             self._depths.elsewhere(
                 page.url,
                 [HeldLink(links[index], parent, score, depth, False) for index in others],
             )
+
+    def _sitemaps_for(self, page: Page, links: Sequence[Link]) -> Sequence[str]:
+        """The sitemaps of a page's host, which only the page that came first links to: they are as
+        near as any page of the host makes them."""
+        if self._listed is None or "sitemap" in page.flags:
+            return ()
+        if named := [links[index].url for index in _sitemaps(links)]:
+            remember(self._named, host(page.url), named)
+            return ()
+        return self._named.get(host(page.url), ())
 
     def _that_may_enter(
         self, links: Sequence[Link], parent: LinkId, score: float, depth: int, *, listed: bool
@@ -306,10 +320,20 @@ class CrawlFilter:
             return why
         if name := "" if self._traps is None else self._traps.holder(url):
             return f"held back: {name}"
-        if rule := next((rule for rule, its in self._left_out.items() if hash64(url) in its), ""):
-            return rule
-        key = self._limits.full(url)
-        return self._limits.why(key) if key else ""
+        key = hash64(url)
+        for rule in self._left_out:
+            if key in self._that_left_out(rule):
+                return rule
+        full = self._limits.full(url)
+        return self._limits.why(full) if full else ""
+
+    def _that_left_out(self, rule: str) -> Collection[int]:
+        """The URLs that a rule leaves out, hashed: of those that one page has too deep, and another
+        one near enough, none."""
+        urls = self._left_out[rule]
+        if self._depths is None or rule != self._too_deep:
+            return urls
+        return self._depths.beyond(urls)
 
     def takes_sitemap(self, url: str) -> bool:
         """Whether a sitemap may be asked for, wherever it lies: that of a seed's host."""
@@ -388,8 +412,6 @@ class CrawlFilter:
             rule = f"{_DOES}{action(held.link.url)}"
             self._left_out.get(rule, set()).discard(hash64(held.link.url))
         nearer = [] if self._depths is None else self._depths.release(over=over)
-        for held in nearer:
-            self._left_out.get(self._too_deep, set()).discard(hash64(held.link.url))
         domains = () if self._domains is None else self._domains.release(over=over)
         shares = self._shares_of_sitemaps
         sitemaps = () if shares is None else shares.release(over=over)
@@ -476,7 +498,7 @@ class CrawlFilter:
         all_that_hold = (self._traps, self._domains, self._shares_of_sitemaps, self._limits)
         lost = sum(one.lost for one in all_that_hold if one is not None)
         return LeftOut(
-            {rule: len(urls) for rule, urls in self._left_out.items()}
+            {rule: n for rule in self._left_out if (n := len(self._that_left_out(rule)))}
             | self._limits.left_out()
             | ({f"--pages {its.most_new}": its.beyond} if its is not None and its.beyond else {})
             | ({BEYOND: beyond} if beyond else {})
@@ -503,6 +525,7 @@ class CrawlFilter:
             "sitemaps": sorted(self._sitemaps),
             **({} if (of := self._shares_of_sitemaps) is None else {"sitemap_shares": of.save()}),
             **({} if self._listed is None else {"listed": self._listed.save()}),
+            **({"named": [*map(list, self._named.items())]} if self._named else {}),
             "pages": self._limits.pages,
             "limits": self._limits.save(),
             "flying": [[link, url] for link, url in self._flying.items()],
@@ -531,6 +554,7 @@ class CrawlFilter:
             self._shares_of_sitemaps.load(state["sitemap_shares"])
         if self._listed is not None and "listed" in state:
             self._listed.load(state["listed"])
+        self._named = OrderedDict(map(tuple, state.get("named", ())))
         self._limits.load(state["pages"], state.get("limits"))
         self._flying = dict(state["flying"])
         self._asked = dict(state.get("asked", ()))
