@@ -204,6 +204,12 @@ def pptx(times: int) -> bytes:
     return document_makers.with_part(made, name, before + inner + end + after)
 
 
+def feed(inner: bytes) -> bytes:
+    space = b'xmlns:xhtml="http://www.w3.org/1999/xhtml"'
+    first = b"<item><title>kilns</title></item>"
+    return b'<rss version="2.0" %b><channel>%b%b</channel></rss>' % (space, first, inner)
+
+
 FIRST = "<text:p>kilns</text:p>"
 CELL = "<table:table-cell><text:p>a</text:p></table:table-cell>"
 ROW = f"<table:table-row>{CELL * 90}</table:table-row>"
@@ -246,6 +252,15 @@ LONG: dict[str, Callable[[], bytes]] = {
     "xlsx, fonts": lambda: workbook(
         {"xl/styles.xml": lambda old: old.replace("</fonts>", "<font/>" * 500_000 + "</fonts>")}
     ),
+    "feed, entries": lambda: feed(
+        b"<item><title>a</title><link>http://a.b/</link></item>" * 20_000
+    ),
+    "feed, categories": lambda: feed(b"<item>" + b"<category>a</category>" * 48_000 + b"</item>"),
+    "feed, open elements": lambda: feed(b"<a>" * 350_000),
+    "feed, attributes": lambda: feed(
+        b"<item " + b" ".join(b"a%d='b'" % at for at in range(70_000)) + b"/>"
+    ),
+    "feed, xhtml": lambda: feed(b"<xhtml:div>" + b"<xhtml:b>a</xhtml:b>" * 50_000),
     "json, numbers": lambda: b'["kilns",' + b"1," * (1 << 19) + b"1]",
     "markdown, links that end nowhere": lambda: b"# kilns\n\n" + b"[a](" * (1 << 18),
     "markdown, rows": lambda: b"# kilns\n\n" + b"|a|\n|b|\n" * (1 << 17),
@@ -267,7 +282,8 @@ def test_a_document_of_many_parts_costs_what_html_costs(name: str, record_proper
     """By the law for HTML, half a second and 64 MiB and 20 times its size."""
     body = LONG[name]()
     kind = name.split(",")[0]
-    said = {"markdown": "text/markdown", "json": "application/json"}.get(kind, "")
+    kinds = {"markdown": "text/markdown", "json": "application/json", "feed": "application/rss+xml"}
+    said = kinds.get(kind, "")
     bounds = Bounds(SLOW * LAW_SECONDS, MEMORY, PER_BYTE)
     facts = {"url": URL, "content_type": said}
     make, media = document_makers.MAKERS[kind]
@@ -276,6 +292,19 @@ def test_a_document_of_many_parts_costs_what_html_costs(name: str, record_proper
     assert row["kind"] == kind
     assert "kilns" in "".join(block[1] for block in row["blocks"][:20])
     within_law(lambda: document_row_of(body, **facts), len(body), record_property)
+
+
+@pytest.mark.parametrize("root", ["rss", "feed"])
+def test_a_feed_is_cut_behind_an_entry(root: str) -> None:
+    begin, entry, end = {
+        "rss": ('<rss version="2.0"><channel>', "item", "</channel></rss>"),
+        "feed": ('<feed xmlns="http://www.w3.org/2005/Atom">', "entry", "</feed>"),
+    }[root]
+    entries = f"<{entry}><title>kilns</title></{entry}>" * 2_500
+    document = isolate.extract("application/rss+xml", URL, f"{begin}{entries}{end}".encode())
+    assert isinstance(document, Document)
+    assert (document.kind, document.text.count("kilns")) == ("feed", 2_000)
+    assert document.notes == ("cut after 2000 entries",)
 
 
 def test_shared_texts_that_are_left_out_cost_no_row() -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import re
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -33,8 +34,9 @@ _LINKS = frozenset(("loc", "link", "url", "guid", "id"))
 
 def read_feed(content_type: str, url: str, body: bytes, limits: Limits) -> Document:
     """RSS or Atom: an entry's title is a heading, below it stands what it says."""
+    source, is_cut = _readable(_with_characters(body), limits.pages)
     parsed: Any = feedparser.parse(
-        io.BytesIO(_with_characters(body)), sanitize_html=False, resolve_relative_uris=False
+        io.BytesIO(source), sanitize_html=False, resolve_relative_uris=False
     )
     feed, entries = parsed.get("feed", {}), parsed.get("entries", [])
     if not parsed.get("version") and not entries:
@@ -53,9 +55,8 @@ def read_feed(content_type: str, url: str, body: bytes, limits: Limits) -> Docum
         contents = [*entry.get("content", ()), entry.get("summary_detail", {})]
         for content in sorted(contents, key=lambda one: -len(one.get("value", "")))[:1]:
             _content(content.get("value", ""), url, blocks, links, heading, limits)
-    notes = [f"cut after {limits.pages} entries"] if len(entries) > limits.pages else []
-    notes += blocks.notes()
-    if parsed.get("bozo") and isinstance(parsed.get("bozo_exception"), ParseError):
+    notes = [f"cut after {min(len(entries), limits.pages)} entries"] * is_cut + blocks.notes()
+    if not is_cut and parsed.get("bozo") and isinstance(parsed.get("bozo_exception"), ParseError):
         notes.append("it is no well-formed XML")
     when = feed.get("updated_parsed") or feed.get("published_parsed")
     return Document(
@@ -74,6 +75,35 @@ def read_feed(content_type: str, url: str, body: bytes, limits: Limits) -> Docum
         tuple(notes),
         str(feed.get("license", ""))[:500],
     )
+
+
+MOST_TAGS, CHARACTERS_A_TAG = 15_000, 60
+"""Tags of a feed that are read, and one more for so many characters: each takes some 10 µs."""
+MOST_ATTRIBUTES = 100
+"""Of a tag: feedparser takes time in the square of their number."""
+_TAG = re.compile(
+    rb"<!\[CDATA\[(?s:.*?)(?:\]\]>|\Z)|<!--(?s:.*?)(?:-->|\Z)"
+    rb"""|<(?:[a-zA-Z_][\w.-]*+:)?(?:(item|entry)(?=[\s/>]))?+[^<>"']*+(?:(?:"[^"<]*+"|'[^'<]*+')[^<>"']*+)*+"""
+)
+
+
+_ROOT = re.compile(rb"<([a-zA-Z_][\w.:-]*)")
+
+
+def _readable(source: bytes, most_entries: int) -> tuple[bytes, bool]:
+    """A feed, or as much of it as is read, and whether that is less than all; O(length)."""
+    most = MOST_TAGS + len(source) // CHARACTERS_A_TAG
+    for tag in _TAG.finditer(source):
+        most -= 1
+        most_entries -= tag[1] is not None
+        if most < 0 or tag[0].count(b"=") > MOST_ATTRIBUTES:
+            return source[: tag.start()], True  # whatever is open stays so
+        if most_entries < 0:
+            root = _ROOT.search(source)
+            name = b"" if root is None else root[1]
+            end = b"</channel></%b>" if name == b"rss" else b"</%b>"
+            return source[: tag.start()] + end % name, True
+    return source, False
 
 
 def _with_characters(body: bytes) -> bytes:
