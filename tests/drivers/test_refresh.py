@@ -287,6 +287,28 @@ def test_what_was_not_there_is_news_once_a_changed_page_links_to_it(tmp_path: Pa
     assert "/plain7" in {page.url.removeprefix(SITE) for page in Run(out).pages()}
 
 
+def test_sitemaps_of_a_host_whose_first_page_did_not_change_are_read(tmp_path: Path) -> None:
+    """Of any host in scope, not of the seed's alone."""
+    listed = ["http://b.example/1"]
+
+    def answer(asked: Asked) -> bytes:
+        if asked.path == "/sitemap.xml" and asked.host == "b.example":
+            urls = "".join(f"<url><loc>{url}</loc></url>" for url in listed)
+            return reply(f"<urlset>{urls}</urlset>", media="application/xml")
+        links = '<a href="http://b.example/">b</a>' if asked.host == "a.example" else ""
+        return reply(f"<p>clay {asked.url}</p>{links}") if "xml" not in asked.path else MISSING
+
+    server, out = Loopback(answer), tmp_path / "2"
+    with beside(server.serving):
+        told: dict[str, Any] = {"connect_to": f"127.0.0.1:{server.port}", "delay": 0.0}
+        told |= {"scope": "anywhere", "sitemaps": True}
+        spoor.run(f"{SITE}/", "clay", out=tmp_path / "1", progress=False, **told)
+        listed.append("http://b.example/2")
+        told = {"connect_to": f"127.0.0.1:{server.port}", "delay": 0.0}
+        spoor.run((), out=out, refresh=str(tmp_path / "1"), hints=False, progress=False, **told)
+    assert "http://b.example/2" in {page.url for page in Run(out).pages()}
+
+
 def test_an_original_that_is_damaged_is_told_and_replaced(tmp_path: Path) -> None:
     """Its bytes, or its head: whether the page changed, nobody can tell."""
     site, out, said = Site(), tmp_path / "2", list[str]()

@@ -327,6 +327,24 @@ def test_a_run_takes_them_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixt
     assert sorted(server.pages) == ["/", "/index.xml", "/linked", "/one.xml.gz", "/only-listed"]
 
 
+@pytest.mark.parametrize(
+    "first",
+    [reply("%PDF-1.4 broken", media="application/pdf"), reply("clay", X_Robots_Tag="nofollow")],
+)
+def test_the_first_page_of_a_host_may_be_unreadable_or_not_to_be_followed(
+    first: bytes, tmp_path: Path
+) -> None:
+    """Its host's sitemaps are named by robots.txt, and not by it."""
+    seed = page("http://b.example/first", "http://b.example/linked", text="clay")
+    other = {**SITE, "/first": first}
+    server = Loopback(lambda asked: seed if asked.path == "/" else other.get(asked.path, MISSING))
+    with beside(server.serving):
+        command = ["crawl", "http://a.example/", "--topic", "clay", "--delay", "0", "--sitemaps"]
+        command += ["--scope", "anywhere", "--connect-to", f"{ADDRESS}:{server.port}"]
+        assert run([*command, "--per-host", "1", "--out", str(tmp_path)]) == 0
+    assert ("b.example", "/only-listed") in server.asked
+
+
 def test_addresses_of_one_host_are_parsed_by_their_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     """A parser of URLs for each of 50,000 took a tenth of the time."""
     from spoor.web import urls as module

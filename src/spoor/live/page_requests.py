@@ -205,6 +205,8 @@ class PageRequests:
             reason = "its body broke off, and what came before may be whole"
             status, exchange = exchange.status, None
             reply = Failed(fetch.ticket, "connection", reason, status, transient=True)
+        if exchange is not None and exchange.sitemaps and not isinstance(reply, Failed):
+            self._announced.add(origin_of(exchange.url))
         if self._renders is not None and (exchange is None or exchange.rendered is None):
             self._renders.forget(fetch)
         answered = not (isinstance(reply, Failed) and reply.unanswered)
@@ -267,8 +269,8 @@ class PageRequests:
     async def _get(
         self, fetch: Fetch, rules: Rules, headers: tuple[tuple[str, str], ...]
     ) -> Exchange:
-        """Request a page or a sitemap. The exchange of an origin's first page also names the
-        origin's sitemaps."""
+        """Request a page or a sitemap. The exchange of an origin's first page that can be read also
+        names the origin's sitemaps."""
         is_sitemap = fetch.choice.why == sitemaps.WHY
         watched, again = self.settings.command == "watch", bool(self.settings.refresh)
         types = None if is_sitemap else self._types
@@ -288,6 +290,5 @@ class PageRequests:
         there = 200 <= exchange.status < 300 or exchange.status == 304
         if is_sitemap or origin in self._announced or not there:
             return replace(exchange, sitemap=True) if is_sitemap else exchange
-        self._announced.add(origin)
         named = [canonical(url) for url in rules.sitemaps[: sitemaps.MAX_SITEMAPS]]
         return replace(exchange, sitemaps=tuple(named) or (f"{origin}/sitemap.xml",))

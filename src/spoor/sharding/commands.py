@@ -21,8 +21,9 @@ def apply(crawl: Crawl, name: str, now: float, arguments: Sequence[Any], body: b
         crawl.seed(*arguments)
         return
     if name == "sitemaps":
-        assert isinstance(crawl.link_filter, CrawlFilter)
-        taken = filter(crawl.link_filter.takes_sitemap, arguments[0])
+        its = crawl.link_filter
+        assert isinstance(its, CrawlFilter)
+        taken = [url for url in arguments[0] if not its.why_not(url) or its.takes_sitemap(url)]
         crawl.seed([Link(url, Anchor(), "sitemap") for url in taken])
         return
     outbox = crawl.outbox

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -134,15 +135,15 @@ class CrawlFilter:
         depths = self._depths
         ending = self.scope.why_ended(page, depth)
         if self.scope.nofollow and "nofollow" in page.flags:
-            ending = "nofollow"  # nearer or not
+            page, ending = self._with_sitemaps_alone(page), "" if ending == "nofollow" else ending
         listed = "sitemap" in page.flags
         if listed and not ending and self._listed is not None:
             page = self._listed.enter(page, parent, score, depth)
         links = [] if ending else self._allowed(page, depth, parent, score)
         if ending:
             for url in urls_of(page.links):
-                self._note(NOFOLLOW if ending == "nofollow" else ending, url)
-        if depths is not None and ending not in ("", "nofollow"):
+                self._note(ending, url)
+        if depths is not None and ending:
             depths.cut(page.url, self._cut(page, parent, score, depth))
         else:
             self._linked(page, links, parent, score, depth)
@@ -156,6 +157,15 @@ class CrawlFilter:
             return links
         news = traps.read(page, links, found_on)
         return self._outside_traps(page, links, parent, score, depth, news=news)
+
+    def _with_sitemaps_alone(self, page: Page) -> Page:
+        """A page whose links are not to be followed: those to sitemaps are not its own, since
+        robots.txt names them."""
+        listed = _sitemaps(page.links)
+        for index, url in enumerate(urls_of(page.links)):
+            if index not in listed:
+                self._note(NOFOLLOW, url)
+        return replace(page, links=[page.links[index] for index in listed])
 
     def _linked(
         self, page: Page, links: Sequence[Link], parent: LinkId, score: float, depth: int
