@@ -13,6 +13,7 @@ from functools import lru_cache, reduce
 from operator import and_, or_
 from typing import Any
 
+from spoor.judges.loan_words import LEAST_LETTERS, first_letters, sound_of_hangul, sounds_of_latin
 from spoor.judges.wish import AllOf, AnyOf, Field, Part, Phrase, Wish, Words, words_within
 from spoor.web.languages import says_little
 from spoor.web.text import UNSPACED, stem, terms
@@ -113,6 +114,13 @@ class Matcher:
         self._tails = tuple({part[3:] for _, part in self._spaced if len(part) > 4})
         self._roots = tuple({part[:4] for _, part in self._spaced if len(part) > 3})
         self._unspaced = [(at, part) for at, part in enumerate(self.parts) if _is_unspaced(part)]
+        sounds = (sound_of_hangul(leaf.shown) if leaf.is_run else "" for leaf in self.leaves)
+        self._borrowed = {at: sound for at, sound in enumerate(sounds) if sound}
+        """Leaf in Korean that may be a loan word → its sound."""
+        borrowed = dict.fromkeys(self._borrowed.values())
+        self._sounds = {sound: at for at, sound in enumerate(borrowed, len(self.parts))}
+        """Sound → its number, after those of the parts."""
+        self._first_letters = tuple({*"".join(map(first_letters, self._sounds))})
         self._stems: dict[tuple[str, str], str] = {}
         self._trigrams = {part: _trigrams(part) for _, part in self._spaced}
         self._number = number
@@ -158,14 +166,16 @@ class Matcher:
 
     @property
     def has_spaced(self) -> bool:
-        """Whether a part of the wish is in a script with spaces."""
-        return bool(self._spaced)
+        """Whether a word in a script with spaces may fit the wish."""
+        return bool(self._spaced or self._sounds)
 
     def may_fit(self, words: Sequence[str]) -> Callable[[str], bool]:
         """Tells of each of some words with spaces, in lower case, whether it may fit a part of the
         wish: most do not, and are told at once. A slip in the first two letters leaves those from
         the fourth on."""
         heads, tails, together = self._heads, self._tails, " ".join(words)
+        if self._sounds:
+            heads += self._first_letters
         roots = [re.escape(root) for root in self._roots if root in together]
         if not roots:
             return lambda word: word.startswith(heads) or word.endswith(tails)
@@ -214,6 +224,9 @@ class Matcher:
             at = self._number.get(term)
             return () if at is None else ((at, True, 1.0),)
         found = []
+        if self._sounds and len(term) >= LEAST_LETTERS and term.startswith(self._first_letters):
+            sounds = sounds_of_latin(term)
+            found += [(at, True, 1.0) for sound, at in self._sounds.items() if sound in sounds]
         for at, part in self._spaced:
             if term == part:
                 found.append((at, True, 1.0))
@@ -260,10 +273,25 @@ class Matcher:
         return [_common(("all", *tree[1:]), places) != 0 for tree in self.conjunctions]
 
     def leaf_counts(
-        self, leaf: int, exact: Mapping[int, float], like: Mapping[int, float], text: str
+        self,
+        leaf: int,
+        exact: Mapping[int, float],
+        like: Mapping[int, float],
+        text: str,
+        *,
+        is_latin: bool = False,
     ) -> tuple[float, float]:
         """How often a leaf stands in a part of a page, as it is and as something like it, from how
-        often its parts do. `text` is that part of the page."""
+        often its parts do. `text` is that part of the page; where that is in Latin letters
+        (`is_latin`), the English word that a Korean one was borrowed from stands for it."""
+        times, inexact = self._counts(leaf, exact, like, text)
+        if is_latin and leaf in self._borrowed:
+            times += exact.get(self._sounds[self._borrowed[leaf]], 0.0)
+        return times, inexact
+
+    def _counts(
+        self, leaf: int, exact: Mapping[int, float], like: Mapping[int, float], text: str
+    ) -> tuple[float, float]:
         numbers = self.part_numbers[leaf]
         if leaf in self._phrases:
             times = 0.0

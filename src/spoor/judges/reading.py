@@ -31,6 +31,7 @@ from spoor.judges.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS
 from spoor.judges.page_language import probability
 from spoor.judges.wish import Wish
 from spoor.judges.word_counts import (
+    LATIN,
     LONGEST,
     Counted,
     Found,
@@ -129,7 +130,10 @@ class Reader:
         often[len(short) :] = [*counted.values()]
         words = [*title, *headings, *counted]
         its, times = memo.terms(words, numbers, often, runs, self._counted, self._pairs)
-        evidence, reasons, parts = self._leaves(number, fields, found, len(text))
+        script = most_of(scripts)
+        evidence, reasons, parts = self._leaves(
+            number, fields, found, len(text), is_latin=script == LATIN
+        )
         self.known += evidence > 0
         self.said += evidence[:, 1]
         together = np.array(self._matcher.stand_together(parts), np.bool_)
@@ -164,7 +168,7 @@ class Reader:
             content=hash64(f"{page.title}\n{page.text[:TEXT_LETTERS]}") if page.text else 0,
             number=number,
             site=site,
-            script=most_of(scripts),
+            script=script,
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and text:
             kept.near = self._nearness(text, runs, memo, evidence)
@@ -189,6 +193,8 @@ class Reader:
         fields: Mapping[str, str],
         found: Mapping[str, Found],
         size: int,
+        *,
+        is_latin: bool,
     ) -> tuple[Floats, list[tuple[str, float]], list[int]]:
         """What each leaf finds, (leaves, 2), the reasons in words, and in which of `SHORT_PARTS`
         each leaf stands, as bits. `number`: of the page's URL; `size`: words of the text."""
@@ -209,7 +215,9 @@ class Reader:
                 if name == "anchors":
                     exact, like = led.get(at, (0.0, 0.0))
                 elif name in found and (found[name][0] or found[name][1]):
-                    exact, like = matcher.leaf_counts(at, *found[name], fields[name])
+                    exact, like = matcher.leaf_counts(
+                        at, *found[name], fields[name], is_latin=is_latin
+                    )
                 else:
                     continue
                 if not exact and not like:
