@@ -99,6 +99,13 @@ def is_enough(source: str) -> bool:
         "<ruby><dt><rtc>",
         "<lin\u212a>",
         "<template><caption><i></template>",
+        "<noscript></table><table><table></table>",
+        "<b><b></nobr></b><nobr>",
+        "<small><em><small></em></small>",
+        "<table><colgroup><colgroup><svg></colgroup>",
+        "<svg><object></svg><object/></object>",
+        "<svg><g/><desc><g></desc>",
+        "<p><dialog></p><dialog>",
         "<b>" + "<div>" * 20 + "</b>" + "</div>" * 20,
     ],
 )

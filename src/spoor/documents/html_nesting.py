@@ -37,6 +37,7 @@ _INTEGRATION = {
     _MATH: frozenset("mi mn mo ms mtext".split()),
 }
 """Elements of drawings and formulas that hold HTML."""
+_OF_EITHER = _INTEGRATION[_SVG] | _INTEGRATION[_MATH]
 _DOUBTFUL = frozenset(("frameset", "malignmark", "mglyph"))
 """Elements in which a parser passes over others, or takes them for parts of a formula."""
 _MARKED = frozenset("applet caption marquee object td template th".split())
@@ -53,7 +54,7 @@ _SPECIAL = _SCOPE | frozenset(
     ol p pre search section select summary tbody tfoot thead tr ul""".split()
 )
 _CLOSES_P = _SPECIAL - {"button", "colgroup", "noscript"}
-_CLOSES_P -= _SCOPE | {"tbody", "tfoot", "thead", "tr"}
+_CLOSES_P = _CLOSES_P - _SCOPE - {"tbody", "tfoot", "thead", "tr"} | {"dialog"}
 _TABLE_PARTS = {
     "caption": frozenset(("table", "template")),
     "colgroup": frozenset(("table", "template")),
@@ -63,6 +64,8 @@ _TABLE_PARTS = {
 }
 _TABLE_PARTS["thead"] = _TABLE_PARTS["tfoot"] = _TABLE_PARTS["tbody"]
 _TABLE_PARTS["th"] = _TABLE_PARTS["td"]
+_IN_TABLES = frozenset("caption td template th".split())
+"""Elements in which a table is one in another; elsewhere it ends that one."""
 _ITEMS = {
     "li": frozenset(("li",)),
     "dd": frozenset(("dd", "dt")),
@@ -70,7 +73,7 @@ _ITEMS = {
 }
 _NO_ITEM_STOPS = frozenset("address div p".split())
 _SCOPES = dict.fromkeys(_SPECIAL, _SCOPE)
-_SCOPES |= dict.fromkeys(_INTEGRATION[_SVG] | _INTEGRATION[_MATH], _SPECIAL)
+_SCOPES |= dict.fromkeys(_OF_EITHER, _SPECIAL)
 _SCOPES |= {"annotation-xml": _SPECIAL, "noscript": _SPECIAL, "template": frozenset()}
 """How far an end tag reaches; these are plain elements outside drawings and formulas."""
 _SCOPES |= {"p": _SCOPE | {"button"}, "li": _SCOPE | {"ol", "ul"}}
@@ -148,9 +151,13 @@ class Nesting:
             if name == "hr" and self._paragraphs:
                 self._end(frozenset(("p",)), _SCOPES["p"])
             return
+        if names and names[-1] == "colgroup" and name not in ("col", "template"):
+            names.pop()
         if name in _TABLE_PARTS:
             self._begin_table_part(name)
             return
+        if name == "table":
+            self._end(frozenset(("table",)), _IN_TABLES)
         if name in _ITEMS:
             self._begin_item(_ITEMS[name])
         if self._paragraphs and name in _CLOSES_P:
@@ -198,6 +205,12 @@ class Nesting:
             self._close(len(names) - 1)
         elif name in _TEXT or name in _NEVER_OPEN or name in _PASSED_OVER:
             return name == "br"
+        elif name == "colgroup":  # with anything in it, it is not open any more
+            return False
+        elif self._regions and name in _OF_EITHER:
+            return False  # that of a drawing, to HTML in it, is none of this name
+        elif self.foreign and (index := self._find_foreign(name)) >= 0:
+            self._close(index)
         elif name == "p" and not self._paragraphs:
             return True
         elif name == "form":
@@ -271,6 +284,15 @@ class Nesting:
         self.looks += len(names)
         return -1
 
+    def _find_foreign(self, name: str) -> int:
+        """The same in the drawing or formula that is open, out of which no search leads."""
+        names, first = self.names, self._regions[-1][0] - 1
+        for index in range(len(names) - 1, first - 1, -1):
+            self.looks += 1
+            if names[index] == name:
+                return index
+        return -1
+
     def _end(self, wanted: frozenset[str], stops: frozenset[str]) -> None:
         if (index := self._find(wanted, stops)) >= 0:
             self._close(index)
@@ -340,6 +362,12 @@ class Nesting:
     def _adopt(self, name: str) -> None:
         """The end of a formatting element, or of a link in which the next one begins."""
         names, formatting = self.names, self._formatting
+        last = next((one for one in reversed(formatting) if one is None or one.name == name), None)
+        if last is not None and not last.is_open:  # then it is forgotten, and none is closed
+            self.looks += 1
+            formatting.remove(last)
+            self._forget(last)
+            return
         if names and names[-1] == name:
             if formatting and (one := formatting[-1]) is not None and one.name == name:
                 formatting.pop()
