@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import shutil
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from multidict import CIMultiDict, CIMultiDictProxy
 
 from spoor.errors import InputError
+from spoor.live.renders import Renders
 from spoor.rendering import browser
 from spoor.rendering.lacks import (
     APP_ROOT,
@@ -23,6 +28,10 @@ from spoor.rendering.lacks import (
     shape,
 )
 from spoor.rendering.value import PROBES, Arm, Brought, RenderValues, is_text
+from spoor.settings import Settings
+from spoor.types import Choice, Fetch
+from spoor.web import urls
+from spoor.web.exchange import Exchange
 from spoor.web.page import parse
 from spoor.web.url_groups import groups
 
@@ -74,8 +83,8 @@ def test_pages_behind_a_hash() -> None:
         f'<a href="#/">home</a><p>{WORDS}</p>{RUN}'
     )
     at = "http://a.test/#/b"
-    urls = [link.url for link in parse(source.encode(), at, routes=True).links]
-    assert urls == [f"http://a.test/{to}" for to in ("#/a", "#/a?id=in", "", "")]
+    found = [link.url for link in parse(source.encode(), at, routes=True).links]
+    assert found == [f"http://a.test/{to}" for to in ("#/a", "#/a?id=in", "", "")]
     assert parse(source.encode(), at, routes=True).canonical is None
     plain = parse(source.encode(), "http://a.test/")
     assert {link.url for link in plain.links} == {"http://a.test/"}
@@ -205,3 +214,47 @@ def test_nothing_to_render_with_is_said_at_once(monkeypatch: pytest.MonkeyPatch)
         browser.require_browser("always", "")
     with pytest.raises(InputError, match="--chromium '/no/such' is no program"):
         browser.require_browser("auto", "/no/such")
+
+
+@pytest.mark.parametrize("hosts", [1, 10])
+def test_a_browser_that_is_not_there_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hosts: int
+) -> None:
+    """However many pages ask for it at a time, or wait for what the render of another brings."""
+    monkeypatch.setattr(browser, "is_installed", lambda: True)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    lines: list[str] = []
+    renders = Renders(
+        Settings(render="auto"),
+        known=lambda url: False,
+        harvest=lambda: 0.1,
+        note=lambda row: None,
+        report=lines.append,
+    )
+
+    async def load(url: str, kind: str, page: str) -> Exchange:
+        raise AssertionError(url)
+
+    async def crawl() -> None:
+        renders.open(load)
+        try:
+            assert await asyncio.gather(*map(rendered, range(10))) == exchanges
+        finally:
+            await renders.close()
+
+    async def rendered(at: int) -> Exchange:
+        exchange = exchanges[at]
+        page = parse(exchange.body, exchange.url)
+        fetch = Fetch(at, exchange.url, urls.host(exchange.url), Choice(at))
+        return await renders.rendered(fetch, exchange, page)
+
+    body = f"<div id=app></div>{RUN}".encode()
+    headers = CIMultiDictProxy(CIMultiDict({"Content-Type": "text/html"}))
+    exchanges = [
+        Exchange(f"http://h{at % hosts}.test/{at}", 200, "", (), headers, body, body, 0.0, 0.0)
+        for at in range(10)
+    ]
+    asyncio.run(crawl())
+    assert [line[:38] for line in lines] == ["no page is rendered: no Chromium is on"]
+    assert renders.unrendered == 10

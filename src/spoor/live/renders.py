@@ -190,10 +190,7 @@ class Renders:
 
     async def _decided(self, arm: Arm) -> str:
         """Why a page is to be rendered; empty where it is not."""
-        if not self._able:
-            self.unrendered += arm.lack != SCRIPTS
-            return ""
-        while True:
+        while self._able:
             with self._lock:
                 decision = self._values.decide(arm)
                 if decision.action != "wait":
@@ -201,6 +198,8 @@ class Renders:
                 learned = self._loop.create_future()
                 self._waiting.append(learned)
             await learned
+        self.unrendered += arm.lack != SCRIPTS
+        return ""
 
     async def _by_browser(
         self, fetch: Fetch, exchange: Exchange, page: Page, arm: Arm | None, why: str
@@ -213,8 +212,10 @@ class Renders:
             self._cancel(arm)
             if not isinstance(error, InputError) or self._settings.render == "always":
                 raise
-            self._able = False
-            self._report(f"no page is rendered: {error}")
+            self.unrendered += arm is not None and arm.lack != SCRIPTS
+            if self._able:  # and no other page told it
+                self._able = False
+                self._report(f"no page is rendered: {error}")
             return exchange
         urls = frozenset(link.url for link in page.links)
         self._plain[fetch.ticket] = _Plain(arm, urls, frozenset(page.text.split()))
