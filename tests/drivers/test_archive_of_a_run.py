@@ -150,7 +150,11 @@ def test_each_page_is_there_with_what_was_thought_of_it(server: Loopback, tmp_pa
             assert cut == ("length" if headers["WARC-Target-URI"].endswith("/big") else None)
         elif kind == "metadata":
             url = responses[headers["WARC-Concurrent-To"]]
-            described[url] = json.loads(content)
+            # Of any other type pywb and cdxj-indexer make a capture, and play it for the page.
+            assert headers["Content-Type"] == "application/warc-fields"
+            name, told = content.decode().split(": ", 1)
+            assert (name, told[-2:]) == ("json-metadata", "\r\n")
+            described[url] = json.loads(told)
     pages = {url: told for url, told in described.items() if "score" in told}
     assert set(pages) == set(rows)
     for url, told in pages.items():

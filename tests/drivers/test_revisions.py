@@ -122,7 +122,8 @@ def archived_metadata(path: Path) -> dict[str, str]:
     with Run(path).archives[0].open("rb") as stream:
         records = ArchiveIterator(stream, record_types=WarcRecordType.metadata)
         return {
-            record.headers["WARC-Target-URI"]: record.reader.read().decode() for record in records
+            record.headers["WARC-Target-URI"]: record.reader.read().decode().partition(": ")[2]
+            for record in records
         }
 
 

@@ -143,7 +143,9 @@ class WarcWriter:
         return place
 
     def describe(self, metadata: str) -> None:
-        """Append what is known of the exchange written last, as JSON."""
+        """Append what is known of the exchange written last: JSON on one line, in a field of
+        `application/warc-fields`. Indexers of players leave out records of that type; of any other
+        they make captures of their URL, which are played in the place of the response."""
         if self._last is None:
             return
         captured, concurrent = self._last
@@ -151,8 +153,8 @@ class WarcWriter:
         self._record(
             "metadata",
             captured,
-            metadata.encode("utf-8", "replace"),
-            "application/json",
+            f"json-metadata: {metadata}\r\n".encode("utf-8", "replace"),
+            "application/warc-fields",
             _new_name(),
             concurrent,
         )
