@@ -152,9 +152,9 @@ def test_each_page_is_there_with_what_was_thought_of_it(server: Loopback, tmp_pa
             url = responses[headers["WARC-Concurrent-To"]]
             # Of any other type pywb and cdxj-indexer make a capture, and play it for the page.
             assert headers["Content-Type"] == "application/warc-fields"
-            name, told = content.decode().split(": ", 1)
-            assert (name, told[-2:]) == ("json-metadata", "\r\n")
-            described[url] = json.loads(told)
+            field, value = content.decode().split(": ", 1)
+            assert (field, value[-2:]) == ("json-metadata", "\r\n")
+            described[url] = json.loads(value)
     pages = {url: told for url, told in described.items() if "score" in told}
     assert set(pages) == set(rows)
     for url, told in pages.items():
