@@ -244,6 +244,11 @@ class LeftOut(NamedTuple):
     held: Sequence[tuple[str, int, str]]
     """(group of URLs, links that wait, why) of what is held back for now."""
 
+    @property
+    def waiting(self) -> int:
+        """Links that are held back."""
+        return sum(links for _, links, _ in self.held)
+
     def as_json(self) -> dict[str, Any]:
         """As JSON values of a summary."""
         held = [dict(zip(_HELD, group, strict=True)) for group in self.held]

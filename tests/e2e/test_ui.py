@@ -32,11 +32,12 @@ from spoor.runs.lock import is_running
 from spoor.runs.reader import Run
 from spoor.runs.schema import FORMAT
 from spoor.runs.snapshot import Snapshot, snapshot
+from spoor.types import LeftOut
 from spoor.views.explain import in_lines, of_page
 from spoor.views.html import in_words, render, write_report
 from spoor.views.link_rates import link_rates
 from spoor.views.live_page import LivePage
-from spoor.views.report import Reporter, left, report_of
+from spoor.views.report import Left, Reporter, left, report_of
 from spoor.views.run_list import ON_A_PAGE, run_names, runs_page
 from spoor.views.snippets import snippet
 from spoor.views.sums import wilson
@@ -351,6 +352,11 @@ def test_a_crawl_without_open_links_has_nothing_left() -> None:
     told = left([1] * 30, Snapshot(0.0, requests=30, pages=30, open_links=0))
     assert told is not None
     assert (told.lead[:23], told.numbers) == ("No link is left open: t", ())
+    held = LeftOut({}, [("a.example/#", 1_203, ""), ("b.example/#", 297, "")])
+    told = left([1] * 30, Snapshot(0.0, requests=30, pages=30, open_links=0, left_out=held))
+    assert told == Left(
+        "No link is left open but the 1,500 links that are held back: --traps follows them."
+    )
     later = left([1] * 40, Snapshot(0.0, requests=30, pages=30, open_links=0))
     assert later is None or later.numbers, "links were found since"
 

@@ -140,4 +140,7 @@ def test_words() -> None:
     assert told.cost == (3.75, 15.0, 75.0)
     nothing = estimate(Range(0, 0, 0), Range(0, 0, 0))
     assert in_words(nothing) == ["about 0 (0 to 0) relevant pages"]
+    assert in_words(nothing, 1_500) == [
+        "about 0 (0 to 0) relevant pages, beside what the 1,500 links that are held back lead to"
+    ]
     assert math.isinf(nothing.cost.low)

@@ -148,8 +148,9 @@ def _range(law: Law, features: tuple[float, ...], most: float = math.inf) -> Ran
     return Range(min(low, middle), middle, max(middle, high))
 
 
-def in_words(estimate: Estimate) -> list[str]:
-    """An estimate as text: a line for what is left and one for the next pages."""
+def in_words(estimate: Estimate, held: int = 0) -> list[str]:
+    """An estimate as text: a line for what is left and one for the next pages. `held`: links that
+    are held back, which count as none; where no other is open, the first line says so."""
     lines = [f"{estimate.left} relevant pages"]
     if estimate.left.high:
         # A crawl knows nothing about parts of a site that it has not met.
@@ -158,4 +159,7 @@ def in_words(estimate: Estimate) -> list[str]:
         if math.isfinite(estimate.cost.middle):
             line += f", {estimate.cost.middle:,.0f} requests for each"
         lines.append(line)
+    elif held:
+        links = "link that is" if held == 1 else "links that are"
+        lines[0] += f", beside what the {held:,} {links} held back lead{'s' * (held == 1)} to"
     return lines

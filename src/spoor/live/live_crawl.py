@@ -515,6 +515,7 @@ class LiveCrawl:
         counts = self.crawl.counts
         seconds = time.monotonic() - self._began
         judge = self.crawl.judge
+        left_out = left_out_of(self.crawl)
         return {
             "out": str(self.folder.path),
             "resumed": self.folder.resumed,
@@ -526,13 +527,13 @@ class LiveCrawl:
             "refreshed": self._refreshed,
             "failed": counts.failed,
             "skipped": counts.skipped,
-            **left_out_of(self.crawl).as_json(),
+            **left_out.as_json(),
             "requests": counts.requests,
             "rendered": None if self.renders is None else self.renders.as_json(),
             "robots_requests": self._driver.robots_requests if self._driver else 0,
             "harvest_rate": round(counts.relevant / counts.pages, 4) if counts.pages else 0.0,
             "open_links": self.crawl.frontier.open_count,
-            "estimate": _as_json(self.estimate()),
+            "estimate": _as_json(self.estimate(), left_out.waiting),
             "last_failure": self._last_failure(),
             "policy_fault": self.fault,
             "judge": dict(judge.costs()) if isinstance(judge, KeepsAnswers) else {},
@@ -541,7 +542,7 @@ class LiveCrawl:
         }
 
 
-def _as_json(estimate: Estimate | None) -> dict[str, Any] | None:
+def _as_json(estimate: Estimate | None, held: int) -> dict[str, Any] | None:
     """An estimate as JSON values: [low, middle, high] of each."""
     if estimate is None:
         return None
@@ -551,5 +552,5 @@ def _as_json(estimate: Estimate | None) -> dict[str, Any] | None:
         "requests_each": [
             round(value, 1) if math.isfinite(value) else None for value in estimate.cost
         ],
-        "words": in_words(estimate),
+        "words": in_words(estimate, held),
     }

@@ -49,7 +49,10 @@ def judge_and_topic(settings: Settings) -> tuple[Judge, TopicFile | None]:
     settings give neither a topic nor a target, and where a file of theirs cannot be read."""
     found = spec.judge_and_topic(topic_of_settings(settings), located(settings).want, settings.beta)
     if found is None:
-        raise InputError('say what is wanted: --topic "…", --topic-file FILE or --want SPEC')
+        raise InputError(
+            'say what is wanted: --topic "…", --topic-file FILE or --want SPEC; '
+            "--want url:. wants every page"
+        )
     judge, subject = found
     if isinstance(judge, Relevance):
         judge.tells_once = settings.command == "watch"

@@ -206,7 +206,7 @@ def left_out_lines(left_out: LeftOut) -> list[str]:
     if left_out.held:
         name, links, why = left_out.held[0]
         others = f", and {len(left_out.held) - 1} more groups" if left_out.held[1:] else ""
-        waiting = _links(sum(count for _, count, _ in left_out.held))
+        waiting = _links(left_out.waiting)
         lines.append(
             f"held back {waiting} that lead to nothing new: {links} like {name} ({why}){others}: "
             "--traps"

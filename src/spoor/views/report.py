@@ -269,6 +269,9 @@ def left(relevant: Sequence[int], known: Snapshot | None) -> Left | None:
     if not relevant:
         return None
     if known.open_links == 0 and len(relevant) <= known.pages:
+        if waiting := known.left_out.waiting:
+            links = "the link that is" if waiting == 1 else f"the {waiting:,} links that are"
+            return Left(f"No link is left open but {links} held back: --traps follows them.")
         return Left("No link is left open: this crawl has come to all that its scope lets it see.")
     estimate = known.estimate(relevant)
     if estimate is None:
