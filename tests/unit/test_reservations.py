@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
-from contextlib import closing
+import time
+from contextlib import asynccontextmanager, closing
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page, reply
+from spoor.http import reservations
+from spoor.http.reservations import ReservationFetcher
 from spoor.live.live_crawl import LiveCrawl
 from spoor.runs.assemble import make_crawl
 from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
+from spoor.types import NO_PARENT, Choice, Fetch
 from spoor.views.html import write_report
 from spoor.web.tdmrep import LIMIT, parse
 
@@ -40,6 +50,61 @@ def test_what_is_no_such_file_reserves_nothing(body: bytes) -> None:
     assert not parse(body).reserve("http://a.example/private")
     hostile = parse(b'[{"location": "/' + b"a*" * 5_000 + b'", "tdm-reservation": 1}]')
     assert not hostile.reserve("http://a.example/" + "a" * 5_000)
+
+
+def rule(location: str) -> bytes:
+    return json.dumps([{"location": location, "tdm-reservation": 1}]).encode()
+
+
+@given(st.text("ab/*$", max_size=8), st.text("ab/$", max_size=6))
+def test_a_location_fits_as_its_pattern_would(location: str, path: str) -> None:
+    pattern = re.escape(location.removesuffix("$")).replace(r"\*", ".*")
+    fits = re.match(f"/{pattern}" + "$" * location.endswith("$"), f"/{path}")
+    assert parse(rule(f"/{location}")).reserve(f"http://a.example/{path}") == bool(fits)
+
+
+@pytest.mark.parametrize(
+    "location",
+    ["/" + "*a" * 4 + "*b$", "/" + "*a" * 7 + "*b", "/*" + "a" * 200 + "b"],
+    ids=["ended", "many", "long"],
+)
+def test_a_location_takes_no_longer_than_its_path_is_long(location: str) -> None:
+    rows = json.loads(rule(location)) * 1_000
+    began = time.process_time()
+    for length in (100, 8_000):
+        assert not parse(json.dumps(rows).encode()).reserve(f"http://a.example/{'a' * length}")
+    assert time.process_time() - began < 0.5
+
+
+def test_files_of_names_without_end_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all together; what was forgotten is asked for again."""
+    body, asked = json.dumps(json.loads(rule("/private")) * 100).encode(), list[str]()
+
+    async def get(url: str, began: float, *, limit: int) -> Any:
+        asked.append(url)
+        return SimpleNamespace(status=200, body=body)
+
+    @asynccontextmanager
+    async def turn(*_: object) -> Any:
+        yield
+
+    async def go() -> None:
+        client, hosts, queues = (
+            SimpleNamespace(get=get),
+            SimpleNamespace(delay=lambda host: 0.0),
+            SimpleNamespace(turn=turn),
+        )
+        fetcher = ReservationFetcher(client, hosts, queues, lambda: 0.0)  # type: ignore[arg-type]
+        for number in [*range(50), 49, 0]:
+            name = f"n{number}.a.example"
+            fetch = Fetch(number, f"http://{name}/private", name, Choice(NO_PARENT))
+            assert await fetcher.reserve(fetch)
+        assert len(asked) == 51, "the first was forgotten, and the last was not"
+        assert len(fetcher._known) < 25
+        assert not fetcher._locks
+
+    monkeypatch.setattr(reservations, "MOST_MEMORY", 1 << 20)
+    asyncio.run(go())
 
 
 PAGES = {
