@@ -79,7 +79,8 @@ class Table(AbstractResolver):
         self.asked.append(host)
         if host not in self._known:
             raise OSError(f"{host}: no such name")
-        return [gates._result(host, address, port) for address in self._known[host]]
+        found = [gates._result(host, address, port) for address in self._known[host]]
+        return [one for one in found if family in (socket.AF_UNSPEC, one["family"])]
 
     async def close(self) -> None:
         pass
@@ -89,7 +90,7 @@ async def crawled(known: Mapping[str, list[str]], seeds: list[str], **settings: 
     """What came of each request of a crawl whose names are resolved by a table."""
     steps: Steps = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(gates, "Names", lambda: Table(known))
+        patch.setattr(gates, "Names", lambda **_: Table(known))
         import numpy as np
 
         engine = Crawl(
@@ -266,6 +267,60 @@ def test_a_name_at_both_kinds_of_address_is_reached_at_the_public_one_only() -> 
         return [result["host"] for result in found]
 
     assert asyncio.run(go()) == ["1.1.1.1"]
+
+
+@pytest.mark.parametrize(
+    "addresses",
+    [
+        ["1.1.1.1", "10.0.0.1"],
+        ["1.1.1.1", "::1"],
+        ["2606:4700:4700::1111", "fd00::7"],
+        [*(f"8.8.8.{number}" for number in range(70)), "169.254.169.254"],
+    ],
+    ids=["IPv4", "both", "IPv6", "many"],
+)
+def test_a_proxy_hears_of_no_name_that_has_any_address_inside(
+    addresses: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The proxy chooses among all of them, and has IPv6 where this machine may have none."""
+    flags: list[int] = []
+
+    def getaddrinfo(host: str, port: int, *_: Any, **options: Any) -> list[Any]:
+        flags.append(options["flags"])
+        known = addresses if host == "both.example" else addresses[:1]
+        return [(0, socket.SOCK_STREAM, 6, "", (one, port)) for one in known]
+
+    async def go() -> list[str]:
+        proxy = Loopback(lambda asked: page())
+        async with proxy.serving():
+            settings = Settings(proxy=f"http://{ADDRESS}:{proxy.port}")
+            client = Client(settings, AddressGuard(settings))
+            monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+            try:
+                assert (await client.get("http://public.example/", 0.0)).status == 200
+                for url in ("http://both.example/", "https://both.example/"):
+                    with pytest.raises(BlockedAddressError, match=r"not a? ?public"):
+                        await client.get(url, 0.0)
+            finally:
+                monkeypatch.undo()
+                await client.close()
+        return proxy.asked
+
+    assert len(asyncio.run(go())) == 1
+    assert set(flags) == {0}, "of both kinds, whichever this machine has"
+
+
+def test_a_name_is_known_by_its_addresses_of_both_kinds() -> None:
+    """By IPv6 alone, names of one domain at one server had clocks of their own."""
+
+    async def go() -> list[tuple[str, ...]]:
+        one, two = "1.1.1.1", "2606:4700:4700::1111"
+        known = {"a.example": [two], "b.example": [two, one], "c.example": [one]}
+        guard = AddressGuard(Settings(), Table(known))
+        return [await guard.addresses_of(f"{name}:80") for name in (*known, "none.example")]
+
+    v4, v6 = "1.1.1.1", "2606:4700:4700::1111"
+    assert asyncio.run(go()) == [(v6,), (v4, v6), (v4,), ("none.example",)]
 
 
 def test_a_secret_in_a_url_is_neither_sent_nor_kept() -> None:

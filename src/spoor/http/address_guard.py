@@ -16,7 +16,7 @@ from typing import Any
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from spoor.http.names import Names
+from spoor.http.names import MOST_KEPT, Names
 from spoor.setting import endpoint, is_address, normal_host
 from spoor.settings import Settings
 
@@ -73,6 +73,12 @@ class AddressGuard(AbstractResolver):
         # Names add their addresses when they are resolved.
         self._open = {name for name in self._names if is_address(name)}
         self._resolver = resolver
+        self._all_kinds = False
+
+    def look_for_proxies(self) -> None:
+        """From now on names are looked up for proxies, too, which may have addresses of a kind
+        (IPv4, IPv6) that this machine does not have. Before any look-up."""
+        self._all_kinds = True
 
     def check(self, host: str, port: int) -> None:
         """Raises BlockedAddressError for an address in a URL that may not be connected to.
@@ -84,15 +90,13 @@ class AddressGuard(AbstractResolver):
             self._refuse(name, port, name in self._names)
 
     async def resolve(
-        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         """Addresses of a name that may be connected to. Raises BlockedAddressError for none."""
         if self._connect_to is not None:
             address, port = self._connect_to
             return [_result(host, address, port)]
-        if self._resolver is None:
-            self._resolver = Names()
-        found = await self._resolver.resolve(host, port, family)
+        found = await self._all(host, port, family)
         if normal_host(host) in self._names:
             self._open |= {normal_host(result["host"]) for result in found}
             return found
@@ -101,22 +105,35 @@ class AddressGuard(AbstractResolver):
             raise BlockedAddressError(f"{host} is at {found[0]['host']}, not a public address")
         return public
 
+    async def _all(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
+    ) -> list[ResolveResult]:
+        if self._resolver is None:
+            self._resolver = Names(all_kinds=self._all_kinds)
+        return await self._resolver.resolve(host, port, family)
+
     async def check_name(self, host: str) -> None:
-        """Raises BlockedAddressError for a name that a proxy may not be asked for."""
+        """Raises BlockedAddressError for a name that a proxy may not be asked for: the proxy
+        chooses among all its addresses."""
         name = normal_host(host)
         if name in self._names or is_address(name):
             return
-        try:
-            known = await self.resolve(host)
-        except BlockedAddressError:
-            raise
-        except OSError:
-            known = []
+        known: list[ResolveResult] = []
+        with suppress(OSError):
+            known = await self._all(host)
         if not known:
             raise BlockedAddressError(
                 f"{host} has no address here, so the proxy might find it at one that is not "
                 "public; name the host by --allow-private if you mean it"
             )
+        if len(known) >= MOST_KEPT:
+            raise BlockedAddressError(
+                f"{host} has {MOST_KEPT} addresses and more, so the proxy might choose one that is "
+                "not public; name the host by --allow-private if you mean it"
+            )
+        for one in known:
+            if not is_public(one["host"]):
+                raise BlockedAddressError(f"{host} is at {one['host']}, not a public address")
 
     def knows(self, host: str) -> bool:
         """Whether the addresses of a host, with its port if it has one, need no look-up now."""
@@ -135,7 +152,8 @@ class AddressGuard(AbstractResolver):
             await self.resolve(_name_of(host))
 
     async def addresses_of(self, host: str) -> tuple[str, ...]:
-        """Where a host is, its port left out, sorted; the host itself where nobody knows."""
+        """Where a host is, its port left out, sorted, IPv4 first; the host itself where nobody
+        knows."""
         name = _name_of(host)
         if is_address(name):
             return (name,)
@@ -143,7 +161,7 @@ class AddressGuard(AbstractResolver):
             found = {normal_host(result["host"]) for result in await self.resolve(name)}
         except OSError:
             found = set()
-        return tuple(sorted(found)) or (name,)
+        return tuple(sorted(found, key=lambda one: (":" in one, one))) or (name,)
 
     def socket(self, info: tuple[Any, ...]) -> socket.socket:
         """A socket for an address about to be connected to. Raises BlockedAddressError."""

@@ -95,6 +95,8 @@ class Client:
             is_plain=self._credentials.is_plain,
         )
         self._proxies = Proxies(settings, self._credentials.password)
+        if self._proxies.are_given_names:
+            address_guard.look_for_proxies()
         self._signer = (
             RequestSigner(settings.sign_key, settings.sign_agent) if settings.sign_key else None
         )

@@ -29,8 +29,9 @@ _FRESH = 1.0
 """Seconds that new addresses are waited for where there are old ones."""
 _NAMES = 50_000
 """Names that are kept."""
-_ADDRESSES = 64
-"""Of a name, that are kept: an answer may have thousands, and each connection looks at them."""
+MOST_KEPT = 64
+"""Addresses of a name that are kept: an answer may have thousands, and each connection looks at
+them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +43,13 @@ class _Known:
 
 
 class Names(AbstractResolver):
-    """The system's resolver, for one event loop."""
+    """The system's resolver, for one event loop. `all_kinds`: it also looks for addresses of a kind
+    (IPv4, IPv6) that this machine does not have."""
 
-    def __init__(self, *, look_ups: int = _LOOK_UPS, keep: float = _KEEP) -> None:
+    def __init__(
+        self, *, look_ups: int = _LOOK_UPS, keep: float = _KEEP, all_kinds: bool = False
+    ) -> None:
+        self._flags = 0 if all_kinds else socket.AI_ADDRCONFIG
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._pending: dict[str, asyncio.Future[Sequence[ResolveResult] | OSError]] = {}
         self._waiting: dict[str, None] = {}
@@ -122,7 +127,7 @@ class Names(AbstractResolver):
     def _in_thread(self, host: str) -> None:
         found: Sequence[ResolveResult] | OSError
         try:
-            found = _addresses(host)
+            found = _addresses(host, self._flags)
         except Exception as error:  # a name that cannot be encoded is a UnicodeError
             found = error if isinstance(error, OSError) else OSError(str(error))
         with suppress(RuntimeError):  # the loop is closed
@@ -149,10 +154,10 @@ class Names(AbstractResolver):
             pending.cancel()
 
 
-def _addresses(host: str) -> list[ResolveResult]:
-    rows = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+def _addresses(host: str, flags: int) -> list[ResolveResult]:
+    rows = socket.getaddrinfo(host, 0, type=socket.SOCK_STREAM, flags=flags)
     found: list[ResolveResult] = []
-    for family, _, proto, _, address in rows[:_ADDRESSES]:
+    for family, _, proto, _, address in rows[:MOST_KEPT]:
         name = str(address[0])
         if family == socket.AF_INET6 and len(address) == 4 and address[3]:
             name, _ = socket.getnameinfo(address, socket.NI_NUMERICHOST | socket.NI_NUMERICSERV)

@@ -3,7 +3,8 @@
 What a proxy may not reach is decided here, by the addresses of the name as they are seen here: a
 name that is at no public address, or at none, is refused before the proxy hears of it, unless
 `--allow-private` names it. A SOCKS5 proxy is then given the address, so that it looks nothing up;
-an HTTP proxy is given the name, as it expects, and looks it up once more.
+an HTTP proxy is given the name, as it expects, and looks it up once more: so none of its addresses
+may be other than public, of whatever kind.
 """
 
 from __future__ import annotations
@@ -90,6 +91,12 @@ class Proxies:
         for scheme in ("http", "https"):
             if url := found.get(scheme) or found.get("all", ""):
                 self._environment[scheme] = _proxy(url, f"{scheme}_proxy", password)
+
+    @property
+    def are_given_names(self) -> bool:
+        """Whether any of them looks up names by itself."""
+        known = (self._one, *self._environment.values())
+        return any(one is not None and one.scheme != "socks5" for one in known)
 
     def of(self, url: URL) -> Proxy | None:
         """The proxy for a URL; None where it is asked without."""
