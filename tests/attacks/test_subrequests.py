@@ -7,6 +7,7 @@ import gc
 import logging
 import shutil
 import threading
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -15,13 +16,18 @@ import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from drivers.test_shard_budgets import crawled_by
-from loopback import MISSING, Asked, Loopback, beside, page, reply
+from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page, reply
 from shard_kills import SHARDS
 from spoor.foragers.hosts import Hosts
-from spoor.http import subrequests
+from spoor.http import body_room, subrequests
+from spoor.http.address_guard import AddressGuard
+from spoor.http.client import Client
+from spoor.http.host_queues import HostQueues
 from spoor.http.part_lines import PartLines
 from spoor.http.subrequests import Subrequests
 from spoor.live import renders
+from spoor.politeness.request_limits import RequestLimits
+from spoor.politeness.request_slots import RequestSlots
 from spoor.rendering import browser
 from spoor.rendering.browser import HeldBackError
 from spoor.rendering.browser_thread import BrowserThread
@@ -61,6 +67,73 @@ def test_requests_that_are_held_back_have_a_bound() -> None:
 
     asyncio.run(ask())
     assert len(asked) == browser.MOST_HELD_BACK
+
+
+def test_parts_that_come_at_the_same_time_have_the_bound_of_all() -> None:
+    """All of a page were asked for before the first came: 60 of 10 MiB each went to the browser."""
+    given, there = list[int](), asyncio.Event()
+    body = bytes(10 << 20)
+
+    async def load(url: str, kind: str, page: str) -> Exchange:
+        await there.wait()
+        return replace(exchange(url, {}), body=body)
+
+    async def ask() -> None:
+        visit = browser._Visit(exchange("http://a.example/", {}), load, 1000)
+
+        async def abort(code: str) -> None:
+            assert code == "blockedbyclient"
+
+        async def fulfill(*, status: int, headers: dict[str, str], body: bytes) -> None:
+            given.append(len(body))
+
+        request = SimpleNamespace(
+            url="http://a.example/x.js",
+            resource_type="script",
+            method="GET",
+            is_navigation_request=lambda: False,
+        )
+        route: Any = SimpleNamespace(request=request, abort=abort, fulfill=fulfill)
+        asked = [asyncio.create_task(browser._answer(route, visit)) for _ in range(60)]
+        await asyncio.sleep(0)
+        there.set()
+        await asyncio.gather(*asked)
+
+    asyncio.run(ask())
+    assert browser.MOST_BYTES <= sum(given) <= browser.MOST_BYTES + len(body)
+
+
+@pytest.mark.server
+def test_parts_take_of_the_room_for_all_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two MiB each of sixteen hosts of a page's domain at once, of which four MiB are kept."""
+    size, most, grow = 2 << 20, list[int](), body_room.BodyRoom.grow
+    monkeypatch.setattr(body_room, "MOST", 4 << 20)
+
+    def grown(self: body_room.BodyRoom, number: int, more: int) -> bool:
+        over = grow(self, number, more)
+        most.append(self._total)
+        return over
+
+    monkeypatch.setattr(body_room.BodyRoom, "grow", grown)
+    server = Loopback(lambda asked: reply(bytes(size)))
+
+    async def go() -> int:
+        async with server.serving(), asyncio.timeout(60.0):
+            settings = Settings(connect_to=f"{ADDRESS}:{server.port}")
+            guard, slots = AddressGuard(settings), RequestSlots(64)
+            client = Client(settings, guard)
+            queues = HostQueues(RequestLimits(per_host=1), guard.addresses_of, slots)
+            hosts: Any = SimpleNamespace(delay=lambda host: 0.0)
+            yes, no_time = (lambda host, own: True), (lambda: 0.0)
+            parts = Subrequests(client, queues, None, hosts, yes, lambda url, kind: True, no_time)
+            page, urls = "http://a.example/", [f"http://h{n}.a.example/x.js" for n in range(16)]
+            came = await asyncio.gather(*(parts.load(url, "script", page) for url in urls))
+            await client.close()
+        assert [len(one.body) for one in came] == [size] * 16
+        return client.room._total
+
+    assert asyncio.run(go()) == 0, "nothing of it is kept"
+    assert size < max(most) <= (4 << 20) + 2 * size
 
 
 def test_replies_that_are_headers_only_are_kept_within_the_bound() -> None:

@@ -17,7 +17,6 @@ from spoor.web.page import RESERVED
 from spoor.web.tdmrep import LIMIT, PATH, Reservations, parse
 from spoor.web.urls import host
 
-
 MOST_MEMORY = 32 << 20
 """Bytes of what all origins reserve, about."""
 BESIDE = 200

@@ -148,7 +148,12 @@ class Subrequests:
             await turns.enter_async_context(self._queues.turn(fetch.ticket, fetch.host, delay))
             self.sent += 1
             headers = (("Origin", asker),) if asker not in ("", _origin(url)) else ()
-            return await self._client.get(url, self._wall(), headers=headers, as_user=as_user)
+            try:
+                return await self._client.get(
+                    url, self._wall(), headers=headers, as_user=as_user, ticket=fetch.ticket
+                )
+            finally:  # what the browser gets of it has a bound of its own
+                self._client.room.leave(fetch.ticket)
 
     def _keep(self, key: _Key, reply: Exchange) -> None:
         if _weight(reply) > _LARGEST or "no-store" in reply.header("Cache-Control").lower():

@@ -455,6 +455,10 @@ async def _answer(route: Route, visit: _Visit) -> None:
         await route.abort("blockedbyclient")
         return
     visit.received += len(reply.body)
+    if visit.received - len(reply.body) > MOST_BYTES:  # others came meanwhile
+        visit.held_back += 1
+        await route.abort("blockedbyclient")
+        return
     await _fulfil(route, reply)
 
 
