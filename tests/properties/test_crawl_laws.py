@@ -484,6 +484,7 @@ def test_a_slow_request_does_not_hold_up_the_end_of_a_crawl(first: str) -> None:
         assert late.judgement is None
     assert crawl.next(6.0) == Finished("budget of 1 pages reached")
     assert (crawl.counts.pages, crawl.in_flight) == (1, 0)
+    assert crawl.counts.failed == 0, "what was left did not fail"
     assert [crawl.frontier.url(link) for link in crawl.frontier.open()] == [asked[1].url]
     crawl.pages = 2
     again = crawl.next(6.0)
