@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -38,25 +39,37 @@ REPLIES = {
     "another kind": WHOLE.replace(b"text/html", b"image/png"),
     "not found": WHOLE.replace(b"200 OK", b"404 No"),
     "nothing": b"",
+    "two": WHOLE + WHOLE,
+    "half more": WHOLE + HEAD + LENGTH % (8 * len(BODY)) + BODY,
 }
 UNREAD = {"no chunk", "no head", "long head", "nothing"}
 
 
 @pytest.mark.parametrize("secure", [False, True], ids=["plain", "TLS"])
 @pytest.mark.parametrize("kind", REPLIES)
-def test_no_reply_leaves_its_connection_or_body(kind: str, secure: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize("closes", [True, False], ids=["closes", "stays"])
+def test_no_reply_leaves_its_connection_or_body(
+    closes: bool, kind: str, secure: bool, tmp_path: Path
+) -> None:
     context = certificate(tmp_path) if secure else None
+    theirs: list[asyncio.StreamWriter] = []
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(REPLIES[kind])
-        writer.close()
+        theirs.append(writer)
+        if closes:
+            writer.close()
 
     async def go() -> None:
         server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
         url = f"http{'s' * secure}://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
         settings = Settings(
-            seeds=(url,), topic="kiln", allow_private=("127.0.0.1",), verify_tls=False
+            seeds=(url,),
+            topic="kiln",
+            allow_private=("127.0.0.1",),
+            verify_tls=False,
+            timeout=30.0 if closes else 1.0,
         )
         guard = AddressGuard(settings)
         async with server:
@@ -68,6 +81,10 @@ def test_no_reply_leaves_its_connection_or_body(kind: str, secure: bool, tmp_pat
                 told = failure(0, error)
             await client.close()
             await guard.close()
+            for one in theirs:
+                one.close()
+                with suppress(OSError):
+                    await one.wait_closed()
             assert isinstance(told, Exchange) == (kind not in UNREAD)
 
     gc.collect()

@@ -197,11 +197,27 @@ class _BoundedHandler(ResponseHandler):
                 pass
         super().eof_received()
 
+    def close(self) -> None:
+        super().close()
+        self._forget()
+
+    def abort(self) -> None:
+        super().abort()
+        self._forget()
+
+    def _forget(self) -> None:
+        """Nobody reads any more: what nobody asked for refers to this, as bodies do, and would
+        stay with it until Python looks for cycles."""
+        self._buffer.clear()
+        self._body = None
+
     def connection_lost(self, exc: BaseException | None) -> None:
         payload = self._payload
         if self._cut_short and payload is not None and not payload.is_eof():
             self._payload = None
             payload.set_exception(aiohttp.ClientPayloadError("TLS ended without a word"))
+        # What the library finds wrong with a body keeps the frames of this, and the body both.
+        del payload
         super().connection_lost(exc)
         self._body = None  # which refers to this
 
