@@ -7,6 +7,8 @@ import shlex
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from spoor.legible import is_needed
+
 _SECRET = re.compile(
     # That a `=` follows is looked at first, so that no name is gone through twice for nothing.
     r"""((?:^|[?&;\s])(?=[\w.%[\]-]*+=)(?:[\w.%[\]-]*
@@ -26,11 +28,22 @@ def masked(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """A text without control characters, escape sequences and marks of the writing direction. Text
+    """A text without control characters, escape sequences and marks of the writing direction;
+    blanks of any kind are spaces, and joiners stay where Arabic, Indic and emoji need them. Text
     from outside goes to terminals, logs and reports only in this form."""
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() else "�" for char in text)
+    text = _BLANK.sub(" ", text)
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() or (char in _JOINERS and is_needed(char, text, at)) else "�"
+        for at, char in enumerate(text)
+    )
+
+
+_BLANK = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_JOINERS = "\u200c\u200d"
 
 
 _STEERS = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")

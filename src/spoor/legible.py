@@ -81,7 +81,7 @@ def _kept(text: str) -> list[str]:
             if flag is not None and flag[0] in _FLAGS:
                 kept.append(flag[0][1:])
                 end = flag.end()
-        elif _is_needed(char, text, at):
+        elif is_needed(char, text, at):
             kept.append(char)
         elif char in "\u3164\uffa0":
             kept.append(" ")
@@ -89,7 +89,7 @@ def _kept(text: str) -> list[str]:
     return kept
 
 
-def _is_needed(char: str, text: str, at: int) -> bool:
+def is_needed(char: str, text: str, at: int) -> bool:
     """Whether a letter that shows nothing by itself changes how its neighbours look or are read."""
     before, after = text[at - 1 : at], text[at + 1 : at + 2]
     if not before or _HIDDEN.match(before):

@@ -85,8 +85,17 @@ HOSTILE = "\x1b]0;pwned\x07\x1b[2J\u202egpj.exe\u2066\u200b\x9b31m\r\x08\x00\ud8
 @pytest.mark.long
 def test_nothing_that_steers_is_shown(text: str) -> None:
     for char in shown(text):
+        if char in "\u200c\u200d":
+            continue  # between letters that it joins
         assert unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
     assert printable("Größe 漢字") == "Größe 漢字"
+
+
+def test_blanks_and_joiners_are_no_controls() -> None:
+    assert printable("10\u00a0km, 陶器\u3000窯 می\u200cخواهم") == "10 km, 陶器 窯 می\u200cخواهم"
+    family = "\U0001f469\u200d\U0001f4bb"
+    assert printable(f"{family} ki\u200dln\u202e") == f"{family} ki�ln�"
+    assert printable("one\ttwo\n") == "one�two�"
 
 
 def hostile_step(url: str) -> tuple[Fetch, Outcome]:

@@ -45,6 +45,9 @@ def answer(asked: Asked) -> bytes:
     number = asked.path[1:]
     secret = SECRET if number == "3" else f"harmless{number}"
     words = " ".join(f"kiln{number}x{at}" for at in range(40))
+    if number == "5":  # what is common in real pages, and no letter
+        words += "<p>Donau\u00addampf, می\u200cخواهم\u200f, 陶器\u3000窯.</p>"
+        words += f"<pre>fire(1);\n\u00a0\n\tfire(2);\x1b[2J</pre><p>{words}</p>"
     body = f"<h1>About {secret} kilns</h1><p>Never fire a {secret} kiln in rain. {words}</p>"
     return reply(f"<title>{secret} kiln {number}</title>{body}")
 
@@ -88,6 +91,16 @@ def test_a_search_finds_words_and_phrases(
     assert run(["show", str(path), GONE]) == 0
     assert capsys.readouterr().out.startswith(f"# About {SECRET} kilns\n")
     assert run(["show", str(path), f"{SEED}none"]) == 2
+
+
+def test_what_is_shown_is_what_a_reader_sees(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No mark of replacement stands for a blank, a joiner or a soft hyphen."""
+    assert run(["show", str(path), f"{SEED}5"]) == 0
+    told = capsys.readouterr().out
+    assert "Donaudampf, می\u200cخواهم, 陶器 窯." in told
+    assert "```\nfire(1);\n \n\tfire(2);\ufffd[2J\n```" in told
 
 
 def holds(path: Path) -> list[str]:

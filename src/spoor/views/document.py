@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from spoor.display import printable, shown
+from spoor.display import shown
 from spoor.errors import InputError
+from spoor.legible import legible
 from spoor.runs.documents import RunDocument
 
 
@@ -14,7 +15,7 @@ def as_lines(document: RunDocument) -> list[str]:
         raise InputError(
             f"{shown(document.url)} is not in the archive; runs with --no-warc keep no documents"
         )
-    lines = [printable(line) for line in document.markdown.split("\n")]
+    lines = [legible(line) for line in document.markdown.split("\n")]
     if not document.markdown.strip():
         told = "; ".join(document.content.notes) or "no text"
         kind = document.kind or "unknown"

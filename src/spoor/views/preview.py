@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from spoor.display import printable
 from spoor.formats.warc_records import DamagedError
+from spoor.legible import legible
 from spoor.runs.documents import RunDocument
 from spoor.runs.reader import Run
 from spoor.runs.rows import PageRow
@@ -71,8 +72,8 @@ def preview(document: RunDocument, room: int) -> Preview | None:
 
 
 def _shown(text: str) -> str:
-    """Lines stay lines, all else is printable."""
-    return "\n".join(printable(line.expandtabs(4)) for line in text.split("\n"))
+    """Lines stay lines, and have no letters that nobody sees."""
+    return "\n".join(legible(line.expandtabs(4)) for line in text.split("\n"))
 
 
 class Previews:
