@@ -1,4 +1,5 @@
-"""Text from the web for a reader that gets characters and not how they look: a language model.
+"""Text from the web for a reader that gets characters and not how they look: a language model, or
+a person at a terminal.
 
 Letters that nobody sees can spell whole sentences: tag characters, runs of variation selectors,
 fillers, marks of the writing direction. `legible` leaves out those that show nothing where they

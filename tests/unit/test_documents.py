@@ -99,14 +99,15 @@ def test_markup_within_code_is_words(written: str, markdown: str) -> None:
 
 
 def test_what_generators_of_documentation_add_is_no_text() -> None:
-    """Links of headings to themselves, and navigation that is named as such."""
+    """Links of headings to themselves, by a sign or a picture of a font, and navigation that is named as such."""
     ways = "<div class='navheader'><table><tr><td>Prev<td>Up<tr><td>a<td>b</table></div>"
     listing = (
         "<div class='fragment'><div class='line'><span class='lineno'>    1</span>int x;</div>"
         "<div class='line'><span class='lineno'>    2</span>  return&#160;x;</div></div>"
     )
     source = (
-        f"{ways}<main><h1>Kilns<a class='headerlink' href='#kilns'>¶</a></h1><p>{WORDS}{listing}"
+        f"{ways}<main><h1>Kilns<a class='headerlink' href='#kilns'>¶</a>"
+        f"<a class='headerlink' href='#kilns'><i>\uf0c1</i></a></h1><p>{WORDS}{listing}"
         "<ul><li><ul><li><h4>fire</h4><li>It burns.<ul><li>Hot.</ul><li>Long.</ul></ul>"
         "<p role='navigation'>Next: Ovens</p></main>"
     )

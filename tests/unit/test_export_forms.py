@@ -207,12 +207,14 @@ def test_near_copies_and_passages(
         "rows": [["cone", "degrees"], ["6", "1222"]],
     }
     assert rows[f"{SEED}4"]["json_ld"] is None
-    out = exported(pots, tmp_path / "a.passages.jsonl", "--min-score", "0.5")
+    more = ["--with", "kind,text,markdown"]  # a document is not repeated beside each passage
+    out = exported(pots, tmp_path / "a.passages.jsonl", "--min-score", "0.5", *more)
     document = spoor.open(pots).document(GUIDE)
     assert document is not None
     found = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     for one in found:
         assert one["id"] == f"{one['url']}#{one['start']}-{one['end']}"
+        assert (one["kind"], "markdown" in one) == ("html", False)
     of_guide = [one for one in found if one["url"] == GUIDE]
     assert [one["text"] for one in of_guide] == [one.text for one in document.passages]
     assert all(one["passage_score"] > 0 for one in of_guide)

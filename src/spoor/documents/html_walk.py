@@ -32,6 +32,8 @@ _SKIPPED = frozenset(
 )
 _PERMALINKS = frozenset("¶ # § 🔗 ⚓ ∞".split())
 """Words of links of a heading to itself."""
+_ICONS = re.compile(r"\s*[\ue000-\uf8ff][\ue000-\uf8ff\s]*")
+"""Signs of a font of pictures, as Sphinx's theme for Read the Docs has in such links."""
 _FEW_NODES = 20
 """Elements and texts in such a link at most."""
 _WAYS = frozenset(
@@ -235,13 +237,13 @@ def _leads_away(
 
 
 def _is_permalink(node: LexborNode) -> bool:
-    """Whether a link has one sign of `_PERMALINKS` alone. Links may stand in links, so of each a
-    few elements are looked at."""
+    """Whether a link has one sign of `_PERMALINKS` alone, or pictures of a font. Links may stand in
+    links, so of each a few elements are looked at."""
     inside = list(islice(node.traverse(include_text=True), _FEW_NODES + 1))
     if len(inside) > _FEW_NODES:
         return False
     words = "".join(inner.text_content or "" for inner in inside if inner.tag == "-text")
-    return words.strip() in _PERMALINKS
+    return words.strip() in _PERMALINKS or _ICONS.fullmatch(words) is not None
 
 
 def _enter(
