@@ -81,8 +81,9 @@ async def told(client: Client, tool: str, **arguments: Any) -> Any:
 
 async def use(client: Client) -> None:
     """All that an agent does."""
-    tools = {tool.name for tool in (await client.list_tools()).tools}
-    assert tools == {
+    tools = (await client.list_tools()).tools
+    assert not [tool for tool in tools if "  " in (tool.description or "  ")], "no indents of code"
+    assert {tool.name for tool in tools} == {
         *("crawl", "go_on", "cancel", "status", "list_crawls"),
         *("list_found", "read", "search", "judge"),
     }

@@ -27,6 +27,7 @@ change that.
 """
 
 T = TypeVar("T")
+Tool = TypeVar("Tool", bound=Callable[..., Any])
 
 READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 CRAWLS = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=True)
@@ -37,6 +38,15 @@ def make_server(crawls: AgentCrawls) -> MCPServer[Any]:
     server: MCPServer[Any] = MCPServer(
         "spoor", instructions=INSTRUCTIONS, version=VERSION, log_level="CRITICAL"
     )
+
+    def tool(**more: Any) -> Callable[[Tool], Tool]:
+        """A tool whose description is its docstring, as a paragraph."""
+
+        def added(call: Tool) -> Tool:
+            server.tool(description=" ".join((call.__doc__ or "").split()), **more)(call)
+            return call
+
+        return added
 
     async def asked(call: Callable[[], T]) -> T:
         """A call in a thread, its error as one line for the agent."""
@@ -57,7 +67,7 @@ def make_server(crawls: AgentCrawls) -> MCPServer[Any]:
             raise
         return await asked(lambda: crawls.status(name))
 
-    @server.tool(annotations=CRAWLS)
+    @tool(annotations=CRAWLS)
     async def crawl(
         wish: str, seeds: list[str], context: Context[Any, Any], pages: int = 50
     ) -> dict[str, Any]:
@@ -68,44 +78,44 @@ def make_server(crawls: AgentCrawls) -> MCPServer[Any]:
         name = await asked(lambda: crawls.begin(wish, seeds, pages))
         return await follow(name, pages, context)
 
-    @server.tool(annotations=CRAWLS)
+    @tool(annotations=CRAWLS)
     async def go_on(crawl: str, context: Context[Any, Any], pages: int = 50) -> dict[str, Any]:
         """Go on with a crawl that ended, for at most `pages` pages more."""
         await asked(lambda: crawls.go_on(crawl, pages))
         return await follow(crawl, pages, context)
 
-    @server.tool(annotations=CRAWLS)
+    @tool(annotations=CRAWLS)
     async def cancel(crawl: str) -> dict[str, Any]:
         """Stop a crawl that another call began; what it found stays."""
         await asked(lambda: crawls.cancel(crawl))
         return await asked(lambda: crawls.status(crawl))
 
-    @server.tool(annotations=READS)
+    @tool(annotations=READS)
     async def list_crawls() -> list[str]:
         """The names of all crawls."""
         return await asked(crawls.names)
 
-    @server.tool(annotations=READS)
+    @tool(annotations=READS)
     async def status(crawl: str) -> dict[str, Any]:
         """How far a crawl has come, and how many pages are left to all crawls."""
         return await asked(lambda: crawls.status(crawl))
 
-    @server.tool(annotations=READS, structured_output=False)
+    @tool(annotations=READS, structured_output=False)
     async def list_found(crawl: str, limit: int = 20, offset: int = 0) -> str:
         """What a crawl found, best first: URL, title and score, a line of JSON each."""
         return await asked(lambda: crawls.found(crawl, limit, offset))
 
-    @server.tool(annotations=READS, structured_output=False)
+    @tool(annotations=READS, structured_output=False)
     async def read(crawl: str, url: str, characters: int = 20_000, offset: int = 0) -> str:
         """A page that a crawl fetched, as Markdown with its source."""
         return await asked(lambda: crawls.read(crawl, url, characters, offset))
 
-    @server.tool(annotations=READS, structured_output=False)
+    @tool(annotations=READS, structured_output=False)
     async def search(crawl: str, words: str, limit: int = 10) -> str:
         """The fetched pages that hold all `words`, best first."""
         return await asked(lambda: crawls.search(crawl, words, limit))
 
-    @server.tool(annotations=CRAWLS, structured_output=False)
+    @tool(annotations=CRAWLS, structured_output=False)
     async def judge(crawl: str, url: str, relevant: bool) -> str:
         """Say whether a fetched page is what is wanted; the crawl learns from it when it goes
         on."""
