@@ -174,6 +174,8 @@ def test_a_crawl_ends_when_it_has_found_enough(
     told = said(capsys, crawl(served, tmp_path / "run", 200, "--found", "3"))
     assert told["stopped_because"] == "found 3 relevant pages"
     assert "more --pages" not in describe(told, tmp_path / "run")
+    told["stopped_because"] = "budget of 500 bytes reached"
+    assert describe(told, tmp_path / "run").endswith("and more --max-bytes")
     assert 3 <= told["found"] <= told["fetched"] < 60
     # The same command goes on: the rule may change, the crawl may not.
     told = said(capsys, crawl(served, tmp_path / "run", 200, "--found", "6"))

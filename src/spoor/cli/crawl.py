@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 from contextlib import ExitStack, closing
@@ -223,7 +224,8 @@ def describe(summary: dict[str, Any], path: Path) -> str:
     failed = [f"{count}: {why}" for why, count in reasons] + [f"{rest} others"] * (rest > 0)
     best = run.best(_BEST) if summary["found"] else []
     skipped = summary["skipped"]
-    spent = summary["found"] and summary["stopped_because"].startswith("budget of ")
+    spent = re.fullmatch(r"budget of \d+ (pages|bytes) reached", summary["stopped_because"])
+    option = {"pages": "--pages", "bytes": "--max-bytes"}[spent[1]] if spent else ""
     passed = f", {skipped} link{'s'[: skipped > 1]} passed over" if skipped else ""
     return "\n".join(
         [
@@ -242,6 +244,10 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             f"  results  {path / files.RELEVANT}; as a table: "
             f"{command_line('export', path, 'found.csv')}",
             f"  report   {path / files.REPORT}; to look on: {command_line('ui', path)}",
-            *([f"  more     the same command with --out {path} and more --pages"] if spent else []),
+            *(
+                [f"  more     the same command with --out {path} and more {option}"]
+                if option and summary["found"]
+                else []
+            ),
         ]
     )
