@@ -88,6 +88,27 @@ def test_a_run_names_the_command_that_goes_on_with_it(
     _, _, command = line.partition(" goes on by: spoor ")
     again = shlex.split(command.replace("--pages=4", "--pages=6"))
     assert said(capsys, [again[0], "--json", *again[1:]])["fetched"] == 6
+    # A line with thousands of seeds would be cut.
+    seeds = [WORLD.url_of(0), *(f"http://pots.example/{at}" for at in range(2_000))]
+    (tmp_path / "seeds").write_text("\n".join(seeds), "utf-8")
+    settings = [
+        "--topic=pottery",
+        "--pages=2",
+        "--delay=0",
+        f"--connect-to=127.0.0.1:{served.port}",
+    ]
+    many = ["crawl", f"--out={tmp_path / 'many'}", *settings]
+    assert said(capsys, [*many, "--json", str(tmp_path / "seeds")])["fetched"] == 2
+    assert run(many[:2]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    _, _, command = line.partition(" goes on by: spoor ")
+    command, _, seeds_of = command.partition(" where ")
+    assert (
+        seeds_of
+        == f"FILE has its 2,001 seeds, one a line; they are in {tmp_path / 'many/spoor.toml'}"
+    )
+    again = shlex.split(command.replace("FILE", str(tmp_path / "seeds")))
+    assert said(capsys, [again[0], "--json", *again[1:]])["resumed"]
 
 
 def test_a_crawl_leaves_what_it_says(served: Logged, tmp_path: Path, capsys: Capture) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,12 +12,14 @@ import typer
 
 from spoor.errors import InputError
 from spoor.registry import parse_params
-from spoor.runs.files import is_run
+from spoor.runs.files import SETTINGS, is_run
 from spoor.setting import Setting
 from spoor.settings import Settings, described
 
 ADVANCED = "Limits and details"
 """The help panel of options that few users need."""
+_MOST_LINE = 1_500
+"""Characters of a command that is named whole; the line of an error is cut at some more."""
 PANELS = {"crawl": "What it looks for, and how", "budget": "When it ends"}
 PANELS |= {"politeness": "How hosts are asked", "process": "How it is run"}
 """Group of settings → the help panel of its options."""
@@ -148,4 +151,11 @@ def no_start(out: Path | None, wanted: str) -> InputError:
     from spoor.runs.reader import Run
     from spoor.views.going_on import command_of
 
-    return InputError(f"{out} goes on by: {command_of(Run(out).latest_settings(), out)}")
+    settings = Run(out).latest_settings()
+    line = command_of(settings, out)
+    if len(line) > _MOST_LINE:
+        line = (
+            f"{command_of(replace(settings, seeds=('FILE',)), out)} where FILE has its "
+            f"{len(settings.seeds):,} seeds, one a line; they are in {out / SETTINGS}"
+        )
+    return InputError(f"{out} goes on by: {line}")
