@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import os
 import signal
@@ -66,6 +67,49 @@ def test_crawls_at_once_do_not_lift_the_delay_of_a_host(crawls: AgentCrawls) -> 
     crawls.cancel(first)
     assert crawls.wait(first, 30)
     assert crawls.begin("kiln", ["http://b.example/"], 5) == "crawl-2"
+
+
+def test_crawls_one_after_another_do_not_lift_the_delay_of_a_host(tmp_path: Path) -> None:
+    """A robots.txt was asked for .1 s after the last page of the crawl before."""
+    times: list[float] = []
+
+    def timed(asked: Asked) -> bytes:
+        if asked.host == "a.example":
+            times.append(time.monotonic())
+        return answer(asked)
+
+    server, delay = Loopback(timed), 1.0
+    with beside(server.serving):
+        settings = Settings(delay=delay, render="never", connect_to=f"{ADDRESS}:{server.port}")
+        crawls = AgentCrawls(tmp_path, AgentLimits(settings=settings))
+        for seed in ("http://a.example/", "http://a.example/1"):
+            name = crawls.begin("kiln", [seed], 1)
+            assert crawls.wait(name, 30)
+            assert crawls.status(name)["fetched"] == 1
+        crawls.go_on("crawl-1", 1)
+        assert crawls.wait("crawl-1", 30)
+        name = crawls.begin("kiln", ["http://a.example/"], 1)
+        crawls.cancel(name)
+        assert crawls.wait(name, 30)
+        crawls.go_on(name, 1)
+        assert crawls.wait(name, 30)
+        crawls.close()
+    assert len(times) >= 6
+    assert min(after - before for before, after in itertools.pairwise(times)) >= 0.9 * delay
+
+
+def test_a_crawl_that_brings_nothing_counts_as_a_page(site: Loopback, tmp_path: Path) -> None:
+    """Each makes requests and a folder, however many an agent begins."""
+    settings = Settings(delay=0.0, render="never", connect_to=f"{ADDRESS}:{site.port}")
+    crawls = AgentCrawls(tmp_path, AgentLimits(pages=3, settings=settings))
+    for left in (2, 1, 0):
+        name = crawls.begin("kiln", ["http://refuses.example/none"], 3)
+        assert crawls.wait(name, 30)
+        assert crawls.status(name)["pages_left_to_this_server"] == left
+    with pytest.raises(InputError, match="the 3 pages of this server are used up"):
+        crawls.begin("kiln", ["http://a.example/"], 1)
+    assert len(crawls.names()) == 3
+    crawls.close()
 
 
 def test_crawls_at_once_have_a_bound(crawls: AgentCrawls) -> None:

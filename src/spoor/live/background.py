@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from spoor.live.driver import GRACE, HttpDriver
 from spoor.live.live_crawl import LiveCrawl
+from spoor.protocols import HostClocks
 from spoor.runs.assemble import make_crawl
 from spoor.runs.documents import RunDocument
 from spoor.runs.earlier import came
@@ -46,6 +49,9 @@ class Limits:
     """How many of the bytes others have taken, who share them. Called in the crawl's thread."""
     allows: Callable[[str], bool] = lambda url: True
     """Whether parts of rendered pages may be asked for by a URL."""
+    rests: Mapping[str, float] = field(default_factory=dict)
+    """Host, with its port if it has one → seconds for which it is left alone at first, since others
+    asked it."""
 
 
 class BackgroundCrawl:
@@ -68,6 +74,9 @@ class BackgroundCrawl:
     ) -> None:
         self.path = path
         self.progress = Progress()
+        self.rests: Mapping[str, float] = {}
+        """Once it is over: host, with its port if it has one → until when it is to be left alone,
+        by `time.monotonic`."""
         self._settings = settings
         self._on_page = on_page
         self._limits = Limits() if limits is None else limits
@@ -159,6 +168,8 @@ class BackgroundCrawl:
     async def _serve(self, live: LiveCrawl) -> str:
         driver = live.driver()
         driver.allows = self._limits.allows
+        for host, rest in self._limits.rests.items():
+            driver.hold(host, rest)
         with self._lock:
             self._loop, self._driver = asyncio.get_running_loop(), driver
             if self._cancelled:
@@ -174,6 +185,16 @@ class BackgroundCrawl:
                 timer.cancel()
             with self._lock:
                 self._loop = None
+            self.rests = self._rests(live.now())
+
+    def _rests(self, now: float) -> dict[str, float]:
+        """`now`: by the crawl's clock."""
+        frontier, at, found = self._engine.frontier, time.monotonic(), dict[str, float]()
+        assert isinstance(frontier, HostClocks)
+        for name, _, in_flight, free_at in frontier.hosts():
+            rest = free_at - now if math.isfinite(free_at) else 0.0
+            found[name] = at + max(rest, frontier.delay(name) if in_flight else 0.0)
+        return found
 
     def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         """Called once it is durable."""

@@ -173,6 +173,11 @@ class HttpDriver:
         """End at once; what is in flight is requested again when the run goes on."""
         self._end(reason, 0.0)
 
+    def hold(self, host: str, seconds: float) -> None:
+        """Ask nothing of a host, with its port if it has one, for so many seconds. From the loop's
+        thread."""
+        self._hosts.hold(host, self._clock() + seconds)
+
     def wake(self) -> None:
         """There may be more to fetch."""
         self._wake.set()

@@ -11,12 +11,14 @@ import json
 import re
 import secrets
 import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from spoor.bounded import BoundedDict
 from spoor.display import printable, shown
 from spoor.errors import InputError
 from spoor.judges.topic import SUFFIXES
@@ -33,6 +35,9 @@ MOST_LISTED = 100
 
 MOST_AT_ONCE = 4
 """Crawls."""
+
+MOST_RESTING = 10_000
+"""Hosts."""
 
 MOST_OF_A_URL = 2_000
 """Characters."""
@@ -78,6 +83,9 @@ class AgentCrawls:
         """Of its seeds, which a crawl does not leave."""
         self._before: dict[str, int] = {}
         """Pages that a run had before this server went on with it."""
+        self._rests = BoundedDict[str, float](MOST_RESTING)
+        """Host, with its port if it has one → until when it is left alone, by `time.monotonic`,
+        since a crawl that ended asked it."""
         self._used_pages = self._used_bytes = 0
         self._lock = threading.Lock()
 
@@ -268,13 +276,26 @@ class AgentCrawls:
             self.folder / name,
             replace(settings, pages=before + granted),
             limits=Limits(
-                self.limits.bytes, self.limits.seconds, lambda: self._bytes_but(name), self._allows
+                self.limits.bytes,
+                self.limits.seconds,
+                lambda: self._bytes_but(name),
+                self._allows,
+                self._resting(hosts),
             ),
         )
         crawl.wait_until_open()
         self._crawls[name] = crawl
         self._hosts[name] = hosts
         self._granted[name], self._before[name] = granted, before
+
+    def _resting(self, hosts: frozenset[str]) -> dict[str, float]:
+        """Of these hosts, with and without `www.`: seconds for which each is still left alone."""
+        now = time.monotonic()
+        return {
+            name: until - now
+            for name, until in self._rests.items()
+            if until > now and _host(f"http://{name}").removeprefix("www.") in hosts
+        }
 
     def _bytes_but(self, name: str) -> int:
         """Bytes that all crawls but this one have taken. From any thread."""
@@ -288,8 +309,11 @@ class AgentCrawls:
         """Give back what crawls that ended did not use."""
         for name in [name for name in self._granted if self._crawls[name].is_over]:
             progress = self._crawls[name].progress
-            self._used_pages += max(0, progress.fetched - self._before[name])
+            # One that brought nothing made requests, and a folder: it must not be free.
+            self._used_pages += max(1, progress.fetched - self._before[name])
             self._used_bytes += progress.bytes
+            for host, until in self._crawls[name].rests.items():
+                self._rests[host] = max(until, self._rests.get(host, 0.0))
             del self._granted[name]
 
 
