@@ -51,10 +51,13 @@ def test_terms_are_counted_as_one_by_one(title: str, text: str) -> None:
 ANY_SCRIPT = st.text(st.characters(exclude_categories=()) | st.sampled_from(LETTERS), max_size=40)
 
 
-@given(ANY_SCRIPT)
-@example("ssl을 인증 𠀀𠀁 ｱｲ 〆切 ไทย don't \ud800가")
-def test_runs_and_other_words_are_parted_as_one_by_one(text: str) -> None:
-    words = tokens(text)
+@given(ANY_SCRIPT, st.integers(0, 9))
+@example("ssl을 인증 𠀀𠀁 ｱｲ 〆切 ไทย don't \ud800가", 9)
+@example("10 ฿ a kiln", 9)
+@example("a long text, whose end is not read 水", 3)
+def test_runs_and_other_words_are_parted_as_one_by_one(text: str, first: int) -> None:
+    """Also where of the letters of such a script none stands in a word that is read."""
+    words = tokens(text)[:first]
     runs = [word for word in words if UNSPACED.fullmatch(word)]
     others = [word for word in words if not UNSPACED.fullmatch(word)]
     assert parted(words, scripts_of(text)) == (runs, others)

@@ -177,6 +177,8 @@ def parted(words: Sequence[str], scripts: NDArray[np.uint8]) -> tuple[list[str],
     if not (scripts == UNSPACED_SCRIPT).any():
         return [], [*words]
     its = scripts_of(" ".join(words))
+    if not len(its):  # what the text has is no word: a sign, as Thai's of its currency
+        return [], [*words]
     is_blank = its == _BLANK
     begins = np.append(0, np.flatnonzero(is_blank) + 1)
     is_run = np.logical_and.reduceat(is_blank | (its == UNSPACED_SCRIPT), begins)
