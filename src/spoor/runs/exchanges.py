@@ -33,12 +33,13 @@ def captured(exchange: Exchange, revisit: Mapping[str, str] | None = None) -> Ca
     unchanged = exchange.status == 304 and is_conditional(exchange.request_headers)
     if unchanged and not revisit:
         revisit = {"WARC-Profile": profile(of_payload=False)}
+    cut = exchange.truncated or ("skipped" if exchange.skipped else "")
     return Captured(
         exchange.url,
         exchange.began,
         b"" if unchanged else _request(exchange),
         _response(exchange, body=not revisit),
-        _TRUNCATED.get(exchange.truncated, "unspecified") if exchange.truncated else "",
+        _TRUNCATED.get(cut, "unspecified") if cut else "",
         None if exchange.document is exchange.body else (exchange.media_type, exchange.document),
         revisit,
     )
