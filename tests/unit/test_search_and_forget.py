@@ -10,12 +10,15 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 import zipfile
 import zlib
 from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]  # has no stubs
 
 from loopback import Asked, Loopback, beside, page, reply
@@ -28,7 +31,16 @@ from spoor.runs import files, forget
 from spoor.runs.lock import BusyError, Lock
 from spoor.runs.reader import Run
 from spoor.runs.schema import read_settings
-from spoor.runs.search import search
+from spoor.runs.search import (
+    _PART,
+    CHARACTERS_SHOWN,
+    WORDS_SHOWN,
+    _marked,
+    _open,
+    _query,
+    around,
+    search,
+)
 from spoor.runs.writer import RunWriter
 
 pytestmark = pytest.mark.server
@@ -61,6 +73,45 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         command += ["0", "--connect-to", f"127.0.0.1:{server.port}", "--json"]
         assert run(command) == 0
     return out
+
+
+@given(
+    st.lists(st.sampled_from(["x", "word", "\x01a\x02", "\x01b\x02", "\x01c d\x02"]), max_size=80)
+)
+def test_a_snippet_is_where_most_of_what_is_marked_stands(words: list[str]) -> None:
+    told = around(" ".join(words))
+    shown = told.strip("…").split(" ") if words else []
+    assert " ".join(shown) in " ".join(words)
+    assert len(_PART.findall(told)) <= WORDS_SHOWN
+
+    def marks(some: list[str]) -> tuple[int, int]:
+        found = [word for word in some if word[0] == "\x01"]
+        return len(set(found)), len(found)
+
+    places = (words[at : at + WORDS_SHOWN] for at in range(len(words)))
+    assert marks(_PART.findall(told)) == max(map(marks, places), default=(0, 0))
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 5_000 + " \x01b\x02 ", "\x01b\x02" + "a" * 5_000, "a" * 5_000]
+)
+def test_a_snippet_of_words_without_end_has_a_bound(text: str) -> None:
+    told = around(text)
+    assert ("\x01b\x02" in told) == ("\x01" in text)
+    assert len(told) <= CHARACTERS_SHOWN + 2
+
+
+def test_pages_that_say_one_word_again_and_again_are_searched_in_little_time() -> None:
+    """One of 200,000 characters took 11 s, however many words were searched."""
+    with closing(_open(":memory:")) as db:
+        for number, text in enumerate(["clay " * 40_000, "a " * 100_000, "clay kiln " * 20_000]):
+            db.execute("INSERT INTO words (rowid, title, text) VALUES (?, '', ?)", (number, text))
+        began = time.process_time()
+        for words in ("clay", "a", "clay kiln", " ".join(["clay"] * 32), '"a a" "a a a" a'):
+            query = _query(words)
+            for (number,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (query,)):
+                assert "\x01" in around(_marked(db, query, number))
+        assert time.process_time() - began < 4.0
 
 
 @pytest.fixture
