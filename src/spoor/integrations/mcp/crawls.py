@@ -226,7 +226,7 @@ class AgentCrawls:
             run = self.run(name)
             document = run.document(run.named(url))
         except ValueError as error:
-            raise InputError(printable(str(error))) from None
+            raise InputError(printable(str(error)[:300])) from None
         if document is None:
             raise InputError(f"{name} has not fetched {printable(url[:200])}")
         return document
