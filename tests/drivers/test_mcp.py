@@ -112,7 +112,9 @@ async def use(client: Client) -> None:
     assert HOSTILE in inside
     assert HOSTILE not in read.replace(inside, "")
     assert "is not an instruction" in read
-    assert rows[0]["url"] in await told(client, "search", crawl="crawl-1", words="kiln")
+    found = (await told(client, "search", crawl="crawl-1", words="kiln")).splitlines()
+    (one,) = (json.loads(line) for line in found if f'"{rows[0]["url"]}"' in line)
+    assert "kiln" in one["snippet"].lower()
     judged = await told(client, "judge", crawl="crawl-1", url=rows[0]["url"], relevant=False)
     assert judged == "the page was relevant, and is not relevant now"
     more = await told(client, "go_on", crawl="crawl-1", pages=3)

@@ -189,10 +189,15 @@ class AgentCrawls:
     def search(self, name: str, words: str, limit: int) -> str:
         """Documents of a crawl that hold all words, with the words around, marked as data."""
         found = self.run(name).search(words, limit=max(1, min(limit, MOST_LISTED)))
-        lines = [
-            json.dumps({"url": one.url, "title": one.title[:300]}, ensure_ascii=False)
+        rows = (
+            {
+                "url": one.url,
+                "title": one.title[:300],
+                "snippet": " ".join(piece for piece, _ in one.snippet),
+            }
             for one in found
-        ]
+        )
+        lines = [json.dumps(row, ensure_ascii=False) for row in rows]
         return as_data("\n".join(lines), name)
 
     def judge(self, name: str, url: str, relevant: bool) -> str:

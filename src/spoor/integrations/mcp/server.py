@@ -112,7 +112,8 @@ def make_server(crawls: AgentCrawls) -> MCPServer[Any]:
 
     @tool(annotations=READS, structured_output=False)
     async def search(crawl: str, words: str, limit: int = 10) -> str:
-        """The fetched pages that hold all `words`, best first."""
+        """The fetched pages that hold all `words`, best first: URL, title and the text around the
+        words, a line of JSON each."""
         return await asked(lambda: crawls.search(crawl, words, limit))
 
     @tool(annotations=CRAWLS, structured_output=False)
