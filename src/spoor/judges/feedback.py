@@ -316,6 +316,10 @@ class Model:
     """Weight of what a page says, and the pages that it is linked with, in its value."""
     pages: int = 0
     """Pages seen when it was made; 0: there is none."""
+    many_sites: bool = False
+    """Whether these are of many sites …"""
+    frames: Mapping[int, float] = field(default_factory=dict)
+    """… and of each site what its pages say as a rule."""
 
     def save(self) -> State:
         numbers = [
@@ -331,6 +335,9 @@ class Model:
             "numbers": np.array(numbers),
             "pages": self.pages,
         }
+        if self.many_sites:
+            state["sites"] = np.array([*self.frames], np.uint64)
+            state["frames"] = np.array([*self.frames.values()], np.float64)
         if len(self.topics) > 1:
             state["sizes"] = np.array([len(topic.weights) for topic in self.topics], np.uint32)
             state["scales"] = np.array([topic.scale for topic in self.topics])
@@ -352,8 +359,14 @@ class Model:
             Topic(dict(islice(pairs, size)), its, str(name))
             for size, its, name in zip(sizes, scales, names, strict=True)
         ]
-        pages = int(state["pages"])
-        return cls(topics, cut, new, top, best, again, evidence, seed, sure, weight, pages)
+        pages, frames = int(state["pages"]), {}
+        if many_sites := "frames" in state:
+            frames = dict(zip(state["sites"].tolist(), state["frames"].tolist(), strict=True))
+        return cls(
+            *(topics, cut, new, top, best, again, evidence, seed, sure, weight, pages),
+            many_sites,
+            frames,
+        )
 
 
 def vector(page: KeptPage, frequencies: Frequencies, counts: Floats) -> Floats:

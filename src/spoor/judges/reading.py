@@ -91,6 +91,8 @@ class Reader:
         """Sum of what these pages say of each leaf, as it is or as something like it."""
         self.together = np.zeros(len(matcher.conjunctions), np.int64)
         """Pages on which what each conjunction names stands together in a title, URL or anchor."""
+        self.short = np.zeros(len(matcher.leaves), np.int64)
+        """Pages in whose title, URL or anchor each leaf is found, or something like it."""
         self._counted, self._pairs = Counted(), Pairs(self.frequencies.slots)
         self._memos: dict[str, WordNumbers] = {}
         self._forgot = 0
@@ -136,6 +138,7 @@ class Reader:
         )
         self.known += evidence > 0
         self.said += evidence[:, 1]
+        self.short += np.array(parts, np.int64) > 0
         together = np.array(self._matcher.stand_together(parts), np.bool_)
         self.together += together
         links = self._links(page, site, memo)
@@ -327,6 +330,7 @@ class Reader:
             "known": self.known.copy(),
             "said": self.said.copy(),
             "together": self.together.copy(),
+            "short": self.short.copy(),
             "seen": np.array(self._seen_links, np.int64),
             "anchored": np.repeat(np.array([*self._anchors], np.uint64), leaves),
             "anchors": np.array(anchors, float).reshape(-1, 3),
@@ -338,6 +342,7 @@ class Reader:
         known = self.known[:, 1]
         self.said = np.array(state.get("said", AS_A_RULE * known), float)  # one of before has none
         self.together = np.array(state["together"], np.int64)
+        self.short = np.array(state.get("short", 0 * known), np.int64)  # one of before has none
         self._seen_links = state["seen"].tolist()
         self._anchors = {}
         anchors = state["anchors"].tolist()

@@ -38,6 +38,7 @@ from spoor.judges.feedback import (
     vector,
 )
 from spoor.judges.linked import Linked, Links
+from spoor.judges.many_sites import are_many, cut_by_sites, frames_of, without_frames
 from spoor.judges.matching import Matcher
 from spoor.judges.reading import Reader, has_words
 from spoor.judges.said import FIRST, Said
@@ -191,6 +192,9 @@ class Relevance:
         """Of a page that comes: what its words say; that, with the pages that it is linked with;
         and the value of those that link to it. `counts`: how many pages have each of its ids."""
         words = self._said.wanted_of(page)
+        if page.site in self._model.frames:
+            its = np.array([words]), np.array([page.site], np.uint64)
+            words = float(without_frames(*its, self._model.frames)[0])
         outward, inward, led = self._linked.of(page, self._reader.frequencies, counts)
         return words, min(1.0, words + LINKED * (outward + inward)), led
 
@@ -245,7 +249,12 @@ class Relevance:
         """Find the surest pages, what they have in common, and the cut."""
         kept = [*self._pages.values()]
         pages = [*self._examples, *kept]
-        words = self._said.wanted(pages)
+        sites = np.array([page.site for page in pages], np.uint64)
+        self._said.many_sites = many = are_many(sites)
+        words, frames = self._said.wanted(pages), {}
+        if many:
+            frames = frames_of(words, sites)
+            words = without_frames(words, sites, frames)
         links = Links(pages, self._reader.frequencies)
         around = links.outward(words) + links.inward(words)
         evidence = np.minimum(1.0, words + LINKED * around)
@@ -259,6 +268,8 @@ class Relevance:
             best_evidence=best,
             evidence_weight=EVIDENCE / best if best else 0.0,
             pages=max(self._reader.frequencies.pages, 1),
+            many_sites=many,
+            frames=frames,
         )
         value = np.where(allowed, evidence / best if best else 0.0, 0.0)
         refused = labels < 0
@@ -269,7 +280,7 @@ class Relevance:
         rest = written_alike(1.0 - likely, likely, np.array([page.script for page in pages]))
         shares_of_rest = rest / max(float(rest.sum()), 1e-9)
         background = rows.sum_of_rows(shares_of_rest + REFUSED * refused / max(1, refused.sum()))
-        among = Kept(rows, background, labels, allowed, first)
+        among = Kept(rows, background, labels, allowed, first, sites if many else None)
         sure = among.sure(evidence) & first
         model.sure = float((sure | (labels > 0)).sum())
         apart = [
@@ -311,6 +322,9 @@ class Relevance:
             doubt = DOUBT / (DOUBT + stands_for.sum())
             doubts = min(1.0, ENOUGH / stands_for.sum()), min(1.0, 2.0 * doubt)
             found = parted(np.maximum(counted, 0.0), stands_for, doubts)
+            if many:
+                of_counted = np.maximum(counted, 0.0), stands_for, sites[len(self._examples) :]
+                found = [cut_by_sites(*of_counted, found[0])] * 2
             cuts = [max((1.0 - doubt) * cut + doubt * fixed, 1e-6) for cut in found]
             least = max(STRONG, STRONG_SHARE * model.best_words)
             plain = counted[words[len(self._examples) :] >= least]
@@ -365,6 +379,8 @@ class Relevance:
         kept = [*self._pages.values()]
         self._rank(kept)
         evidence = self._said.wanted(kept)
+        sites = np.array([page.site for page in kept], np.uint64)
+        evidence = without_frames(evidence, sites, self._model.frames)
         revised = []
         linked, likenesses = self._around.tolist(), self._likeness.tolist()
         among = Among(self._counted, evidence.tolist())
@@ -417,6 +433,7 @@ class Relevance:
         self._pages = {page.url: page for page in from_arrays(state["pages"])}
         self._examples = from_arrays(state["examples"])
         self._model = Model.load(state["model"])
+        self._said.many_sites = self._model.many_sites
         self._likeness_of_new = Likeness(self._model.topics, self._reader.frequencies)
         self._linked = Linked.load(state["linked"])
         self._labelled, self._learned_of = bool(state["labelled"]), (0, 0)

@@ -20,6 +20,9 @@ FIRST = 16
 NO_NAME = 80
 """Pages after which words that stand together in no title, URL or anchor are no name here: a page
 with one of them has more than a quarter."""
+NAMED = 4
+"""On many sites words are a name where they stand together in the title, URL or anchor of one in so
+many of the pages in whose title, URL or anchor the more frequent one stands."""
 SENTENCE = 4
 """Words from which on a wish is a sentence rather than a name: its words need not stand together,
 from the first feedback on."""
@@ -42,6 +45,8 @@ class Said:
         )
         leaves = [*leaves_of(matcher.wanted)] if matcher.wanted else []
         self._many = max(len(leaves), len(matcher.leaves)) >= FEW_LEAVES
+        self.many_sites = False
+        """Whether the crawl reads many sites, of which few may have what is a name there."""
 
     def wanted(self, pages: Sequence[KeptPage]) -> Floats:
         """What the words of the wish say of pages, in [0, 1]."""
@@ -80,12 +85,15 @@ class Said:
             ]
             most = max(means)
             tells = [mean / most for mean in means]
+            apart = self._apart()
             conjunctions = zip(matcher.conjunctions, reader.together, page.together, strict=True)
             worth = {
-                tree: TOGETHER if its else APART for tree, any_has, its in conjunctions if any_has
+                tree: TOGETHER if its else apart[tree]
+                for tree, any_has, its in conjunctions
+                if any_has
             }
             if count >= (FIRST if len(matcher.leaves) >= SENTENCE else NO_NAME):
-                loose = [tree for tree in matcher.conjunctions if tree not in worth]
+                loose = [tree for tree, its in apart.items() if tree not in worth or its == 1.0]
         value = value_on_page(
             wanted, leaves, weights, worth, tells=tells, several=several, loose=loose
         )
@@ -108,13 +116,14 @@ class Said:
         tells = self._tells(like) if several else None
         if several:
             together = np.array([page.together for page in pages])
+            apart = self._apart()
             worth = {
-                tree: np.where(together[:, at], TOGETHER, APART)
+                tree: np.where(together[:, at], TOGETHER, apart[tree])
                 for at, tree in enumerate(matcher.conjunctions)
                 if self._reader.together[at]
             }
             if count >= (FIRST if len(matcher.leaves) >= SENTENCE else NO_NAME):
-                loose = [tree for tree in matcher.conjunctions if tree not in worth]
+                loose = [tree for tree, its in apart.items() if tree not in worth or its == 1.0]
             for phrase, words in matcher.words_of_phrases.items():
                 if exact[phrase] < KNOWN:
                     leaves[:, phrase] = value_of(words, leaves, weights, worth)
@@ -125,6 +134,20 @@ class Said:
             for tree in trees
         ]
         return [np.minimum(1.0, values * near) for values in said]
+
+    def _apart(self) -> dict[Tree, float]:
+        """What each conjunction is worth on a page on which its words do not stand together. On
+        many sites words that do so on few pages are a name of few sites, and none on the others."""
+        reader = self._reader
+        trees, together = self._matcher.conjunctions, reader.together.tolist()
+        if not self.many_sites or reader.frequencies.pages < NO_NAME:
+            return dict.fromkeys(trees, APART)
+        short = reader.short.tolist()
+        most = [max(short[leaf] for leaf in leaves_of(tree)) for tree in trees]
+        return {
+            tree: 1.0 if NAMED * its < its_most else APART
+            for tree, its, its_most in zip(trees, together, most, strict=True)
+        }
 
     def _tells(self, known: NDArray[np.int64]) -> Floats:
         """How much each word says of what a page is about, 1 for the one that says most: what the

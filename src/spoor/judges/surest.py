@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.judges.feedback import EVIDENCE, Floats, Frequencies, TermMatrix, Topic
+from spoor.judges.many_sites import Sites, first_of_each
 
 SEEDS = 6
 """Surest pages in the first round; as many more in each further one, but no more than the root of
@@ -45,6 +46,9 @@ class Kept:
     """Whether nothing speaks against a page: its language, or what is not wanted."""
     first: NDArray[np.bool_]
     """Whether it is no copy of another."""
+    sites: Sites | None = None
+    """Of each page its site, where there are many: the surest pages are then of different sites,
+    or what they have in common would be their site."""
 
     @property
     def may_be_wanted(self) -> NDArray[np.bool_]:
@@ -90,6 +94,8 @@ def likeness_to_surest(pages: Kept, evidence: Floats) -> tuple[Floats, Topic | N
         order = np.argsort(-value, kind="stable")
         chosen = order[(sure & pages.first & (labels == 0) & (value > 0))[order]].tolist()
         given = np.flatnonzero(labels > 0).tolist()
+        if pages.sites is not None:
+            chosen = [chosen[at] for at in first_of_each(pages.sites[chosen]).tolist()]
         most = min(SEEDS * round_number - len(given), max(SEEDS, int(len(labels) ** 0.5)))
         seeds = given + chosen[: max(0, most)]
         if not seeds:
