@@ -416,6 +416,12 @@ class Failed:
     seconds: float = 0.0
 
     @property
+    def counts(self) -> bool:
+        """Whether it is a failure: a page that is as it was is none, and neither is one that was
+        left and is open again."""
+        return self.kind not in ("unchanged", "cancelled")
+
+    @property
     def unanswered(self) -> bool:
         """Whether the host did not answer in time, or its robots.txt could not be fetched."""
         return self.transient and self.kind in ("timeout", "robots")

@@ -119,7 +119,11 @@ def test_what_an_earlier_run_has_is_visited_again(
         bytes_before, run_before = site.sent, (tmp_path / "1" / "pages.warc.gz").read_bytes()
 
         # Nothing changed. What is fresh by its own word is left out, but for the sample.
-        again = crawl("2", "--refresh", str(tmp_path / "1"))["refreshed"]
+        summary = crawl("2", "--refresh", str(tmp_path / "1"))
+        assert "not changed" not in summary["last_failure"], (
+            "a page that is as it was is no failure"
+        )
+        again = summary["refreshed"]
         assert (again["changed"], again["gone"], again["new"]) == (0, 0, 0)
         assert again["unchanged"] + again["not_asked"] == 61
         assert 15 <= again["not_asked"] <= 20
@@ -144,7 +148,8 @@ def test_what_an_earlier_run_has_is_visited_again(
         assert (
             run(["crawl", "--refresh", str(tmp_path / "3"), "--out", str(tmp_path / "5"), *to]) == 0
         )
-        told = capsys.readouterr().out
+        told, lines = capsys.readouterr()
+        assert "not changed" not in lines
         assert "no seed brought a page" not in told
         assert "of 61 pages" in told
         assert "have 1 of 1 words of the topic" in told, "pages that are unchanged show none"

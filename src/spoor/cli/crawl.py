@@ -149,7 +149,9 @@ def failed_line(fetch: Fetch, step: Outcome | Deferred, now: float) -> str:
         from spoor.http.failures import in_words
 
         reply = step.reply
-        return f"{fetch.url}: {in_words(reply)}" if isinstance(reply, Failed) else ""
+        return (
+            f"{fetch.url}: {in_words(reply)}" if isinstance(reply, Failed) and reply.counts else ""
+        )
     if step.reason.startswith("redirect"):
         return ""
     return f"{fetch.url}: {step.reason}; tried again in {max(0.0, step.until - now):.0f} s"

@@ -578,7 +578,7 @@ class Crawl:
     def _end_without_page(self, reply: Failed, flight: Flight) -> Outcome:
         self._flights.end(reply.ticket)
         self._entry.chains.ended(flight.link)
-        self.counts.failed += reply.kind not in ("unchanged", "cancelled")
+        self.counts.failed += reply.counts
         return self._learn(Outcome(flight.choice, reply, None, 0.0))
 
     def _expand(self, page: Page, link: LinkId, score: float) -> None:

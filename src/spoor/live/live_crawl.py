@@ -423,7 +423,7 @@ class LiveCrawl:
             if reason is not None and not self._rule_applied and self._driver is not None:
                 self._rule_applied = True
                 self._driver.stop(reason)
-        if isinstance(step, Outcome) and isinstance(step.reply, Failed):
+        if isinstance(step, Outcome) and isinstance(step.reply, Failed) and step.reply.counts:
             self._failed = fetch.url, step.reply
 
     def _seconds(self) -> float:

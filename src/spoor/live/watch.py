@@ -257,7 +257,7 @@ class Watch:
         watching = self.fleet.known.watching
         if watching is not None and isinstance(step, Outcome):
             self._conditions.judged(fetch.url, fetch.host, watching.change is not None)
-        if isinstance(step, Outcome) and isinstance(step.reply, Failed):
+        if isinstance(step, Outcome) and isinstance(step.reply, Failed) and step.reply.counts:
             self.last_failure = f"{fetch.url}: {in_words(step.reply)}"
             self._tell_failed(fetch.url, step.choice.link)
 

@@ -317,7 +317,7 @@ class RunWriter:
             return
         if isinstance(reply := step.reply, Failed):
             self.describe(fetch, step)
-            if reply.kind in ("unchanged", "cancelled"):  # one that was left is open again
+            if not reply.counts:
                 return
             self._rows.failures.append(
                 (fetch.url, fetch.host, reply.kind, reply.reason, reply.status, now, fetch.ticket)
