@@ -258,3 +258,6 @@ def test_a_browser_that_is_not_there_is_told_once(
     asyncio.run(crawl())
     assert [line[:38] for line in lines] == ["no page is rendered: no Chromium is on"]
     assert renders.unrendered == 10
+    assert renders.as_json()["lines"][0].startswith("nothing: 10 pages show little without")
+    renders.unrendered = 1
+    assert renders.as_json()["lines"][0].startswith("nothing: 1 page shows little without")

@@ -116,8 +116,9 @@ class Renders:
         """What rendering took and brought in all, for `--json`; `lines`: the same for a person."""
         lines = [str(self.totals)] if self.totals.pages else []
         if self.unrendered:
+            pages = "1 page shows" if self.unrendered == 1 else f"{self.unrendered:,} pages show"
             lines.append(
-                f"nothing: {self.unrendered:,} pages show little without JavaScript; install a "
+                f"nothing: {pages} little without JavaScript; install a "
                 f"Chromium and pip install '{NAME}[render]', or give --render never"
             )
         return {**asdict(self.totals), "unrendered": self.unrendered, "lines": lines}
