@@ -181,9 +181,11 @@ def test_a_request_that_gives_way_does_so_only_where_little_comes() -> None:
     assert slots.overdue(300.0) == [0, 1], "a megabyte in four minutes is little"
 
 
-def test_replies_that_wait_to_be_read_hold_no_slot_but_have_a_bound() -> None:
+@pytest.mark.parametrize("came", [UNREAD // 8, 1_000], ids=["plain", "packed"])
+def test_replies_that_wait_to_be_read_hold_no_slot_but_have_a_bound(came: int) -> None:
     """On one core 350 pages of 250 kB waited for their parser with 64 requests in flight; and hosts
-    that are new were given up as if others were mute."""
+    that are new were given up as if others were mute. However few bytes came, what these stand for
+    is held, too."""
     slots, tickets, now = RequestSlots(4), count(), 0.0
     with ExitStack() as unread:
         for more in (4, 4, 0):
@@ -191,9 +193,9 @@ def test_replies_that_wait_to_be_read_hold_no_slot_but_have_a_bound() -> None:
                 ticket = next(tickets)
                 slots.begin(ticket, 0, now)
                 slots.send(ticket, now)
-                slots.bring(ticket, UNREAD // 8)
+                slots.bring(ticket, came)
                 slots.receive(ticket, now)
-                unread.enter_context(slots.reading(ticket))
+                unread.enter_context(slots.reading(ticket, UNREAD // 8))
             assert slots.chance(ticket) == math.inf
             assert slots.free(now) == 0
             now += 10.0

@@ -164,7 +164,10 @@ class SpoorRequestManager(RequestManager):
         status, kind, body = await _reply(context)
         if not 200 <= status < 300:
             return
-        url = _url(context)
+        try:
+            url = _url(context)
+        except ValueError:  # a redirect led there, which is no reason to lose the page
+            return
         facts: dict[str, Any] = {"content_type": kind, "status": status, "fetched_at": time.time()}
 
         def read(parse: Parse = parse_page) -> Page:

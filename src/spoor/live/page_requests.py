@@ -181,7 +181,7 @@ class PageRequests:
                 from spoor.http.replies import without_refusal
 
                 exchange = asked
-                with self._slots.reading(fetch.ticket):
+                with self._slots.reading(fetch.ticket, exchange.size):
                     reply = await self._reader.read(fetch, exchange)
                 refusals, renders = self.settings.refusals, self._renders is not None
                 if not refusals:
@@ -224,7 +224,7 @@ class PageRequests:
         exchange = await renders.rendered(fetch, exchange, plain.page)
         rendered = exchange.rendered
         if exchange.document is not exchange.body and rendered is not None:
-            with self._slots.reading(fetch.ticket):
+            with self._slots.reading(fetch.ticket, exchange.size):
                 made = await self._reader.read(fetch, exchange)
             if isinstance(made, Fetched) and renders.keeps(plain.page, made.page):
                 return exchange, made

@@ -43,7 +43,9 @@ class _Request:
     most: float = math.inf
     """Seconds after which it gives way to others of its host, unless its body comes."""
     received: int = 0
-    """Bytes of its body."""
+    """Bytes of its body, as they come."""
+    held: int = 0
+    """Bytes of its reply, which waits to be read: a packed body and what it stands for."""
 
     @property
     def patience(self) -> float:
@@ -119,7 +121,7 @@ class RequestSlots:
         self._slow += (slow and not here) - (request.slow and not request.here)
         unread = (slow and here) - (request.slow and request.here)
         self._unread += unread
-        self._unread_bytes += unread * request.received
+        self._unread_bytes += unread * request.held
         request.slow, request.here = slow, here
 
     @property
@@ -181,9 +183,10 @@ class RequestSlots:
             request.sent = None
 
     @contextmanager
-    def reading(self, ticket: int) -> Iterator[None]:
-        """Within it the reply of the request is here, and read or waits for that."""
+    def reading(self, ticket: int, size: int) -> Iterator[None]:
+        """Within it the reply of the request is here, and read or waits for that: `size` bytes."""
         request = self._requests[ticket]
+        request.held = size
         self._change(request, slow=request.slow, here=True)
         try:
             yield

@@ -75,6 +75,12 @@ class Exchange:
         return self.body if self.rendered is None or not self.rendered.html else self.rendered.html
 
     @property
+    def size(self) -> int:
+        """Bytes of its bodies: as received, decompressed, and rendered."""
+        bodies = {id(one): len(one) for one in (self.raw, self.body, self.document)}
+        return sum(bodies.values())
+
+    @property
     def media_type(self) -> str:
         """The Content-Type of `document`."""
         return self.header("Content-Type") if self.document is self.body else RENDERED_TYPE
