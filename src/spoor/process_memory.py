@@ -1,5 +1,5 @@
 """The memory of the process: how often Python collects garbage, what the C library and errors keep,
-and a bound for what is read with a library that has none."""
+and a bound for what is read with a library that has none; and how many files it may open."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ All threads wait meanwhile: 100,000 objects take some 10 ms, so the second never
 
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
 """Numbers of options of `mallopt`."""
+
+MOST_FILES = 1 << 14
+"""Files and connections that this process, and those that it starts, may have open."""
 
 _FREE = 1 << 22
 """Bytes that may stay free at the end of the heap. The tree of a page takes some MB for a moment;
@@ -55,6 +58,20 @@ def share_heap() -> None:
             (_MMAP_THRESHOLD, _LARGE),
         ):
             ctypes.CDLL(None).mallopt(option, value)
+
+
+def allow_many_files() -> None:
+    """Let this process open up to `MOST_FILES` files and connections, as far as the system allows
+    it. Many systems begin at 256 or 1,024, and hosts that do not answer hold eight times as many as
+    a crawl has requests in flight."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_FILES if hard == resource.RLIM_INFINITY else min(MOST_FILES, hard)
+    # Another kernel's own bound may be lower than the hard limit.
+    while soft != resource.RLIM_INFINITY and soft < most:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+            return
+        most //= 2
 
 
 def release_memory() -> None:

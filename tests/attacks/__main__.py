@@ -80,6 +80,28 @@ ATTACKS = (
     Attack("", "what is no HTTP, sent to the live page", "no word", [f"{A}/test_live_page.py"]),
     Attack("3", "models and saved orderers of a stranger", "one line", [f"{A}/test_models.py"]),
     Attack("3", "webs of a stranger", "one line", [f"{A}/test_webs.py"]),
+    Attack("20", "what a site reserves in many wildcards", "0.5 s", ["unit/test_reservations.py"]),
+    Attack(
+        "20",
+        "names inside, also through proxies",
+        "no connection",
+        ["unit/test_address_guard.py"],
+    ),
+    Attack(
+        "20",
+        "what exchanges leave in memory",
+        "nothing",
+        [f"{A}/test_left_behind.py"],
+    ),
+    Attack(
+        "20",
+        "searches of pages of one word",
+        "4 s",
+        [
+            "unit/test_search_and_forget.py::"
+            "test_pages_that_say_one_word_again_and_again_are_searched_in_little_time"
+        ],
+    ),
     Attack("", "what an agent is led to ask for", "the server's limits", [f"{A}/test_agents.py"]),
     Attack("3", "any damage to any file of a run", "one line", [f"{A}/test_damaged_files.py"]),
     Attack(

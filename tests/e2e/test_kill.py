@@ -194,6 +194,18 @@ def test_128_descriptors_are_too_few_for_many_hosts(tmp_path: Path) -> None:
         assert not before & web.asked.keys(), "what had come is not asked for again"
 
 
+def test_few_descriptors_are_raised_where_the_system_allows_it(tmp_path: Path) -> None:
+    """Some systems begin at 256; hosts that do not answer hold eight times as many as `--in-flight`
+    says, so that whoever had some could pause a crawl."""
+    with served(100, hosts=100, latency=0.5) as slow:
+        command = slow.command(tmp_path / "run", "--per-host", "8", "--in-flight", "400")
+        shell = ["bash", "-c", 'ulimit -Sn 30 && exec "$@"', "bash", *command]
+        done = subprocess.run(
+            shell, check=False, capture_output=True, text=True, timeout=2 * STANDS_STILL
+        )
+    assert done.returncode == 0, done.stderr
+
+
 def in_own_mounts(script: str, *command: str) -> subprocess.CompletedProcess[str]:
     """A command after some mounts that nobody else sees; skips where that is not allowed."""
     if shutil.which("unshare") is None:

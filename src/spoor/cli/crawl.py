@@ -62,10 +62,11 @@ def crawl(
 
 def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any]:
     """Crawl with a screen; prints and returns the summary."""
-    from spoor.process_memory import few_collections, share_heap
+    from spoor.process_memory import allow_many_files, few_collections, share_heap
     from spoor.runs.writer import RunWriter
 
     share_heap()
+    allow_many_files()
     with ExitStack() as after:
         after.enter_context(few_collections())  # what is imported is no garbage
         folder = None
@@ -163,10 +164,12 @@ def in_shards(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any
     from spoor.cli.shards import Screen, describe_shards
     from spoor.http.client import check_user
     from spoor.integrations.ray import crawl
+    from spoor.process_memory import allow_many_files
     from spoor.rendering.browser import require_browser
     from spoor.runs.assemble import make_crawl
     from spoor.views.html import write_report
 
+    allow_many_files()
     # Raise InputError for bad settings before a process starts.
     engine = make_crawl(settings)
     check_user(settings)

@@ -45,6 +45,7 @@ def mcp(
     from spoor.integrations.mcp import AgentCrawls, AgentLimits
     from spoor.integrations.mcp.server import make_server
     from spoor.isolate import ending
+    from spoor.process_memory import allow_many_files
 
     for one in host or ():
         if re.search(r"[/@?#\s]|^[^:]*:\d+$", one):
@@ -67,6 +68,7 @@ def mcp(
             f"--http {http!r} is not ADDRESS:PORT of this machine, as in 127.0.0.1:8000; put a "
             "proxy that authenticates before it to serve others"
         )
+    allow_many_files()
     crawls = AgentCrawls(out, limits)
     server = make_server(crawls)
     with ExitStack() as stack:

@@ -79,10 +79,11 @@ def watch(
 
 def live(settings: Settings, limit: float | None, path: Path, *, quiet: bool) -> dict[str, Any]:
     """Watch over the network for `limit` seconds; returns the summary."""
-    from spoor.process_memory import share_heap
+    from spoor.process_memory import allow_many_files, share_heap
     from spoor.runs.writer import RunWriter
 
     share_heap()
+    allow_many_files()
     with ExitStack() as after:
         folder = None
         if files.is_run(path):  # as in `spoor crawl`: an existing run refuses first
