@@ -73,6 +73,19 @@ def test_an_answer_has_a_bound_of_time_and_bytes(port: int) -> None:
         post(f"http://127.0.0.1:{port}/", b"{}", {}, seconds=0.3, most=1 << 20)
 
 
+def test_a_name_server_that_says_nothing_holds_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of the look-up was waited for, however long the whole might take."""
+    mute = threading.Event()
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: mute.wait(20.0))
+    began = time.monotonic()
+    try:
+        with pytest.raises(TimeoutError, match=r"no whole answer within 0\.5 s"):
+            post("http://mute.example/", b"{}", {}, seconds=0.5)
+        assert time.monotonic() - began < 10.0
+    finally:
+        mute.set()
+
+
 @pytest.mark.parametrize(
     "url", ["http://a.example:SECRET/", "https://u:SECRET@:7/", "http://a.example/\nSECRET"]
 )

@@ -11,6 +11,7 @@ from yarl import URL
 
 from spoor.errors import InputError
 from spoor.http.connections import BoundedConnector, tls
+from spoor.http.names import Names
 from spoor.http.proxies import Proxies
 from spoor.settings import Settings
 
@@ -60,7 +61,12 @@ async def _post(
             through = proxies.by_name(url)
             in_the_open = {} if through is None else dict(through.headers)
             connector = BoundedConnector(
-                head_limit=_HEAD, body_limit=most + _HEAD, proxies=proxies, ssl=tls(verify=True)
+                head_limit=_HEAD,
+                body_limit=most + _HEAD,
+                proxies=proxies,
+                resolver=Names(),  # whose threads nobody waits for at the end
+                use_dns_cache=False,
+                ssl=tls(verify=True),
             )
             session = aiohttp.ClientSession(
                 connector=connector,
