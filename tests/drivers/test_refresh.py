@@ -152,6 +152,7 @@ def test_what_an_earlier_run_has_is_visited_again(
         assert "not changed" not in lines
         assert "no seed brought a page" not in told
         assert "of 61 pages" in told
+        assert "in all   61 documents count" in told
         assert "have 1 of 1 words of the topic" in told, "pages that are unchanged show none"
 
         # Something changed, something is gone, and a changed page links to what is new.

@@ -20,7 +20,7 @@ from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 
 SITES = [f"town{chr(97 + number)}" for number in range(20)]
-SEEDS = tuple(f"http://{name}.example/" for name in SITES)
+SEEDS = tuple(f"http://{name}.county.example/" for name in SITES)
 OLD = "The council of {0} met in the hall. It spoke for an hour about {1}. Nobody agreed on {1}."
 KILN = "A wood-fired kiln was lit in {0}. Potters fire their kilns there. The kiln of {0} is hot."
 BRIDGE = (
@@ -33,13 +33,14 @@ class KilledError(BaseException):
 
 
 class Papers:
-    """Twenty sites of three old articles each; from the second day on each has one more."""
+    """Twenty sites of one domain, three old articles each; from the second day on each has one
+    more. Of many domains the judge would tell all of them as they come."""
 
     def __init__(self) -> None:
         self.day = 1
 
     def __call__(self, asked: Asked) -> bytes:
-        name, path = asked.host.removesuffix(".example"), asked.path[1:]
+        name, path = asked.host.removesuffix(".county.example"), asked.path[1:]
         links = ["road", "hall", "vote", *(["new"] if self.day > 1 else [])]
         if not path:
             items = "".join(f'<li><a href="/{link}">Read {link}</a></li>' for link in links)

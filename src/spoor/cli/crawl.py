@@ -244,6 +244,11 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             f"  found    {summary['found']} ({summary['harvest_rate']:.1%} of the pages)"
             + ("; the best:" if best else ""),
             *(f"           {row.score:.2f} {shown(f'{row.url} {row.title}')}" for row in best),
+            *(
+                [f"  in all   {sum(run.verdicts()):,} documents count, unchanged ones included"]
+                if summary.get("refreshed")
+                else []
+            ),
             *(f"  {head:<9}{line}" for head, line in zip(("left", "next"), left, strict=False)),
             *(f"  {printable(line)}" for line in summary.get("advice", {}).get("lines", ())),
             f"  results  {path / files.RELEVANT}; as a table: "
