@@ -17,6 +17,7 @@ else:
     from backports import zstd
 
 __all__ = [
+    "FIRST_BYTES",
     "MOST_BYTES",
     "MOST_RATIO",
     "compressor",
@@ -32,7 +33,8 @@ __all__ = [
 MOST_BYTES = 1 << 24
 MOST_RATIO = 20
 
-_MAGIC = b"\x28\xb5\x2f\xfd"
+FIRST_BYTES = b"\x28\xb5\x2f\xfd"
+"""With which each frame begins."""
 
 
 def compressor(level: int = 3, *, checksum: bool = False) -> zstd.ZstdCompressor:
@@ -74,7 +76,7 @@ def least_bytes(size: int) -> int:
 
 def is_frame(data: bytes) -> bool:
     """Whether bytes begin as a frame does, which no UTF-8 can."""
-    return data.startswith(_MAGIC)
+    return data.startswith(FIRST_BYTES)
 
 
 def unpacked(frame: bytes, most: int | None = None) -> bytes:

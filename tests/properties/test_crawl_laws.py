@@ -504,25 +504,21 @@ def test_a_request_that_waits_to_be_made_again_does_not_hold_up_the_end_of_a_cra
     assert [crawl.frontier.url(link) for link in crawl.frontier.open()] == [slow.url]
 
 
-class Doubting(Label):
+class Doubting(CountingJudge):
     """Every page is relevant, and none is once it is judged anew."""
 
-    def __init__(self) -> None:
-        super().__init__(TARGET)
-        self.urls: list[str] = []
-
     def judge(self, page: Page) -> Judgement:
-        self.urls.append(page.url)
+        super().judge(page)
         return Judgement(1.0, True, 1.0)
 
     def revise(self) -> Sequence[tuple[str, Judgement]]:
-        return [(url, Judgement(0.0, False, 0.0)) for url in self.urls]
+        return [(url, Judgement(0.0, False, 0.0)) for url in self.judged]
 
     def save(self) -> State:
-        return {"urls": self.urls}
+        return {"urls": self.judged}
 
     def load(self, state: State) -> None:
-        self.urls = list(state["urls"])
+        self.judged = list(state["urls"])
 
 
 def test_a_host_that_has_not_had_its_finds_after_all_is_asked_on() -> None:

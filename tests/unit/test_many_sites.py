@@ -96,7 +96,7 @@ def test_what_stands_beyond_the_frame_of_a_site_keeps_the_order_of_its_pages(
 ) -> None:
     words, sites = rows[0], rows[1].astype(np.uint64)
     frames = frames_of(words, sites)
-    beyond = without_frames(words, sites, frames)
+    beyond = without_frames(words, sites.tolist(), frames)
     assert (beyond >= 0).all()
     assert (beyond <= words + 1e-12).all()
     for site in np.unique(sites).tolist():

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Protocol
 
-from spoor.compression import windows_up_to, zstd
+from spoor.compression import FIRST_BYTES, windows_up_to, zstd
 from spoor.errors import InputError
 from spoor.files import plain
 from spoor.types import Recording
@@ -126,7 +126,7 @@ class _Bzip2:
 
 
 CODECS: dict[bytes, tuple[str, Callable[[int], _Unpacker]]] = {
-    b"\x28\xb5\x2f\xfd": ("zstandard", _Zstandard),
+    FIRST_BYTES: ("zstandard", _Zstandard),
     b"\x1f\x8b": ("gzip", _Gzip),
     b"BZh": ("bzip2", _Bzip2),
 }

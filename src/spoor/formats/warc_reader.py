@@ -20,6 +20,7 @@ from typing import Any
 
 from fastwarc.warc import ArchiveIterator, WarcRecord, WarcRecordType
 
+from spoor.compression import is_frame
 from spoor.documents.kinds import tell
 from spoor.errors import InputError
 from spoor.formats.source_file import CHUNK, MAX_BODY, MAX_RATIO, FileSource, Job, moment
@@ -301,6 +302,6 @@ def _decoded(body: bytes, encoding: str, room: int) -> bytes | None:
 
 def _was_decoded(body: bytes, encoding: str) -> bool:
     """Whether a body that does not decode begins as a document does, and not as what is packed."""
-    packed = body.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")) and bool(encoding)
+    packed = (body.startswith(b"\x1f\x8b") or is_frame(body)) and bool(encoding)
     text = begins_like_text(body) or body.startswith((b"\xff\xfe", b"\xfe\xff"))
     return text or (not packed and tell(body, "").kind != "html")

@@ -9,7 +9,7 @@ above it: the best page of each site against all others.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,11 +67,11 @@ def frames_of(words: Floats, sites: Sites) -> dict[int, float]:
     return frames
 
 
-def without_frames(words: Floats, sites: Sites, frames: Mapping[int, float]) -> Floats:
-    """What pages say beyond the frames of their sites, in [0, 1]."""
+def without_frames(words: Floats, sites: Iterable[int], frames: Mapping[int, float]) -> Floats:
+    """What pages say beyond the frames of their sites, in [0, 1]. `sites`: of each page."""
     if not frames:
         return words
-    frame = np.array([frames.get(site, 0.0) for site in sites.tolist()])
+    frame = np.array([frames.get(site, 0.0) for site in sites])
     beyond = np.maximum(0.0, (words - frame) / (1.0 - np.minimum(frame, MOST_FRAME)))
     return np.asarray(np.where(frame > 0.0, beyond, words))
 

@@ -193,8 +193,7 @@ class Relevance:
         and the value of those that link to it. `counts`: how many pages have each of its ids."""
         words = self._said.wanted_of(page)
         if page.site in self._model.frames:
-            its = np.array([words]), np.array([page.site], np.uint64)
-            words = float(without_frames(*its, self._model.frames)[0])
+            words = float(without_frames(np.array([words]), [page.site], self._model.frames)[0])
         outward, inward, led = self._linked.of(page, self._reader.frequencies, counts)
         return words, min(1.0, words + LINKED * (outward + inward)), led
 
@@ -254,7 +253,7 @@ class Relevance:
         words, frames = self._said.wanted(pages), {}
         if many:
             frames = frames_of(words, sites)
-            words = without_frames(words, sites, frames)
+            words = without_frames(words, sites.tolist(), frames)
         links = Links(pages, self._reader.frequencies)
         around = links.outward(words) + links.inward(words)
         evidence = np.minimum(1.0, words + LINKED * around)
@@ -378,9 +377,8 @@ class Relevance:
         self._labelled = False
         kept = [*self._pages.values()]
         self._rank(kept)
-        evidence = self._said.wanted(kept)
-        sites = np.array([page.site for page in kept], np.uint64)
-        evidence = without_frames(evidence, sites, self._model.frames)
+        sites, frames = (page.site for page in kept), self._model.frames
+        evidence = without_frames(self._said.wanted(kept), sites, frames)
         revised = []
         linked, likenesses = self._around.tolist(), self._likeness.tolist()
         among = Among(self._counted, evidence.tolist())

@@ -68,6 +68,8 @@ def pack(recording: Recording) -> Packed:
     digest = hashlib.blake2b(words, digest_size=8)
     for part in (anchors, targets.encode(), f"{kind} {status}".encode()):
         digest.update(part)
+    more = json.dumps(extra, ensure_ascii=False).encode("utf-8", "replace") if extra else b""
+    words, anchors, more = _stored(words, anchors, more)
     time = recording.time if recording.time is not None else page.fetched_at
     return Packed(
         url=recording.url,
@@ -75,11 +77,9 @@ def pack(recording: Recording) -> Packed:
         time=time,
         aliases=recording.aliases,
         kind=kind,
-        words=_stored(words),
-        anchors=_stored(anchors),
-        extra=_stored(json.dumps(extra, ensure_ascii=False).encode("utf-8", "replace"))
-        if extra
-        else b"",
+        words=words,
+        anchors=anchors,
+        extra=more,
         targets=targets,
         links=targets.count("\n") + 1 if targets else 0,
         labels=tuple(sorted({*map(_text, page.labels)})),
@@ -95,8 +95,12 @@ def pack(recording: Recording) -> Packed:
     )
 
 
-def _stored(data: bytes) -> bytes:
-    return data if len(data) <= _SMALL else packed(data, compressor())
+def _stored(*records: bytes) -> list[bytes]:
+    """Each as it is stored: the large ones packed, by one compressor."""
+    if max(map(len, records)) <= _SMALL:
+        return [*records]
+    its = compressor()
+    return [data if len(data) <= _SMALL else packed(data, its) for data in records]
 
 
 def restored(record: bytes) -> bytes:
