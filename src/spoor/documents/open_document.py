@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
 from spoor.documents.blocks import Blocks
+from spoor.documents.elements import outermost
 from spoor.documents.errors import UnreadableError
 from spoor.documents.links import Links
 from spoor.documents.zipped import Parts
@@ -40,8 +40,8 @@ def read_odt(parts: Parts, blocks: Blocks, links: Links) -> None:
             else:
                 blocks.item(_plain(node), depth=depth)
         elif node.tag == _TABLE:
-            blocks.long_table(
-                [_plain(cell) for cell in _outermost(row, _CELL)] for row in _outermost(node, _ROW)
+            blocks.long_table(  # a table in a cell is text of it
+                [_plain(cell) for cell in outermost(row, _CELL)] for row in outermost(node, _ROW)
             )
         elif len(node):
             inside = depth + (node.tag == _ITEM)
@@ -50,18 +50,6 @@ def read_odt(parts: Parts, blocks: Blocks, links: Links) -> None:
         if links.cut:
             return
         links.add(link.get(_HREF), _plain(link, _MOST_OF_LINK))
-
-
-def _outermost(node: Element, name: str) -> Iterator[Element]:
-    """The elements of a name below one, in order, but those inside one another: a table in a cell
-    is text of it."""
-    waiting = node[::-1]
-    while waiting:
-        inner = waiting.pop()
-        if inner.tag == name:
-            yield inner
-        else:
-            waiting += inner[::-1]
 
 
 def _plain(node: Element, most: float = math.inf) -> str:

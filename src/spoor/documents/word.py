@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Set
+from functools import partial
 from itertools import islice
 from xml.etree.ElementTree import Element
 
 from spoor.documents.blocks import Blocks, one_line
+from spoor.documents.elements import outermost
 from spoor.documents.errors import UnreadableError
 from spoor.documents.links import Links
 from spoor.documents.package import Package, Relation
@@ -28,6 +30,7 @@ _PASSED_OVER = frozenset(
         f"{_COMPATIBLE}Fallback",  # the same as its Choice, for older readers
     )
 )
+_parts = partial(outermost, passing_over=_PASSED_OVER)
 _NOTES = ("footnotes", "endnotes")
 _MOST_NOTES = 10_000
 _LINKS = tuple(f"{_W}{name}" for name in ("hyperlink", "instrText", "fldSimple"))
@@ -140,17 +143,6 @@ def _below(container: Element) -> Iterator[Element]:
 
 def _in_boxes(paragraph: Element) -> Iterator[Element]:
     return (inner for box in _parts(paragraph, _BOX) for inner in _below(box))
-
-
-def _parts(container: Element, *names: str) -> Iterator[Element]:
-    """The elements of these names below one, in order, but those inside one another."""
-    waiting = container[::-1]
-    while waiting:
-        element = waiting.pop()
-        if element.tag in names:
-            yield element
-        elif len(element) and element.tag not in _PASSED_OVER:
-            waiting += element[::-1]
 
 
 def _cells(row: Element) -> list[str]:
