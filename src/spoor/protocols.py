@@ -175,7 +175,7 @@ class Explains(Protocol):
 
 @runtime_checkable
 class FallsBack(Protocol):
-    """A policy that is replaced by another one when it fails."""
+    """A policy or judge that is replaced by another one when it fails."""
 
     def fault(self) -> str:
         """What failed and what replaces it, in one line; empty if nothing failed."""

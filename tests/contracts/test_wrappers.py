@@ -20,10 +20,10 @@ from spoor.judges.second_opinion import SecondOpinion
 from spoor.orderer import GivenJudgement
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.protocols import OPTIONAL, Frontier, Judge, LookAhead, Mergeable, Policy, World
-from spoor.runs.assemble_fleet import CheckedJudge
 from spoor.types import Task
 from spoor.wrappers.compared import Compared
 from spoor.wrappers.fallback import Fallback
+from spoor.wrappers.judge_fallback import JudgeFallback
 from spoor.wrappers.sitemaps_first import SitemapsFirst
 from spoor.wrapping import Wrapper, members
 
@@ -49,7 +49,7 @@ WRAPPERS: dict[str, tuple[type, Wrap]] = {
     "Llm": (Judge, lambda judge: Llm(refuse, judge)),
     "SecondOpinion": (Judge, lambda judge: SecondOpinion(judge, refuse)),
     "GivenJudgement": (Judge, GivenJudgement),
-    "CheckedJudge": (Judge, CheckedJudge),
+    "JudgeFallback": (Judge, JudgeFallback),
 }
 """Class → the kind of plug-in that it holds, and how it is put before one."""
 

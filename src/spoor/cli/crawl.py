@@ -219,8 +219,11 @@ def describe(summary: dict[str, Any], path: Path) -> str:
     lost = []
     if summary["judge"]:
         lost.append(f"  judge    {answers_in_words(summary['judge'])}")
-    if summary["policy_fault"]:
-        lost.append(f"  policy   {shown(summary['policy_fault'])}")
+    lost += [
+        f"  {part:8} {shown(fault)}"
+        for part in ("policy", "judge")
+        if (fault := summary[f"{part}_fault"])
+    ]
     if rendered := summary.get("rendered"):
         lost += [f"  rendered {line}" for line in rendered["lines"]]
     run = Run(path)

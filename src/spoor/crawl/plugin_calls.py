@@ -15,7 +15,7 @@ def call_plugin(plugin: object, name: str, method: Callable[..., Any], *argument
     """`method(*arguments)`; `name` is its name in the message."""
     try:
         return method(*arguments)
-    except PausedError:  # the machine's fault, not the plug-in's
+    except (PausedError, PluginError):  # the machine's fault; a fault that has its name already
         raise
     except Exception as error:
         raise PluginError(plugin, name, f"raised {type(error).__name__}: {error}") from error

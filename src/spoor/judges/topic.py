@@ -383,6 +383,15 @@ def _judge_by_method(source: TopicFile) -> Judge:
     return judge
 
 
+def judge_by_keywords(source: TopicFile) -> Judge:
+    """The judge of a topic's words alone, whatever its method."""
+    return _keyword_judge(_plain(source, "keywords"))
+
+
+def _plain(source: TopicFile, method: str) -> TopicFile:
+    return replace(source, method=method, threshold=None, patterns=(), url_patterns=())
+
+
 def _keyword_judge(source: TopicFile) -> Judge:
     topic = source.topic
     settings: dict[str, Any] = {**_threshold(source), "stemmed": source.stemmed}
@@ -430,10 +439,9 @@ def _llm(source: TopicFile) -> Judge:
 
     options = source.settings
     fallback = options.get("fallback", "keywords")
-    plain = replace(source, method=fallback, threshold=None, patterns=(), url_patterns=())
     return Llm(
         named_function(options["ask"]),
-        _JUDGES[fallback](plain),
+        _JUDGES[fallback](_plain(source, fallback)),
         prompt=options.get("prompt") or f"Is this page about the following? {source.topic.text}",
         name=options["ask"],
         instead=fallback,

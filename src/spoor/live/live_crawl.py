@@ -50,6 +50,7 @@ from spoor.protocols import (
 from spoor.runs import files
 from spoor.runs.advised import WORDS, advisor_of, new_advisor
 from spoor.runs.assemble import (
+    fault_of,
     left_out_of,
     set_revisits,
 )
@@ -172,8 +173,9 @@ class LiveCrawl:
                 self._checkpoint()
         else:
             self._continue(state)
-        if isinstance(engine.policy, FallsBack):
-            engine.policy.report_fault(lambda line: self.on_fault(line))
+        for part in (engine.policy, engine.judge):
+            if isinstance(part, FallsBack):
+                part.report_fault(lambda line: self.on_fault(line))
 
     def _continue(self, state: State) -> None:
         """Load the last checkpoint, and replay the journal since then."""
@@ -222,9 +224,8 @@ class LiveCrawl:
 
     @property
     def fault(self) -> str:
-        """How its policy broke its protocol, and which policy replaces it; empty if it did not."""
-        policy = self.crawl.policy
-        return policy.fault() if isinstance(policy, FallsBack) else ""
+        """How its policy or judge broke its protocol, and what replaces it; or empty."""
+        return "; ".join(filter(None, map(fault_of, (self.crawl.policy, self.crawl.judge))))
 
     def run(self) -> str:
         """Crawl to the end; returns why it ended."""
@@ -535,7 +536,8 @@ class LiveCrawl:
             "open_links": self.crawl.frontier.open_count,
             "estimate": _as_json(self.estimate(), left_out.waiting),
             "last_failure": self._last_failure(),
-            "policy_fault": self.fault,
+            "policy_fault": fault_of(self.crawl.policy),
+            "judge_fault": fault_of(self.crawl.judge),
             "judge": dict(judge.costs()) if isinstance(judge, KeepsAnswers) else {},
             "seconds": round(seconds, 2),
             "pages_per_second": round((counts.pages - self._pages_before) / max(seconds, 1e-9), 2),

@@ -33,7 +33,7 @@ from spoor.live.driver import HttpDriver
 from spoor.live.news import NewsFiles
 from spoor.live.renders import Renders
 from spoor.live.signals import stop_on_signals
-from spoor.protocols import KeepsAnswers, KeepsSample
+from spoor.protocols import FallsBack, KeepsAnswers, KeepsSample
 from spoor.runs import files
 from spoor.runs.journal import Journal
 from spoor.runs.recovery import going_on, telling
@@ -99,6 +99,8 @@ class Watch:
         judge = None if watching is None else watching.judge
         if judge is not None and isinstance(judge, KeepsAnswers):
             judge.keep_answers(folder.path / files.ANSWERS, lambda line: self.on_fault(line))
+        if judge is not None and isinstance(judge, FallsBack):
+            judge.report_fault(lambda line: self.on_fault(line))
         self.journal = Journal(self._tracked, folder, self._resume)
         self._going_on: Callable[[], AbstractContextManager[None]] = nullcontext
         """Tells what fails since the state was not as it should be."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +20,17 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges import named, spec
 from spoor.judges.relevance import Relevance
 from spoor.judges.topic import (
+    METHODS,
     SUFFIXES,
     TopicFile,
+    judge_by_keywords,
     read_topic,
     topic_of,
     with_second_opinion,
 )
 from spoor.learn.state import read
 from spoor.politeness.request_slots import PATIENCE
-from spoor.protocols import HostClocks, Judge, LiveFrontier, Outbox, Policy
+from spoor.protocols import FallsBack, HostClocks, Judge, LiveFrontier, Outbox, Policy
 from spoor.setting import WITH_TEXT
 from spoor.settings import Settings
 from spoor.types import NOTHING_LEFT_OUT, Judgement, LeftOut, Page, Task, Topic
@@ -37,6 +41,7 @@ from spoor.web.text import Vectors
 from spoor.web.traps import Traps
 from spoor.wrappers.compared import Compared
 from spoor.wrappers.fallback import Fallback
+from spoor.wrappers.judge_fallback import JudgeFallback
 from spoor.wrappers.sitemaps_first import EarlierFirst, SitemapsFirst
 
 LATE_AFTER = PATIENCE
@@ -71,7 +76,15 @@ def judge_and_topic(settings: Settings) -> tuple[Judge, TopicFile | None]:
         limits = {"asks": settings.second_asks, "seconds": settings.second_seconds}
         second = {kind: os.path.abspath(name) if kind == "encoder" else name, **limits}
         judge = with_second_opinion(judge, replace(subject, second=second))
-    return judge, subject
+    return JudgeFallback(judge, None if settings.want else _fallback_of(subject)), subject
+
+
+def _fallback_of(subject: TopicFile | None) -> Callable[[], Judge] | None:
+    """Makes what takes the place of a judge of ours: a judge of the topic's words alone, if it has
+    any."""
+    if subject is None or subject.method not in METHODS:
+        return None
+    return partial(judge_by_keywords, subject) if subject.topic.text.strip() else None
 
 
 def topic_for_policy(settings: Settings) -> TopicFile | None:
@@ -158,6 +171,11 @@ def scope_of(settings: Settings) -> Scope:
     )
 
 
+def fault_of(part: object) -> str:
+    """How a policy or judge broke its protocol, and what replaces it; empty if it did not."""
+    return part.fault() if isinstance(part, FallsBack) else ""
+
+
 def left_out_of(crawl: Crawl) -> LeftOut:
     """The links that the filter of a crawl left out or holds back."""
     return NOTHING_LEFT_OUT if crawl.link_filter is None else crawl.link_filter.left_out()
@@ -184,7 +202,7 @@ def make_crawl_to_look_at(settings: Settings) -> Crawl:
     """The crawl of a run, to load its state into and ask what it would do. It has no judge: the
     topic of a run may name functions of modules, which only a crawl that its user began imports.
     Raises InputError as the registry does."""
-    return _make_crawl(settings, _NoJudge(), topic_for_policy(settings))
+    return _make_crawl(settings, JudgeFallback(_NoJudge()), topic_for_policy(settings))
 
 
 def make_crawl(settings: Settings, outbox: Outbox | None = None) -> Crawl:

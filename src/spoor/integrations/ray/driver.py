@@ -381,8 +381,10 @@ class _Driver:
             },
             "harvest_rate": round(found / pages, 4) if pages else 0.0,
             "open_links": sum(report["open"] for report in last),
-            "last_failure": next(filter(None, (summary["last_failure"] for summary in each)), ""),
-            "policy_fault": next(filter(None, (summary["policy_fault"] for summary in each)), ""),
+            **{
+                key: next(filter(None, (summary[key] for summary in each)), "")
+                for key in ("last_failure", "policy_fault", "judge_fault")
+            },
             "seconds": round(seconds, 2),
             "pages_per_second": round(self._progress.new / max(seconds, 1e-9), 2),
             "judge": _summed([summary["judge"] for summary in each]),
