@@ -16,7 +16,9 @@ _BYTES_FOR_TWO = 64
 """Bytes of a line for two more values: a page with 150,000 links is read."""
 
 _SIGNS = (b",", b"[", b"{")
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"', re.DOTALL)
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?', re.DOTALL)
+"""One that does not end reaches to the end of the text, which is none of JSON then: looked for from
+each of its quotes, its end would take quadratic time."""
 
 
 def values_in(*parts: bytes) -> int:
@@ -36,13 +38,14 @@ def least_for(values: int) -> int:
 
 def json_of(text: bytes, frame: int = 0) -> Any:
     """The value of a JSON text that came out of a frame of so many bytes, or out of none.
-    Raises ValueError where it is none, has more values than the module says, or is nested
-    too deep."""
+    Raises ValueError where it is none, is not in UTF-8, has more values than the module says, or is
+    nested too deep."""
     most = MOST_VALUES + VALUES_A_BYTE * frame
     if values_in(text) > most:
         raise ValueError(f"it has more than {most:,} values")
     try:
-        return json.loads(text)
+        # Not of bytes, which may be UTF-16 or UTF-32: their strings end elsewhere.
+        return json.loads(text.decode("utf-8-sig", "surrogatepass"))
     except RecursionError:
         raise ValueError("it is nested too deep") from None
 

@@ -18,11 +18,13 @@ from typing import Any
 import aiohttp
 import pytest
 
+from attacks.measure import Note, within_law
 from loopback import ADDRESS, Asked, Loopback, beside, page, reply
 from spoor.errors import InputError
 from spoor.http.subrequests import Subrequests, scope_of_parts
 from spoor.integrations.mcp.crawls import MOST_AT_ONCE, AgentCrawls, AgentLimits
 from spoor.integrations.mcp.http_server import http_server
+from spoor.integrations.mcp.messages import fault_of
 from spoor.integrations.mcp.server import make_server
 from spoor.rendering.browser import HeldBackError
 from spoor.settings import Settings
@@ -184,11 +186,23 @@ NO_MESSAGES = [
     b'{"method":"ping","params":{"id":9,"x":' + b"[" * 90_000 + b"]" * 90_000 + b'},"id":3}\n',
     b'{"jsonrpc":"2.0","id":4,"method":\n',
     b'{"id":5,"method":"ping"}\n',
+    b'{"id":007}\n',
+    b'{"id":"a\tb"}\n',
+    '{"id":٣}\n'.encode(),
     b'{"jsonrpc":"2.0","id":6,"method":"ping","params":{"x":[' + b"[]," * 300_000 + b"1]}}\n",
     *(b'{"jsonrpc":"2.0","id":%s,"method":"ping"}\n' % one for one in (b"null", b"1.5", b"[7]")),
 ]
-NAMES = [2, 3, 4, 5, 6, None, None, None]
+NAMES = [2, 3, 4, 5, None, None, None, 6, None, None, None]
 """Their ids, where they have one."""
+
+
+@pytest.mark.parametrize("before", ['{"x":"', "[" * 500_001 + '"'])
+def test_a_text_that_does_not_end_costs_little(before: str, record_property: Note) -> None:
+    """As in a message that is cut off at its bound; 80 kB took eight seconds."""
+    message = before + '\\"' * 100_000
+    fault = within_law(lambda: fault_of(message), len(message), record_property)
+    assert fault is not None
+    assert fault.id is None
 
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, None])

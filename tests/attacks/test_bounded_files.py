@@ -23,7 +23,8 @@ import pytest
 import zstandard
 from yarl import URL
 
-from spoor.bounded_json import json_of_line
+from attacks.measure import Note, within_law
+from spoor.bounded_json import json_of, json_of_line
 from spoor.documents.document import Document
 from spoor.documents.extract import extract
 from spoor.errors import InputError
@@ -439,6 +440,22 @@ def test_lists_without_end_in_a_line_are_no_page(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(json, "loads", None)
     with pytest.raises(InputError, match=r"line 1: not JSON .*values"):
         recording(line, "line 1")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
+def test_lists_are_counted_in_every_encoding(encoding: str) -> None:
+    """Between texts whose ends lie elsewhere in UTF-8, 15 MB of them were not counted."""
+    text = '["\\"",' + "[]," * 600_000 + '"x"]'
+    with pytest.raises(ValueError, match="value"):
+        json_of(text.encode(encoding))
+
+
+def test_a_text_that_does_not_end_costs_little(record_property: Note) -> None:
+    """Of a site: a feed of 660 kB held a watch for half a minute, one of 2 MB for five."""
+    feed = b'{"version": "https://jsonfeed.org/version/1", "items": ' + b"[" * 500_001 + b'"'
+    feed += b'\\"' * 100_000
+    dates = within_law(lambda: dates_of(feed, "http://a.example/"), len(feed), record_property)
+    assert dates == ()
 
 
 def test_a_page_with_very_many_links_is_a_line() -> None:

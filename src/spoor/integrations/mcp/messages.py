@@ -22,9 +22,11 @@ MOST_BYTES = 4 << 20
 """Of a message; the rest of a longer one is left out, and it is answered as none."""
 
 _SIGNS = re.compile(
-    r'"id"\s*:\s*(-?\d{1,15}(?![\d.eE])|"[^"\\]{1,200}")|"(?:[^"\\]|\\.)*+"|[\[{]+|[\]}]+'
+    r'"id"\s*:\s*(-?(?:0|[1-9][0-9]{0,14})(?![0-9.eE])|"[^"\\\x00-\x1f]{1,200}")'
+    r'|"(?:[^"\\]|\\.)*+"?|[\[{]+|[\]}]+',
+    re.DOTALL,
 )
-"""In JSON: a number or plain text named `id`, any other text, and brackets."""
+"""In JSON: a number or plain text named `id`, any other text, which may not end, and brackets."""
 
 
 def fault_of(message: str) -> JSONRPCError | None:
