@@ -9,8 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spoor.judges import feedback
-from spoor.judges.feedback import Frequencies, Topic
+from spoor.judges import feedback, link_numbers, reading
+from spoor.judges.feedback import Frequencies, Slots, Topic, as_id, number_of_url, site_of
+from spoor.judges.link_numbers import LinkNumbers
 from spoor.judges.matching import Matcher, Tree
 from spoor.judges.reading import Reader
 from spoor.judges.relevance import Relevance
@@ -25,7 +26,7 @@ from spoor.judges.word_counts import (
     parted,
     scripts_of,
 )
-from spoor.types import Page
+from spoor.types import Anchor, Link, Page
 from spoor.web.text import UNSPACED, terms, tokens, words_of
 
 LETTERS = "데이터 확장のーデタ数 kiln's 12٣၁"
@@ -110,6 +111,69 @@ def test_numbers_in_order_have_the_counts_of_their_slots(
             state = frequencies.save()
             counts = dict(zip(state["ids"].tolist(), state["counts"].tolist(), strict=True))
             assert frequencies.of(asked).tolist() == [counts.get(n, 1) for n in range(45)]
+
+
+@given(st.lists(st.lists(st.sampled_from("abcdefg"), max_size=9), max_size=6))
+def test_links_are_numbered_as_one_by_one(pages: list[list[str]]) -> None:
+    """Whatever was forgotten between two pages."""
+    slots = Slots()
+    known = LinkNumbers(slots)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(link_numbers, "MOST", 4)
+        for page in pages:
+            urls = [f"http://pots.example/{name}" for name in page]
+            known.trim()
+            assert len(known) <= 4
+            numbers, its_slots, once = known.of(urls)
+            expected = [number_of_url(url) for url in urls]
+            assert numbers.tolist() == expected
+            assert its_slots.tolist() == [slots[as_id(number)] for number in expected]
+            assert [urls[at] for at in once.tolist()] == [*dict.fromkeys(urls)]
+
+
+HOSTS = ("pots.example", "kilns.example")
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(HOSTS),
+            st.lists(
+                st.tuples(
+                    st.sampled_from(HOSTS), st.integers(0, 6), st.sampled_from(["kiln", "pot", ""])
+                ),
+                max_size=8,
+            ),
+        ),
+        max_size=5,
+    )
+)
+def test_anchors_of_new_links_are_read_as_one_by_one(
+    pages: list[tuple[str, list[tuple[str, int, str]]]],
+) -> None:
+    """Also where two links of a page have one place among those that were seen."""
+    wish = parse("kiln")
+    matcher = Matcher(wish)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reading, "SLOTS", 3)
+        reader = Reader(wish, matcher)
+        seen, said = [0] * 3, dict[int, float]()
+        for at, (host, links) in enumerate(pages):
+            page = Page(
+                f"http://{host}/page/{at}",
+                links=tuple(Link(f"http://{to}/{name}", Anchor(text)) for to, name, text in links),
+            )
+            for link in page.links:
+                number = number_of_url(link.url)
+                if seen[number % 3] == number:
+                    continue
+                own = site_of(link.url) == site_of(page.url)
+                seen[number % 3] = number if own else -number
+                if own and link.anchor.text == "kiln":
+                    said[number] = said.get(number, 0.0) + 1.0
+            reader.read(page)
+            assert reader.save()["seen"].tolist() == seen
+            assert {number: counts[0][0] for number, counts in reader._anchors.items()} == said
 
 
 @given(st.text("abrewit", max_size=9))

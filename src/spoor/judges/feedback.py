@@ -90,11 +90,12 @@ class Frequencies:
             more = np.zeros(2 * size + 1 - len(self._counts), np.int64)
             self._counts = np.concatenate([self._counts, more])
             self._numbers = np.concatenate([self._numbers, more.astype(np.uint32)])
-        new = size - self._numbered
-        self._numbers[self._numbered : size] = [*islice(reversed(self.slots), new)][::-1]
-        self._numbered = size
-        found = self._counts[slots] + 1
-        numbers = self._numbers[slots]
+        if new := size - self._numbered:
+            self._numbers[self._numbered : size] = [*islice(reversed(self.slots), new)][::-1]
+            self._numbered = size
+        found = self._counts.take(slots)
+        found += 1
+        numbers = self._numbers.take(slots)
         self._counts[slots] = found
         self._known += int(np.count_nonzero(found == 1))
         if self._known > VOCABULARY or size > 4 * VOCABULARY:
@@ -372,13 +373,18 @@ class Model:
 def vector(page: KeptPage, frequencies: Frequencies, counts: Floats) -> Floats:
     """Weight of each id of a page that comes: tf-idf, terms, links and place each of length 1
     before their weights. `counts`: how many pages have each."""
-    weights = SHORT_LOGS[page.often] * frequencies.idf(counts)
-    ends = (0, page.terms, len(page.ids) - page.places, len(page.ids))
+    weights = SHORT_LOGS.take(page.often) * frequencies.idf(counts)
+    squares = weights * weights
     place = PLACES * frequencies.pages / (frequencies.pages + PLACES_DOUBT)
-    for first, end, share in zip(ends, ends[1:], (1.0, LINKS, place), strict=False):
-        its = weights[first:end]
-        if norm := math.sqrt(np.add.reduce(its * its)):
-            its *= share / norm
+    begin = 0
+    for end, share in (
+        (page.terms, 1.0),
+        (len(page.ids) - page.places, LINKS),
+        (len(page.ids), place),
+    ):
+        if norm := math.sqrt(np.add.reduce(squares[begin:end])):
+            weights[begin:end] *= share / norm
+        begin = end
     return weights
 
 

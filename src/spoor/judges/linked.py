@@ -106,14 +106,14 @@ class Linked:
         """Of a page that comes: what the words say of the pages that it links to and of those of
         its site that link to it, and the value of the latter; each 0 where none is known.
         `counts`: how many pages have each of its ids."""
-        ids = page.links
-        place = _places(self.pages, ids)
-        known = place >= 0
         out = 0.0
-        if known.any():
-            weights = frequencies.idf(counts[page.terms :][: len(ids)][known], alone=True)
-            total = float(weights.sum())
-            out = float(weights @ self.words[place[known]]) / total if total else 0.0
+        if len(self.pages):
+            place = self.pages.searchsorted(page.links)
+            known = (self.pages.take(place, mode="clip") == page.links).nonzero()[0]
+            if len(known):
+                weights = frequencies.idf(counts[page.terms :].take(known), alone=True)
+                total = float(weights.sum())
+                out = float(weights @ self.words.take(place.take(known))) / total if total else 0.0
         key = np.uint64(page.site ^ page.number)
         at = int(self.targets.searchsorted(key))
         known_target = at < len(self.targets) and self.targets[at] == key

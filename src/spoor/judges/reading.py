@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, compress
+from itertools import accumulate, chain, compress
 from typing import Any
 
 import numpy as np
@@ -22,11 +21,10 @@ from spoor.judges.feedback import (
     Frequencies,
     KeptPage,
     as_id,
-    as_ids,
     number_of_url,
-    numbers_of_links,
     site_of,
 )
+from spoor.judges.link_numbers import LinkNumbers
 from spoor.judges.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS, Matcher
 from spoor.judges.page_language import probability
 from spoor.judges.wish import Wish
@@ -58,7 +56,7 @@ FOLDERS = 8
 """Folders of a URL that count as its place, from the outermost."""
 NAME_WORDS = 12
 """Words of the name of a file that do."""
-_READ = ("title", "headings", "description", "url", "text")
+_READ = ("description", "url", "title", "headings", "text")
 _NO_NAME = frozenset({"html", "htm", "php", "index"})
 _BEGINNING = re.compile(r"[^\W\d_]+\d*")
 
@@ -97,7 +95,8 @@ class Reader:
         self._memos: dict[str, WordNumbers] = {}
         self._forgot = 0
         """What the memos know of slots is of so many times of `Frequencies.forgot`."""
-        self._seen_links = [0] * SLOTS
+        self._link_numbers = LinkNumbers(self.frequencies.slots)
+        self._seen_links = np.zeros(SLOTS, np.int64)
         self._anchors: dict[int, dict[int, tuple[float, float]]] = {}
 
     def read(self, page: Page) -> tuple[KeptPage, list[tuple[str, float]], Floats, Slots]:
@@ -120,53 +119,50 @@ class Reader:
         others = terms(page.description[:20_000]), [*chain(*url_words(page.url))]
         scripts = scripts_of(page.text)
         runs, spaced = parted(text, scripts)
-        counted = Counter(spaced)
-        short = memo.of([*title, *headings, *others[0], *others[1]])[: len(title) + len(headings)]
-        numbers = np.concatenate([short, memo.of(counted)])
-        in_fields = zip(_READ, (title, headings, *others, counted), strict=True)
-        found = {name: memo.found(words) for name, words in in_fields}
+        in_parts = (*others, title, headings, spaced)
+        words = [*chain(*in_parts)]
+        numbers = memo.of(words)
+        ends = [*accumulate(map(len, in_parts))]
+        found = dict(zip(_READ, memo.found(words, numbers, ends), strict=True))
         exact_in_text = found["text"][0]
         for part, in_runs in self._matcher.fits_of_runs(runs):
             exact_in_text[part] = exact_in_text.get(part, 0.0) + in_runs
-        often = np.ones(len(numbers), np.int64)
-        often[len(short) :] = [*counted.values()]
-        words = [*title, *headings, *counted]
-        its, times = memo.terms(words, numbers, often, runs, self._counted, self._pairs)
+        # Terms are those of its title, headings and text.
+        words, numbers = words[ends[1] :], numbers[ends[1] :]
+        its, times = memo.terms(words, numbers, runs, self._counted, self._pairs)
         script = most_of(scripts)
         evidence, reasons, parts = self._leaves(
             number, fields, found, len(text), is_latin=script == LATIN
         )
-        self.known += evidence > 0
-        self.said += evidence[:, 1]
-        self.short += np.array(parts, np.int64) > 0
         together = np.array(self._matcher.stand_together(parts), np.bool_)
-        self.together += together
-        links = self._links(page, site, memo)
+        if reasons:
+            self.known += evidence > 0
+            self.said += evidence[:, 1]
+            self.short += np.array(parts, np.int64) > 0
+            self.together += together
+        outward, slots_of_links = self._links(page, site, memo)
         places_of_url = places_of(page.url)
-        outward = np.array(links, np.uint64)
         slots = self.frequencies.slots
-        away = np.array(slots.of([*as_ids(outward).tolist(), *places_of_url]), np.int64)
-        slots_of_page = np.concatenate([its, away])
+        slots_of_page = np.concatenate([its, slots_of_links, slots.of(places_of_url)])
         known, every = self.frequencies.add(slots_of_page)
-        often = np.minimum(times, 255).astype(np.uint8)
-        ends = len(its), len(its) + len(links)
-        rarest = self._rarest(every[: ends[0]], often, known[: ends[0]], MOST_TERMS)
-        ones = np.ones(len(away), np.uint8)
-        of_links = ones[: len(links)]
-        telling = self._rarest(outward, of_links, known[ends[0] : ends[1]], MOST_LINKS)
+        often = np.ones(len(every), np.uint8)
+        often[: len(its)] = np.minimum(times, 255)
+        ends = [len(its), len(its) + len(outward)]
+        rarest = self._rarest(every[: ends[0]], often[: ends[0]], known[: ends[0]], MOST_TERMS)
+        telling = self._rarest(outward, None, known[ends[0] : ends[1]], MOST_LINKS)
         chosen = np.concatenate([rarest, ends[0] + telling, np.arange(ends[1], len(every))])
         tongue = 1.0
         if self._wish is not None and (self._wish.languages or self._wish.unwanted_languages):
             tongue = probability(page, self._wish.languages, self._wish.unwanted_languages)
         kept = KeptPage(
             page.url,
-            every[chosen],
-            np.concatenate([often, ones])[chosen],
+            every.take(chosen),
+            often.take(chosen),
             len(rarest),
             evidence,
             tongue=tongue,
             places=len(places_of_url),
-            links=outward[telling],
+            links=outward.take(telling),
             together=together,
             content=hash64(f"{page.title}\n{page.text[:TEXT_LETTERS]}") if page.text else 0,
             number=number,
@@ -175,19 +171,21 @@ class Reader:
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and text:
             kept.near = self._nearness(text, runs, memo, evidence)
-        slots_kept = slots_of_page[chosen]
+        slots_kept = slots_of_page.take(chosen)
         if self._forgot != self.frequencies.forgot:  # they changed while this page was counted
             slots_kept = np.array([*map(slots.__getitem__, kept.ids.tolist())], np.int64)
-        return kept, reasons, known[chosen], slots_kept
+        return kept, reasons, known.take(chosen), slots_kept
 
     def _memo(self, stemmer: str) -> WordNumbers:
         if self._forgot != self.frequencies.forgot:
             self._memos.clear()
             self._pairs.forget()
+            self._link_numbers.forget()
             self._forgot = self.frequencies.forgot
         if stemmer not in self._memos:
             self._memos[stemmer] = WordNumbers(self._matcher, stemmer, self.frequencies.slots)
         self._memos[stemmer].trim()
+        self._link_numbers.trim()
         return self._memos[stemmer]
 
     def _leaves(
@@ -241,30 +239,51 @@ class Reader:
                 reasons.append((f"{leaf.shown!r} {where}{often}", round(1.0 - misses[1], 3)))
         return evidence, reasons, parts
 
-    def _links(self, page: Page, site: int, memo: WordNumbers) -> list[int]:
-        """The numbers of a page's links; the anchors of those not seen before are read, if they
-        lead to pages of the same site: anybody may write anything about the pages of others."""
+    def _links(
+        self, page: Page, site: int, memo: WordNumbers
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """The numbers and the slots of a page's links, each once; the anchors of those not seen
+        before are read, if they lead to pages of the same site: anybody may write anything about
+        the pages of others."""
         urls = urls_of(page.links)[:500]
-        numbers = numbers_of_links(urls)
+        numbers, slots, once = self._link_numbers.of(urls)
+        if self._matcher.leaves and len(urls):
+            rows = numbers % SLOTS
+            if (are_new := self._seen_links.take(rows) != numbers).any():
+                self._read_anchors(page, urls, numbers, rows, are_new, site, memo)
+        return numbers.take(once).astype(np.uint64), slots.take(once)
+
+    def _read_anchors(
+        self,
+        page: Page,
+        urls: Sequence[str],
+        numbers: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        are_new: NDArray[np.bool_],
+        site: int,
+        memo: WordNumbers,
+    ) -> None:
+        """Read the anchors of new links, and note that these were seen. `rows`: where."""
         seen = self._seen_links
-        slots = [number % SLOTS for number in numbers]
-        if self._matcher.leaves and [*map(seen.__getitem__, slots)] != numbers:
-            new: list[tuple[int, str]] = []
-            for index, (slot, number) in enumerate(zip(slots, numbers, strict=True)):
-                if seen[slot] != number:
-                    # Of another site: not seen yet by a page of its own.
-                    if site_of(urls[index]) != site:
-                        seen[slot] = -number
-                        continue
-                    seen[slot] = number
-                    anchor = page.links[index].anchor.text
-                    if anchor:
-                        new.append((number, anchor[:500]))
-            # Most say nothing of the wish, which all tell at once: no word goes on over lines.
-            if any(memo.count(terms("\n".join(anchor for _, anchor in new)))):
-                for number, anchor in new:
-                    self._read_anchor(number, anchor, memo)
-        return list(dict.fromkeys(numbers))
+        new: list[tuple[int, str]] = []
+        of_new = set(rows[are_new].tolist())  # two links of a page may have one row
+        may_be_new = [(at, row) for at, row in enumerate(rows.tolist()) if row in of_new]
+        for index, row in may_be_new:
+            number = int(numbers[index])
+            if seen[row] == number:
+                continue
+            # Of another site: not seen yet by a page of its own.
+            if site_of(urls[index]) != site:
+                seen[row] = -number
+                continue
+            seen[row] = number
+            anchor = page.links[index].anchor.text
+            if anchor:
+                new.append((number, anchor[:500]))
+        # Most say nothing of the wish, which all tell at once: no word goes on over lines.
+        if new and any(memo.count(terms("\n".join(anchor for _, anchor in new)))):
+            for number, anchor in new:
+                self._read_anchor(number, anchor, memo)
 
     def _read_anchor(self, number: int, anchor: str, memo: WordNumbers) -> None:
         exact, like = memo.count(terms(anchor))
@@ -304,13 +323,16 @@ class Reader:
         return best
 
     def _rarest(
-        self, ids: NDArray[Any], often: NDArray[Any], known: Floats, most: int
+        self, ids: NDArray[Any], often: NDArray[Any] | None, known: Floats, most: int
     ) -> NDArray[np.int64]:
-        """Which ids of a page tell most of it. `often`: how often each stands there; `known`: how
-        many pages have it."""
+        """Which ids of a page tell most of it. `often`: how often each stands there, if not once;
+        `known`: how many pages have it."""
         if len(ids) <= most:
             return np.arange(len(ids))
-        weights = SHORT_LOGS[often] * np.log((20.0 + self.frequencies.pages) / known)
+        # Of what stands there once, what the fewest pages have.
+        weights = -known
+        if often is not None:
+            weights = SHORT_LOGS[often] * np.log((20.0 + self.frequencies.pages) / known)
         # By weight, then by number; a sort of all takes three times as long.
         least = np.partition(weights, -most)[-most]
         chosen = weights > least
@@ -318,7 +340,7 @@ class Reader:
         if len(last) > 1:
             last = last[np.argsort(ids[last], kind="stable")]
         chosen[last[: most - np.count_nonzero(chosen)]] = True
-        return np.flatnonzero(chosen)
+        return chosen.nonzero()[0]
 
     def save(self) -> State:
         anchors = [
@@ -331,7 +353,7 @@ class Reader:
             "said": self.said.copy(),
             "together": self.together.copy(),
             "short": self.short.copy(),
-            "seen": np.array(self._seen_links, np.int64),
+            "seen": self._seen_links.copy(),
             "anchored": np.repeat(np.array([*self._anchors], np.uint64), leaves),
             "anchors": np.array(anchors, float).reshape(-1, 3),
         }
@@ -343,7 +365,7 @@ class Reader:
         self.said = np.array(state.get("said", AS_A_RULE * known), float)  # one of before has none
         self.together = np.array(state["together"], np.int64)
         self.short = np.array(state.get("short", 0 * known), np.int64)  # one of before has none
-        self._seen_links = state["seen"].tolist()
+        self._seen_links = np.array(state["seen"], np.int64)
         self._anchors = {}
         anchors = state["anchors"].tolist()
         for number, (at, one, other) in zip(state["anchored"].tolist(), anchors, strict=True):

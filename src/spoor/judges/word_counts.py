@@ -5,11 +5,12 @@ and which of them fit the wish.
 from __future__ import annotations
 
 import zlib
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 from itertools import chain, compress
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,18 +44,21 @@ class Counted:
     given), whatever they are."""
 
     def __init__(self) -> None:
-        self._first = np.zeros(1, np.int32)
+        self._first = np.zeros(1, np.int64)
 
-    def of(self, slots: Numbers, often: Numbers, *, known: int) -> tuple[Numbers, NDArray[Any]]:
+    def of(
+        self, slots: Numbers, often: Numbers | None = None, *, known: int
+    ) -> tuple[Numbers, NDArray[Any]]:
         """The different ones in the order of their first places, and of each the sum of its
-        numbers in `often`, none of which is 0. `known`: slots that there are."""
+        numbers in `often`, none of which is 0; without these, how often it stands there. `known`:
+        slots that there are."""
         if len(self._first) < known:
-            self._first = np.zeros(2 * known, np.int32)
-        first, at = self._first, np.arange(len(slots), dtype=np.int32)
+            self._first = np.zeros(2 * known, np.int64)
+        first, at = self._first, np.arange(len(slots))
         first[slots[::-1]] = at[::-1]  # the last one that is written stays
-        times = np.bincount(first[slots], often, len(slots))
-        once = np.flatnonzero(times)
-        return slots[once], times[once]
+        times = np.bincount(first.take(slots), often, len(slots))
+        once = times.nonzero()[0]
+        return slots.take(once), times.take(once)
 
 
 class Pairs:
@@ -154,31 +158,48 @@ _LAST_DIGIT = 0x17E9
 """Of the scripts without spaces."""
 
 
-def scripts_of(text: str) -> NDArray[np.uint8]:
-    """The script of each character of 16 bits of a text; none of one that is ASCII."""
+class Scripts(NamedTuple):
+    """How many characters of 16 bits a text has, and how many of these are in which script."""
+
+    letters: int = 0
+    unspaced: int = 0
+    """In one without spaces."""
+    others: int = 0
+    """Neither in such a one nor Latin."""
+
+
+def scripts_of(text: str) -> Scripts:
+    """The scripts of a text. O(length), by arrays; of a text in Latin letters with signs few
+    characters are looked up."""
     if text.isascii():
-        return np.zeros(0, np.uint8)
-    return _SCRIPTS.take(np.frombuffer(text.encode("utf-16-le", "surrogatepass"), np.uint16))
+        return Scripts()
+    letters = _letters_of(text)
+    found = _SCRIPTS.take(letters[letters >= _NO_LATIN]).tobytes()
+    return Scripts(len(letters), found.count(UNSPACED_SCRIPT), found.count(OTHER_SCRIPT))
 
 
-def most_of(scripts: NDArray[np.uint8]) -> int:
+def most_of(scripts: Scripts) -> int:
     """The script of a third or more of a text's characters: `UNSPACED_SCRIPT`, `OTHER_SCRIPT`, or
     `LATIN`."""
-    for script in (UNSPACED_SCRIPT, OTHER_SCRIPT):
-        if 3 * np.count_nonzero(scripts == script) > len(scripts):
-            return script
-    return LATIN
+    if 3 * scripts.unspaced > scripts.letters:
+        return UNSPACED_SCRIPT
+    return OTHER_SCRIPT if 3 * scripts.others > scripts.letters else LATIN
 
 
-def parted(words: Sequence[str], scripts: NDArray[np.uint8]) -> tuple[list[str], list[str]]:
+def _letters_of(text: str) -> NDArray[np.uint16]:
+    return np.frombuffer(text.encode("utf-16-le", "surrogatepass"), np.uint16)
+
+
+def parted(words: list[str], scripts: Scripts) -> tuple[list[str], list[str]]:
     """Runs of scripts without spaces, and the other words of a text, each in their order. O(letters
     of both), by arrays: most runs are parts of a sentence, which stand nowhere else, so that what
-    is known of a run is of no use for the next page. `scripts`: of the characters of the text."""
-    if not (scripts == UNSPACED_SCRIPT).any():
-        return [], [*words]
-    its = scripts_of(" ".join(words))
-    if not len(its):  # what the text has is no word: a sign, as Thai's of its currency
-        return [], [*words]
+    is known of a run is of no use for the next page. `scripts`: those of the text."""
+    if not scripts.unspaced:
+        return [], words
+    together = " ".join(words)
+    if together.isascii():  # what the text has is no word: a sign, as Thai's of its currency
+        return [], words
+    its = _SCRIPTS.take(_letters_of(together))
     is_blank = its == _BLANK
     begins = np.append(0, np.flatnonzero(is_blank) + 1)
     is_run = np.logical_and.reduceat(is_blank | (its == UNSPACED_SCRIPT), begins)
@@ -188,7 +209,9 @@ def parted(words: Sequence[str], scripts: NDArray[np.uint8]) -> tuple[list[str],
 
 LATIN, UNSPACED_SCRIPT, OTHER_SCRIPT, _BLANK = range(4)
 _SCRIPTS = np.full(1 << 16, LATIN, np.uint8)
-_SCRIPTS[0x370:0x1E00] = OTHER_SCRIPT
+_NO_LATIN = 0x370
+"""What is below is Latin."""
+_SCRIPTS[_NO_LATIN:0x1E00] = OTHER_SCRIPT
 for _first, _, _last in zip(*[iter(UNSPACED_LETTERS)] * 3, strict=True):
     _SCRIPTS[ord(_first) : ord(_last) + 1] = UNSPACED_SCRIPT
 _SCRIPTS[ord(" ")] = _BLANK
@@ -215,7 +238,9 @@ class WordNumbers(dict[str, int]):
         self._coded.clear()
         self._next, self._code = 0, _RUN
         self._slot = np.zeros(1_024, np.int64)
-        """Of each number, its slot or code."""
+        """Of each number, its slot or code …"""
+        self._may_say = np.zeros(1_024, np.bool_)
+        """… and whether its word may be in `fits`."""
         self.fits: dict[str, tuple[Fit, ...]] = {}
         """What parts of the wish a word fits, if any."""
 
@@ -268,7 +293,10 @@ class WordNumbers(dict[str, int]):
         if self._next > len(self._slot):
             more = 2 * self._next - len(self._slot)
             self._slot = np.append(self._slot, np.zeros(more, np.int64))
+            self._may_say = np.append(self._may_say, np.zeros(more, np.bool_))
         self._slot[first : self._next] = codes
+        if any_may_fit and self.fits:
+            self._may_say[first : self._next] = [*map(self.fits.__contains__, words)]
 
     def _code_of(self, word: str, *, may_fit: bool) -> int:
         """Of one that may fit the wish or be several terms."""
@@ -284,52 +312,60 @@ class WordNumbers(dict[str, int]):
         self._coded[self._code] = several
         return self._code
 
-    def found(self, words: Iterable[str] | Counter[str]) -> Found:
-        """What words that have a number say of the parts of the wish."""
+    def found(self, words: Sequence[str], numbers: Numbers, ends: Sequence[int]) -> list[Found]:
+        """What words say of the parts of the wish, by the part of the page in which they stand:
+        after which word each of these ends. `numbers`: those of the words."""
+        if not self.fits:
+            return [({}, {}) for _ in ends]
+        places = self._may_say.take(numbers).nonzero()[0].tolist()
+        found, begin = [], 0
+        for end in ends:
+            until = bisect_left(places, end)
+            found.append(self._said([words[at] for at in places[begin:until]]))
+            begin = until
+        return found
+
+    def count(self, words: Sequence[str]) -> Found:
+        """The same of any words, of one part."""
+        for word in words:
+            self[word]
+        if self._new:
+            self._add()
+        return self._said([*filter(self.fits.__contains__, words)])
+
+    def _said(self, words: Sequence[str]) -> Found:
         exact: dict[int, float] = {}
         like: dict[int, float] = {}
-        fitting = [*filter(self.fits.__contains__, words)]
-        if not fitting:
-            return exact, like
-        times = words if isinstance(words, Counter) else Counter(fitting)
-        for word in dict.fromkeys(fitting):
-            often = times[word]
-            for part, same, likeness in self.fits[word]:
+        for word, often in Counter(words).items() if words else ():
+            for part, same, likeness in self.fits.get(word, ()):
                 into = exact if same else like
                 into[part] = into.get(part, 0.0) + often * likeness
         return exact, like
-
-    def count(self, words: Sequence[str]) -> Found:
-        """The same of any words."""
-        self.of(words)
-        return self.found(words)
 
     def terms(
         self,
         words: Sequence[str],
         numbers: Numbers,
-        often: Numbers,
         runs: Sequence[str],
         counted: Counted,
         pairs: Pairs,
     ) -> tuple[Numbers, NDArray[Any]]:
         """The slots of all terms of some words and more runs, in the order of their first places,
-        those that stand in runs at last, and how often each stands there. Of each word its number,
-        and how often it stands there."""
-        codes = self._slot[numbers]
-        is_run = codes == _RUN
-        runs = [*runs, *compress(words, is_run.tolist())]
-        for at in np.flatnonzero(is_run & (often > 1)).tolist():
-            runs += [words[at]] * int(often[at] - 1)
-        if (is_coded := codes < _RUN).any():
-            several = [self._coded[code] for code in codes[is_coded].tolist()]
-            times = np.ones(len(codes), np.int64)
-            times[is_coded] = [*map(len, several)]
-            codes, often = np.repeat(codes, times), np.repeat(often, times)
-            codes[codes < _RUN] = [*chain.from_iterable(several)]
-        is_term = codes >= 0
-        codes, often = codes[is_term], often[is_term]
+        those that stand in runs at last, and how often each stands there. `numbers`: those of the
+        words."""
+        codes = self._slot.take(numbers)
+        if len(codes) and int(codes.min()) <= _RUN:
+            if (is_run := codes == _RUN).any():
+                runs = [*runs, *compress(words, is_run.tolist())]
+            if (is_coded := codes < _RUN).any():
+                several = [self._coded[code] for code in codes[is_coded].tolist()]
+                times = np.ones(len(codes), np.int64)
+                times[is_coded] = [*map(len, several)]
+                codes = np.repeat(codes, times)
+                codes[codes < _RUN] = [*chain.from_iterable(several)]
+        codes, often = codes[codes >= 0], None
         if runs:
-            slots, times_of_pairs = pairs.of(" ".join(runs))
-            codes, often = np.concatenate([codes, slots]), np.concatenate([often, times_of_pairs])
+            slots, times = pairs.of(" ".join(runs))
+            often = np.concatenate([np.ones(len(codes), np.int64), times])
+            codes = np.concatenate([codes, slots])
         return counted.of(codes, often, known=len(self._slots))
