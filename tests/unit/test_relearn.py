@@ -147,6 +147,31 @@ def test_trail_revalues_the_links_of_pages_judged_anew_together_before_it_choose
             assert value != old[link]
 
 
+def test_trail_ends_alike_whether_pages_are_judged_anew_one_by_one_or_together() -> None:
+    """Of more pages than are learned anew as a whole each ends with its last score."""
+
+    def end(*, together: bool) -> list[tuple[int, float]]:
+        policy = taught(made(Trail), [YES, NO] * 6)
+        frontier = MemoryFrontier()
+        policy.observe(
+            frontier.add([Link(f"http://a.example/{n}", Anchor("x")) for n in range(40)], 3, 0.0, 1)
+        )
+        middle = Judgement(0.4, False, 0.0)
+        for link, before, after in [
+            (3, NO, middle),
+            (0, YES, NO),
+            (3, middle, YES),
+            (5, NO, middle),
+        ]:
+            policy.relearn(link, before, after)
+            if not together:
+                policy.load(policy.save())
+        policy._settle()
+        return waiting(policy)
+
+    assert end(together=True) == end(together=False)
+
+
 def waiting(policy: Trail) -> list[tuple[int, float]]:
     """The open links of a policy, and what they were worth when they were valued last."""
     return [(link, policy._queue.value(link)) for link in policy._queue]

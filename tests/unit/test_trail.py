@@ -451,6 +451,16 @@ def test_rows_of_two_links_or_none_are_refused(damage: dict[str, Any]) -> None:
         policy.load({**unpack(pack(policy.save())), **damage})
 
 
+@pytest.mark.parametrize("pages", [[7], [7, 2, 500], [9, 7, 2]])
+def test_the_links_that_pages_were_the_first_to_show(pages: list[int]) -> None:
+    rows = LinkRows(1_000)
+    rows.parent[[3, 4, 8, 11, 12]] = [2, 7, 7, NO_PARENT, 2]
+    links, of = rows.children(pages)
+    expected = {2: [3, 12], 7: [4, 8]}
+    assert links.tolist() == [link for page in pages for link in expected.get(page, [])]
+    assert [pages[at] for at in of] == [rows.parent[link] for link in links.tolist()]
+
+
 def test_rows_that_links_left_are_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows_module, "LEAST", 64)
     rows, expected, made = LinkRows(1_000), dict[int, list[int]](), np.random.default_rng(0)

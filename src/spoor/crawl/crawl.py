@@ -116,6 +116,7 @@ class Crawl:
     ) -> None:
         self.policy = policy
         self.judge = judge
+        self._relearns = policy if isinstance(policy, Relearns) else None
         self.counts = Counts()
         self._attempts = attempts
         self._backoff = backoff
@@ -289,8 +290,8 @@ class Crawl:
             self._held[link] = (self._held[link][0], after.score)
         if self.link_filter is not None and after.relevant != before.relevant:
             self.link_filter.judged_anew(self.frontier.url(link), relevant=after.relevant)
-        if isinstance(self.policy, Relearns) and before != after:
-            self._call("relearn", self.policy.relearn, link, before, after)
+        if self._relearns is not None and before != after:
+            self._call("relearn", self._relearns.relearn, link, before, after)
 
     def foreign(self, ticket: int) -> bool:
         """Whether only pages of other domains link to what this ticket in flight requests."""

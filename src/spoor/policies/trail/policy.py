@@ -115,8 +115,10 @@ class Trail:
         self._groups = Groups(rows)
         self._failures = Failures(rows)
         self._fetched = FetchedPages(MEMORY)
+        self._judged_anew: dict[LinkId, float] = {}
+        """Pages that were judged anew since the last call but `relearn` → their score."""
         self._stale_groups: list[int] = []
-        """Groups with pages that were judged anew since the last call but `relearn`."""
+        """Groups with such pages."""
         self._stale_links: list[LinkId] = []
         """Open links of these pages."""
         self._corrected: list[LinkId] = []
@@ -357,21 +359,38 @@ class Trail:
         worth = self._fetched.worth(link)
         if worth is None:
             return
-        slots, _ = self._fetched.rows(link)
         was, now = (min(1.0, max(0.0, judgement.reward)) for judgement in (before, after))
         change = max(now, 0.0 if worth == was else worth) - worth
         if change:
             self._fetched.set_worth(link, worth + change)
             self._corrected.append(link)
-        self._groups.count(slots, now - was, tried=0.0)
-        children = [child for child in self._rows.children(link) if child in self._queue]
-        self._rows.dense[self._rows.of[children, 0], PARENT_SCORE] = after.score
-        self._stale_groups += slots[:, NEAR].T.ravel().tolist()
-        self._stale_links += children
+        if now != was:
+            self._groups.count(self._fetched.rows(link)[0], now - was, tried=0.0)
+        self._judged_anew[link] = after.score
+
+    def _inherit_anew(self) -> None:
+        """Let the open links of the pages that were judged anew inherit their scores; note what is
+        to be revalued. O(links that are known), however many pages."""
+        pages = [*self._judged_anew]
+        scores = np.array([*self._judged_anew.values()])
+        self._judged_anew = {}
+        slots = [self._fetched.rows(link)[0] for link in pages]
+        groups = np.concatenate(slots)[:, NEAR]
+        # In the order of the pages, and of each page column by column.
+        turn = len(NEAR) * np.repeat(np.arange(len(pages)), [*map(len, slots)])
+        order = np.argsort((turn[:, None] + np.arange(len(NEAR))).ravel(), kind="stable")
+        self._stale_groups += groups.ravel().take(order).tolist()
+        children, of = self._rows.children(pages)
+        waits = self._queue.among(children)
+        children, of = children[waits], of[waits]
+        self._rows.dense[self._rows.of[children, 0], PARENT_SCORE] = scores[of]
+        self._stale_links += children.tolist()
 
     def _settle(self) -> None:
         """Revalue what the pages concern that were judged anew: hundreds come at once, and their
         links are in the same places."""
+        if self._judged_anew:
+            self._inherit_anew()
         if not self._stale_groups:
             return
         if len(self._fetched) <= REFIT and self._corrected:
@@ -452,6 +471,8 @@ class Trail:
         ]
 
     def save(self) -> State:
+        if self._judged_anew:
+            self._inherit_anew()
         stale = [self._stale_groups, self._stale_links, self._corrected]
         return {
             "slots": self._slot_rows.save(),
@@ -481,4 +502,5 @@ class Trail:
         self._guard.level = list(state.get("level", self._guard.level))
         stale = map(list, state.get("stale", ([], [], [])))
         self._stale_groups, self._stale_links, self._corrected = stale
+        self._judged_anew = {}
         self._newest = (NO_PARENT, [])

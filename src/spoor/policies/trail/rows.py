@@ -128,10 +128,16 @@ class LinkRows:
         """The page that was the first to show it, or NO_PARENT."""
         return self.parent.item(link) if link < len(self.parent) else NO_PARENT
 
-    def children(self, page: LinkId) -> list[LinkId]:
-        """Links that this page was the first to show, as far as they are still known."""
-        pages: list[LinkId] = np.flatnonzero(self.parent == page).tolist()
-        return pages
+    def children(self, pages: Sequence[LinkId]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Links that these pages were the first to show, as far as they are still known, page by
+        page, and at which place each one's page is. O(links that are known)."""
+        place = np.full(max(int(self.parent.max()), *pages) + 2, -1, dtype=np.int32)
+        place[pages] = np.arange(len(pages), dtype=np.int32)
+        of = place.take(self.parent, mode="wrap")  # NO_PARENT is the last, which is no page
+        links = np.flatnonzero(of >= 0)
+        of = of.take(links)
+        order = np.argsort(of, kind="stable")
+        return links.take(order), of.take(order)
 
     def look(self, links: Sequence[LinkId], most: int) -> list[int]:
         """Indices of those that were looked at fewer than `most` times, each of which counts."""
