@@ -136,8 +136,11 @@ def find(kind: str, name: str) -> Callable[..., Any]:
         return loaded
     raise InputError(
         f"unknown {SINGULAR[kind]} {name!r}{nearest(name, names(kind))}; "
-        f"there are: {', '.join(names(kind))}"
+        f"there are: {', '.join(names(kind))}{_OWN.format(kind) * (':' in name)}"
     )
+
+
+_OWN = "; one of your own has a name by an entry point 'spoor.{}' of your package"
 
 
 SINGULAR = {

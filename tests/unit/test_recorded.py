@@ -389,6 +389,14 @@ def test_without_marked_roots_each_site_begins_at_its_front_page_or_its_hub(tmp_
 # ---------------------------------------------------------------- the folder
 
 
+def test_without_a_front_page_the_highest_of_the_menu_is_the_root(tmp_path: Path) -> None:
+    names = ("docs/a/x", "docs/b/y", "docs/", "docs/a/z", "z")
+    menu = [f"http://h/{name}" for name in names[:3]]
+    often = [f"{menu[0]}#{part}" for part in range(30)]
+    write(tmp_path / "w", [recorded(f"http://h/{name}", *menu, *often) for name in names])
+    assert RecordedWorld(tmp_path / "w").roots() == ["http://h/docs/"]
+
+
 def test_nothing_is_left_where_writing_fails(tmp_path: Path) -> None:
     def stopped() -> Iterable[Recording]:
         yield recorded(A)

@@ -13,6 +13,7 @@ import typer
 
 from spoor.cli import web_evolve, web_serve
 from spoor.cli.options import AsJson
+from spoor.display import shown
 from spoor.errors import InputError
 
 web = typer.Typer(name="web", help="Make, import, describe and serve webs.", no_args_is_help=True)
@@ -42,6 +43,12 @@ def import_(
     base_url: Annotated[
         str | None, typer.Option(help="URL of the site that a mirror folder is a copy of.")
     ] = None,
+    labels: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="CSV of URL, label: labels of pages. A list of URLs has its file's name."
+        ),
+    ] = None,
     keep_going: Annotated[
         bool, typer.Option("--keep-going", help="Leave out bad records, and count them.")
     ] = False,
@@ -63,6 +70,7 @@ def import_(
             sources,
             folder,
             base_url=base_url,
+            labels=labels or (),
             keep_going=keep_going,
             replace=replace,
             jobs=jobs,
@@ -71,6 +79,7 @@ def import_(
     seconds = time.monotonic() - began
     if as_json:
         counts = {name: getattr(summary, name) for name in summary.__slots__}
+        counts["unlabelled"] = len(summary.unlabelled)
         typer.echo(json.dumps({"web": str(folder), **counts, "seconds": round(seconds, 2)}))
         return
     resolved = summary.resolved / max(1, summary.links)
@@ -89,6 +98,10 @@ def import_(
         (summary.replaced, "records older than another one of the same URL: left out"),
         (summary.elsewhere, "records that are no page of the web: left out"),
         (summary.skipped, "bad records: left out"),
+        (
+            len(summary.unlabelled),
+            f"URLs of --labels are not in this web, as {shown(''.join(summary.unlabelled[:1]))}",
+        ),
     ):
         if count:
             typer.echo(f"  {count:,} {label}")

@@ -17,6 +17,7 @@ from spoor.formats.reading_costs import Over, ReadingCosts, Spent, reading
 from spoor.formats.source_file import Job, Source
 from spoor.formats.sources import open_source
 from spoor.processes import worker_pool
+from spoor.worlds.label_files import PageLabels
 from spoor.worlds.store_rows import Packed, pack
 from spoor.worlds.store_writer import Summary, Writer
 
@@ -41,6 +42,7 @@ def record(
     folder: str | Path,
     *,
     base_url: str | None = None,
+    labels: Sequence[Path] = (),
     keep_going: bool = False,
     replace: bool = False,
     jobs: int = 1,
@@ -49,10 +51,12 @@ def record(
     """Write the web that the sources hold to a new folder, completely or not at all.
 
     A source is a file of JSON lines or WARC, a MediaWiki dump, or a mirror folder (`base_url` is
-    its URL on the web). A bad record raises InputError, or is left out and counted where
-    `keep_going`. `jobs` processes parse (0: as many as there are cores, where that pays); the
-    outcome does not depend on it, unless documents take longer than they may (`reading_costs`).
+    its URL on the web); `labels` are files as in `PageLabels`. A bad record raises InputError, or
+    is left out and counted where `keep_going`. `jobs` processes parse (0: as many as there are
+    cores, where that pays); the outcome does not depend on it, unless documents take longer than
+    they may (`reading_costs`).
     """
+    labelled = PageLabels(labels)
     opened = [open_source(Path(source), base_url=base_url) for source in sources]
     intake = _Intake(opened, keep_going)
     with ExitStack() as stack:
@@ -66,11 +70,12 @@ def record(
                 intake.reject(outcome)
             else:
                 try:
-                    writer.add(outcome)
+                    writer.add(labelled.of(outcome))
                 except InputError as error:
                     intake.reject(str(error))
         writer.summary.skipped = intake.skipped
         writer.summary.notes = intake.notes
+        writer.summary.unlabelled = labelled.unused()
     return writer.summary
 
 

@@ -363,7 +363,8 @@ class RecordedWorld:
     def roots(self) -> list[str]:
         """Where crawls of this world begin: the pages that the source calls roots; for a site (or
         a world without sites) that has none, the front page of the host with the most pages, or
-        else the page with links that most links lead to."""
+        else, of the pages with links that most pages lead to (half of the most at least), the
+        highest."""
         numbers = self._inside
         sites = self._rows["site"][numbers]
         marked = self._rows["root"][numbers]
@@ -381,9 +382,16 @@ class RecordedWorld:
             row = self._row_of.get(front, self._other(front))
             if row is not None and row in rows and self._rows["links"][row]:
                 return row
-        linked = np.bincount(self._targets, minlength=self._pages)[rows]
+        parents = np.zeros(self._pages, dtype=np.int64)
+        parents[self._inside] = np.bincount(self.arcs()[1], minlength=len(self._inside))
+        linked = parents[rows]
         linked[self._rows["links"][rows] == 0] = 0
-        return int(rows[int(np.argmax(linked))])
+        # Many pages lead to each page of a menu; the front page is the highest of these.
+        often = np.flatnonzero(2 * linked >= linked.max())
+        _, _, best = min(
+            (place_of(self._urls[rows[at]]).count("/"), -int(linked[at]), int(at)) for at in often
+        )
+        return int(rows[best])
 
     # -- the graph
 

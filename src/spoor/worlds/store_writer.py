@@ -44,6 +44,8 @@ class Summary:
     """Bad recordings that were left out with `keep_going`."""
     notes: list[str] = field(default_factory=list)
     """Error messages of the first of them."""
+    unlabelled: list[str] = field(default_factory=list)
+    """URLs of the label files that no recording had."""
     bytes: int = 0
     """Size of the folder."""
 
