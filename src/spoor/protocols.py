@@ -318,6 +318,20 @@ class BoundsSlowHosts(Protocol):
         ...
 
 
+@runtime_checkable
+class RestsHosts(Protocol):
+    """A frontier in which a host can rest while others have their turns."""
+
+    def rest(self, host: str, until: float) -> float:
+        """As `hold`; returns when the host would be free otherwise."""
+        ...
+
+    def wake(self, host: str, until: float, free_at: float) -> None:
+        """End the rest until `until`: the host is free at `free_at`, which `rest` returned, unless
+        it was held for longer since. Called only where no request waits to be made again."""
+        ...
+
+
 class LiveFrontier(Frontier, HostClocks, Protocol):
     """The frontier of a live crawl."""
 
@@ -617,7 +631,7 @@ OPTIONAL: Mapping[type, Sequence[type]] = {
         FallsBack,
     ),
     Judge: (Stateful, KeepsAnswers, GivesUpAnswers, KeepsSample, Rejudges, TakesLabels),
-    Frontier: (ListsHosts, HostClocks, OnDisk, BoundsSlowHosts),
+    Frontier: (ListsHosts, HostClocks, OnDisk, BoundsSlowHosts, RestsHosts),
     World: (Changing,),
 }
 """Protocol → optional protocols that a plug-in of this kind may have too. Callers check them with

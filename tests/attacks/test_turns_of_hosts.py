@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -321,6 +322,51 @@ def test_links_that_are_skipped_take_no_time_where_nobody_else_is_asked() -> Non
             assert isinstance(step, Sleep)
             assert step.until == 0.0
     assert crawl.counts.skipped == 1_000
+
+
+@pytest.mark.parametrize("delay", [0.0, 1.0])
+def test_hosts_do_not_rest_for_one_another_once_no_other_is_asked(delay: float) -> None:
+    """Of a hundred sites each has had its page, and lists fifty more: these are skipped at once, and
+    the last site that still gives pages is asked in its turn until then."""
+    seeds = [f"http://site{n}.example/" for n in range(100)]
+    crawl = many_sites(seeds, delay)
+    crawl.seed([*seeds, GOOD])
+    now, good = 0.0, []
+    while not isinstance(step := crawl.next(now), Finished):
+        if isinstance(step, Fetch):
+            count = 40 if step.url == GOOD else 50
+            links = [Link(f"{step.url}x{n}") for n in range(count)] * (step.url in {*seeds, GOOD})
+            good += [now] * step.url.startswith(GOOD)
+            crawl.receive(Fetched(step.ticket, Page(step.url, links=tuple(links))), now)
+            if not crawl.counts.requests % 20:  # a resume in the midst of it
+                state, crawl = unpack(pack(crawl.save())), many_sites(seeds, delay)
+                crawl.load(state)
+        else:
+            assert isinstance(step, Sleep)
+            now = max(now, step.until)
+    assert crawl.counts.skipped == 5_000
+    assert len(good) == 41
+    assert good[-1] <= 40 * delay + 1.0
+    assert now <= good[-1] + 1.0
+
+
+def many_sites(seeds: Sequence[str], delay: float) -> Crawl:
+    """Each of the seeds gives a page."""
+    return Crawl(
+        BreadthFirst(Task(np.random.default_rng(0))),
+        Keywords(["kiln"]),
+        MemoryFrontier(delay=delay),
+        link_filter=OneOfEach(Scope.of([*seeds, GOOD], "domain")),
+    )
+
+
+class OneOfEach(CrawlFilter):
+    """Skips the links of the many sites once they are chosen, as `--pages-per-host 1` does."""
+
+    def skip(self, link: int, url: str, *linked_by: Any) -> str:
+        if host(url).startswith("site") and "/x" in url:
+            return "its site has had its page"
+        return super().skip(link, url, *linked_by)
 
 
 def test_skips_of_many_domains_share_the_time() -> None:

@@ -204,7 +204,7 @@ class FirstOnes:
 @pytest.mark.parametrize(
     ("broken", "told"),
     [
-        (Impatient, "the offer holds"),
+        (Impatient, "the offer holds|nothing is due"),
         (Unheld, "the offer holds"),
         (Unpaced, "another|delay"),
         (LosesRetries, "retry_at|due"),

@@ -62,7 +62,7 @@ from spoor.types import (
     Starved,
     State,
 )
-from spoor.web.urls import domain_of, host
+from spoor.web.urls import domain_of
 
 FORMAT = 6
 """Format number of a saved crawl; it covers the policy's state too."""
@@ -215,6 +215,8 @@ class Crawl:
                 skips += 1
                 if skips == _SKIPS:
                     return Sleep(now)
+                continue
+            if not self._flights and self._skips.wake(self.frontier, now):
                 continue
             if not (self._held and not self._flights and not self.frontier.open_count):
                 return self._wait(now, may_choose=True)
@@ -459,7 +461,7 @@ class Crawl:
         if until > now and (
             self._skips.others(url, now) or len(self.frontier.offer(now).hosts()) > 1
         ):
-            self.frontier.hold(host(url), until)
+            self._skips.rest(self.frontier, url, now, until)
         self.counts.skipped += 1
         failed = Failed(self._flights.new_ticket(), "skipped", why)
         self._call("learn", self.policy.learn, Outcome(choice, failed, None, 0.0))

@@ -3,14 +3,16 @@
 Pure. A page may list thousands of links that are held back later, and to choose and skip one takes
 as long as a small page. While another domain is asked, those of all domains together are skipped
 `A_SECOND` times a second, `AT_ONCE` of a domain at a time; a domain's hosts rest until what was
-skipped of it is made up for.
+skipped of it is made up for, or until no other host has an open link: of a thousand sites each of
+which has had its share of pages, ten thousand links are skipped at the end of the crawl.
 """
 
 from __future__ import annotations
 
+from spoor.protocols import Frontier, ListsHosts, RestsHosts
 from spoor.types import State
 from spoor.web.recent_domains import RecentDomains
-from spoor.web.urls import domain_of
+from spoor.web.urls import domain_of, host
 
 A_SECOND = 64
 """Links that are skipped in a second …"""
@@ -29,6 +31,8 @@ class SkipTurns:
     def __init__(self) -> None:
         self._until: dict[str, float] = {}
         """Domain → when what was skipped of it is made up for."""
+        self._rests: dict[str, tuple[float, float]] = {}
+        """Host → until when it rests, and when it would be free otherwise."""
         self._sweep = 0.0
         self._asked = RecentDomains()
         """From the first skip on."""
@@ -49,6 +53,7 @@ class SkipTurns:
         domain = domain_of(url)
         if now >= self._sweep:
             self._until = {name: until for name, until in self._until.items() if until > now}
+            self._rests = {name: rest for name, rest in self._rests.items() if rest[0] > now}
             self._sweep = now + _SWEEP
         until = max(now, self._until.pop(domain, now))
         # Last in order; one of so many domains that are to be skipped.
@@ -59,12 +64,40 @@ class SkipTurns:
         """Whether another domain was asked a short time ago."""
         return now - self._asked.other_than(url) < _RECENT
 
+    def rest(self, frontier: Frontier, url: str, now: float, until: float) -> None:
+        """Let the host of a URL rest until then."""
+        name = host(url)
+        if not isinstance(frontier, RestsHosts):
+            frontier.hold(name, until)
+            return
+        self._rests[name] = until, max(now, frontier.rest(name, until))
+
+    def wake(self, frontier: Frontier, now: float) -> bool:
+        """End all rests if no other host has an open link; whether there were any. To be called
+        where no ticket is out. O(hosts) where hosts rest."""
+        rests = {name: rest for name, rest in self._rests.items() if rest[0] > now}
+        if not (rests and isinstance(frontier, RestsHosts) and isinstance(frontier, ListsHosts)):
+            return False
+        if any(links and name not in rests for name, links, *_ in frontier.hosts()):
+            return False
+        for name, (until, free_at) in rests.items():
+            frontier.wake(name, until, free_at)
+        self._rests, self._until = {}, {}
+        return True
+
     def save(self) -> State:
         """Go on with `load`."""
-        return {"until": self._until.copy(), "sweep": self._sweep, "asked": self._asked.save()}
+        return {
+            "until": self._until.copy(),
+            "rests": {name: list(rest) for name, rest in self._rests.items()},
+            "sweep": self._sweep,
+            "asked": self._asked.save(),
+        }
 
     def load(self, state: State) -> None:
         """Go on from `save`."""
         self._until = dict(state["until"])
+        rests = state.get("rests", {})  # a version before this had none
+        self._rests = {name: (until, free_at) for name, (until, free_at) in rests.items()}
         self._asked.load(state["asked"])
         self._sweep, self._skips = float(state["sweep"]), True

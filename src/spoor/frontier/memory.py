@@ -262,6 +262,17 @@ class MemoryFrontier:
             self._ready.remove(known)
             self._schedule(known)
 
+    def rest(self, host: str, until: float) -> float:
+        free_at = self._host(host).free_at
+        self.hold(host, until)
+        return free_at
+
+    def wake(self, host: str, until: float, free_at: float) -> None:
+        known = self._host(host)
+        if known.free_at == until:
+            known.free_at = free_at
+            self._schedule(known)
+
     def pace(self, host: str, delay: float) -> None:
         known = self._host(host)
         known.delay = max(known.delay, delay)

@@ -83,11 +83,14 @@ def waits_for(
     for name, (links, flying, free_at) in clocks.items():
         if links and not flying and free_at > now:
             usual = free_at - now <= delay(name)
-            add(name, _pause(delay(name)) if usual else "it failed, or asked for a pause", free_at)
+            add(name, _pause(delay(name)) if usual else _RESTS, free_at)
     if not found:
         return None
     first = min(found.values(), key=lambda wait: (wait.until, wait.host))
     return replace(first, others=len(found) - 1)
+
+
+_RESTS = "it failed, asked for a pause, or its links are passed over while others have their turns"
 
 
 def _pause(delay: float) -> str:

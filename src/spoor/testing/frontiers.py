@@ -12,7 +12,7 @@ import numpy as np
 
 from spoor.errors import CallerError, SpoorError
 from spoor.learn.state import pack, unpack
-from spoor.protocols import Frontier, HostClocks
+from spoor.protocols import Frontier, HostClocks, RestsHosts
 from spoor.types import NO_PARENT, Anchor, Link, LinkId
 from spoor.web.urls import host as host_of
 
@@ -22,8 +22,11 @@ Make = Callable[..., Frontier]
 Call = tuple[str, int, int]
 """Name of a call, and two numbers that select its arguments."""
 
-CALLS = ("add", "take", "settle", "retry", "redirect", "due", "wait", "hold", "pace", "reload")
-_SHARES = (0.22, 0.26, 0.13, 0.08, 0.08, 0.06, 0.09, 0.03, 0.02, 0.03)
+CALLS = (
+    *("add", "take", "settle", "retry", "redirect"),
+    *("due", "wait", "hold", "rest", "wake", "pace", "reload"),
+)
+_SHARES = (0.22, 0.26, 0.13, 0.07, 0.08, 0.06, 0.09, 0.02, 0.01, 0.01, 0.02, 0.03)
 _HOSTS = 4
 _PAGES = 8
 """Pages a host: few, so that calls meet the same link again."""
@@ -126,6 +129,8 @@ class _Host:
     delay: float
     in_flight: int = 0
     free_at: float = -math.inf
+    rests: list[tuple[float, float, float]] = field(default_factory=list)
+    """(until, what `rest` returned, `free_at` before), oldest first."""
     strangers: list[LinkId] = field(default_factory=list)
     """Redirects from other domains that wait for their turn; `turns` other requests began."""
     called: LinkId | None = None
@@ -396,6 +401,25 @@ class _Walk:
         self._log.append(f"hold({host!r}, until={until})")
         self._frontier.hold(host, until)
         self._model.host(host).free_at = max(self._model.host(host).free_at, until)
+
+    def _rest(self, a: int, b: int) -> None:
+        if isinstance(self._frontier, RestsHosts):
+            host, until = f"h{a % _HOSTS}.example", self._now + 1 + b % 50
+            self._log.append(f"rest({host!r}, until={until})")
+            free_at = self._frontier.rest(host, until)
+            known = self._model.host(host)
+            known.rests.append((until, free_at, known.free_at))
+            known.free_at = max(known.free_at, until)
+
+    def _wake(self, a: int, b: int) -> None:
+        host, frontier = f"h{a % _HOSTS}.example", self._frontier
+        known = self._model.host(host)
+        if isinstance(frontier, RestsHosts) and known.rests and not self._model.in_state("waiting"):
+            until, free_at, before = known.rests.pop()
+            self._log.append(f"wake({host!r}, {until}, {free_at})")
+            frontier.wake(host, until, free_at)
+            if known.free_at == until:
+                known.free_at = before
 
     def _pace(self, a: int, b: int) -> None:
         host, delay = f"h{a % _HOSTS}.example", float(b % 4)
