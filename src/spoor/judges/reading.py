@@ -340,7 +340,7 @@ class Reader:
         if len(last) > 1:
             last = last[np.argsort(ids[last], kind="stable")]
         chosen[last[: most - np.count_nonzero(chosen)]] = True
-        return chosen.nonzero()[0]
+        return np.flatnonzero(chosen)
 
     def save(self) -> State:
         anchors = [
