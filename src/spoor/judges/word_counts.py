@@ -174,8 +174,14 @@ def scripts_of(text: str) -> Scripts:
     if text.isascii():
         return Scripts()
     letters = _letters_of(text)
-    found = _SCRIPTS.take(letters[letters >= _NO_LATIN]).tobytes()
-    return Scripts(len(letters), found.count(UNSPACED_SCRIPT), found.count(OTHER_SCRIPT))
+    is_high = letters >= _NO_LATIN
+    if 4 * np.count_nonzero(is_high) < len(letters):  # a few signs, as a rule
+        letters = letters[is_high]
+    found = _SCRIPTS.take(letters)
+    unspaced, others = (
+        np.count_nonzero(found == script) for script in (UNSPACED_SCRIPT, OTHER_SCRIPT)
+    )
+    return Scripts(len(is_high), unspaced, others)
 
 
 def most_of(scripts: Scripts) -> int:
@@ -200,14 +206,14 @@ def parted(words: list[str], scripts: Scripts) -> tuple[list[str], list[str]]:
     if together.isascii():  # what the text has is no word: a sign, as Thai's of its currency
         return [], words
     its = _SCRIPTS.take(_letters_of(together))
-    is_blank = its == _BLANK
-    begins = np.append(0, np.flatnonzero(is_blank) + 1)
-    is_run = np.logical_and.reduceat(is_blank | (its == UNSPACED_SCRIPT), begins)
-    others = np.logical_not(is_run).tolist()
-    return [*compress(words, is_run.tolist())], [*compress(words, others)]
+    begins = np.append(0, np.flatnonzero(its == _BLANK) + 1)
+    is_run = np.bitwise_and.reduceat(its, begins) & 1
+    runs = is_run.tolist()
+    is_run ^= 1
+    return [*compress(words, runs)], [*compress(words, is_run.tolist())]
 
 
-LATIN, UNSPACED_SCRIPT, OTHER_SCRIPT, _BLANK = range(4)
+LATIN, UNSPACED_SCRIPT, OTHER_SCRIPT, _BLANK = range(4)  # those of a run are odd
 _SCRIPTS = np.full(1 << 16, LATIN, np.uint8)
 _NO_LATIN = 0x370
 """What is below is Latin."""
