@@ -406,20 +406,22 @@ class TermMatrix:
     def pages(self) -> int:
         return len(self.ends) - 1
 
-    def parts(self) -> Iterator[tuple[slice, slice, NDArray[np.int64]]]:
-        """Some rows at a time, so that what is computed of their entries is small: these rows,
-        their entries, and the row of each entry among them."""
+    def parts(self) -> Iterator[tuple[slice, slice]]:
+        """Some rows at a time, so that what is computed of their entries is small: these rows, and
+        their entries."""
         for first in range(0, self.pages, _ROWS):
             rows = slice(first, min(first + _ROWS, self.pages))
-            ends = self.ends[rows.start : rows.stop + 1]
-            row = np.repeat(np.arange(len(ends) - 1), np.diff(ends))
-            yield rows, slice(ends[0], ends[-1]), row
+            yield rows, slice(self.ends[rows.start], self.ends[rows.stop])
+
+    def _sizes(self, rows: slice) -> NDArray[np.int64]:
+        return np.diff(self.ends[rows.start : rows.stop + 1])
 
     def sum_of_rows(self, shares: Floats) -> Floats:
         """Of each column, over all rows: weight times the row's share, (pages,)."""
         total = np.zeros(len(self.ids))
-        for rows, part, row in self.parts():
-            np.add.at(total, self.column[part], self.weight[part] * shares[rows].take(row))
+        for rows, part in self.parts():
+            its = np.repeat(shares[rows], self._sizes(rows))
+            np.add.at(total, self.column[part], self.weight[part] * its)
         return total
 
     def times(self, weights: Floats) -> Floats:
@@ -432,7 +434,8 @@ class TermMatrix:
 
     def _row_sums(self, values: Callable[[slice], Floats]) -> Floats:
         sums = np.zeros(self.pages)
-        for rows, part, row in self.parts():
+        for rows, part in self.parts():
+            row = np.repeat(np.arange(rows.stop - rows.start), self._sizes(rows))
             sums[rows] = np.bincount(row, values(part), rows.stop - rows.start)
         return sums
 
@@ -462,16 +465,18 @@ def matrix(pages: Sequence[KeptPage], frequencies: Frequencies, wanted: Floats) 
     of_all, idf = frequencies.idf_of_rest(ids, without, float(wanted.sum()))
     stretch = np.minimum(np.divide(idf, of_all, out=np.ones(len(ids)), where=of_all > 0), STRETCH)
     made = TermMatrix(ends, column, np.empty(len(column)), ids, stretch)
-    for rows, part, row in made.parts():
+    for rows, part in made.parts():
         some = pages[rows]
         often = np.concatenate([page.often for page in some])
         weights = _LOGS.take(often) * idf.take(column[part])
-        begins = (ends[:-1][rows] - ends[rows.start]).take(row)
-        terms = np.array([page.terms for page in some], np.int64)
-        before_place = np.array([len(page.ids) - page.places for page in some], np.int64)
-        at = np.arange(len(row)) - begins
-        block = 3 * row + (at >= terms.take(row)) + (at >= before_place.take(row))
-        norms = np.sqrt(np.bincount(block, weights**2, minlength=3 * len(some)))
+        # Terms, links and parts of its place, of each page.
+        blocks = [
+            size
+            for page in some
+            for size in (page.terms, len(page.ids) - page.terms - page.places, page.places)
+        ]
+        block = np.repeat(np.arange(len(blocks)), blocks)
+        norms = np.sqrt(np.bincount(block, weights**2, minlength=len(blocks)))
         norms[norms == 0] = 1.0
         made.weight[part] = weights * (np.tile(_BLOCKS, len(some)) / norms).take(block)
     return made
@@ -490,15 +495,9 @@ Number = TypeVar("Number", np.uint32, np.uint64)
 
 
 def numbered(ids: NDArray[Number]) -> tuple[NDArray[Number], NDArray[np.int32]]:
-    """The different ones in order, and the place of each among them: as `numpy.unique`, by the
-    sort of 16 bits at a time that NumPy does in O(n). What a judge takes at most is taken here, so
-    nothing is kept longer than it is needed."""
-    order = np.argsort(ids.astype(np.uint16), kind="stable").astype(np.int32)
-    for begin in range(16, 8 * ids.itemsize, 16):
-        bits = (ids >> ids.dtype.type(begin)).astype(np.uint16).take(order)
-        order = order.take(np.argsort(bits, kind="stable"))
-        del bits
-    ordered = ids.take(order)
+    """The different ones in order, and the place of each among them: as `numpy.unique`. What a
+    judge takes at most is taken here, so nothing is kept longer than it is needed."""
+    ordered, order = _in_order(ids)
     first = np.ones(len(ids), np.bool_)
     np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
     different = ordered[first]
@@ -508,6 +507,26 @@ def numbered(ids: NDArray[Number]) -> tuple[NDArray[Number], NDArray[np.int32]]:
     place = np.empty(len(ids), np.int32)
     place[order] = number
     return different, place
+
+
+def _in_order(ids: NDArray[Number]) -> tuple[NDArray[Number], NDArray[np.int32]]:
+    """Numbers in order, and where each of them stood. Those of 32 bits are sorted together with
+    their places, which NumPy does by vectors on any machine that has them; others 16 bits at a
+    time, in O(n)."""
+    if ids.itemsize == 4:
+        both = ids.astype(np.uint64)
+        both <<= np.uint64(32)
+        both += np.arange(len(ids), dtype=np.uint32)
+        both.sort()
+        order = both.astype(np.uint32).view(np.int32)
+        both >>= np.uint64(32)
+        return both.astype(ids.dtype), order
+    order = np.argsort(ids.astype(np.uint16), kind="stable").astype(np.int32)
+    for begin in range(16, 8 * ids.itemsize, 16):
+        bits = (ids >> ids.dtype.type(begin)).astype(np.uint16).take(order)
+        order = order.take(np.argsort(bits, kind="stable"))
+        del bits
+    return ids.take(order), order
 
 
 class Among:

@@ -70,7 +70,7 @@ def written_alike(rest: Floats, likely: Floats, scripts: NDArray[Any]) -> Floats
     scripts as these: else a script would be what the surest pages have in common on a site of which
     half is not translated, and whatever is in it would be like them. `likely`: how probably each
     is wanted. All are 0 where no other page is in such a script."""
-    kinds = np.unique(scripts)
+    kinds = np.flatnonzero(np.bincount(scripts))  # `np.unique` imports all of `numpy.ma`
     surest = likely * (likely >= np.sort(likely)[-SEEDS:][0])
     if len(kinds) < 2 or not surest.any():
         return rest

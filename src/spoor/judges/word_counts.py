@@ -178,9 +178,8 @@ def scripts_of(text: str) -> Scripts:
     if 4 * np.count_nonzero(is_high) < len(letters):  # a few signs, as a rule
         letters = letters[is_high]
     found = _SCRIPTS.take(letters)
-    unspaced, others = (
-        np.count_nonzero(found == script) for script in (UNSPACED_SCRIPT, OTHER_SCRIPT)
-    )
+    unspaced = int(np.count_nonzero(found == UNSPACED_SCRIPT))
+    others = int(np.count_nonzero(found == OTHER_SCRIPT))
     return Scripts(len(is_high), unspaced, others)
 
 
