@@ -74,9 +74,11 @@ class Verdicts:
             if known is None:
                 if self.keeps_early:
                     self._early[url] = after
-            elif link is not None and link not in self._by_person and known[1:] != _values(after):
+            elif link is not None and link not in self._by_person:
                 ticket, score, relevant, reward = known
-                self._newest.put(link, ticket, _values(after))
+                if (values := _values(after)) == (score, relevant, reward):
+                    continue
+                self._newest.put(link, ticket, values)
                 self.revisions += 1
                 before = Judgement(score, relevant, reward)
                 yield Revision(self.revisions, ticket, link, url, before, after)

@@ -266,11 +266,12 @@ class Reader:
         """Read the anchors of new links, and note that these were seen. `rows`: where."""
         seen = self._seen_links
         new: list[tuple[int, str]] = []
-        of_new = set(rows[are_new].tolist())  # two links of a page may have one row
-        may_be_new = [(at, row) for at, row in enumerate(rows.tolist()) if row in of_new]
-        for index, row in may_be_new:
-            number = int(numbers[index])
-            if seen[row] == number:
+        of_new = np.zeros(SLOTS, np.bool_)
+        of_new[rows[are_new]] = True  # two links of a page may have one row
+        may_be_new = of_new.take(rows).nonzero()[0]
+        its = (its.take(may_be_new).tolist() for its in (rows, numbers))
+        for index, row, number in zip(may_be_new.tolist(), *its, strict=True):
+            if seen.item(row) == number:
                 continue
             # Of another site: not seen yet by a page of its own.
             if site_of(urls[index]) != site:
@@ -405,5 +406,6 @@ def _folders(folder: str) -> tuple[int, ...]:
     return tuple(_place("/".join(parts[:end]) + "/") for end in range(1, len(parts) + 1))
 
 
+@lru_cache(maxsize=2048)
 def _place(part: str) -> int:
     return as_id(number_of_url(part))

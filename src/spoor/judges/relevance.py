@@ -382,6 +382,7 @@ class Relevance:
         revised = []
         linked, likenesses = self._around.tolist(), self._likeness.tolist()
         among = Among(self._counted, evidence.tolist())
+        stands = [f"{leaf.shown!r} stands on it" for leaf in self._matcher.leaves]
         for page, words, around, likeness, likest in zip(
             kept, evidence.tolist(), linked, likenesses, self._likest, strict=True
         ):
@@ -391,11 +392,8 @@ class Relevance:
             if (score, relevant) == page.told:
                 continue
             page.told = score, relevant
-            why = [
-                (f"{leaf.shown!r} stands on it", round(float(its), 3))
-                for leaf, its in zip(self._matcher.leaves, page.evidence[:, 1], strict=True)
-                if its > 0
-            ]
+            said = zip(stands, page.evidence[:, 1].tolist(), strict=True)
+            why = [(its, round(value, 3)) for its, value in said if value > 0]
             if likeness > 0.05:
                 why.append(("is like the surest pages", round(min(1.0, likeness), 3)))
             if around > 0.05:
