@@ -21,6 +21,9 @@ from spoor.types import Deferred, Failed, Fetch, LeftOut, Outcome
 NOTHING_CAME = 3
 """Exit code of a run none of whose seeds brought a page."""
 
+MOST_LINES = 10
+"""Lines about seeds that fail, while a crawl goes on."""
+
 _BEST = 3
 """Pages that the last lines of a crawl name."""
 _REASONS = 3
@@ -28,6 +31,7 @@ _REASONS = 3
 
 if TYPE_CHECKING:
     from spoor.judges.advice import Advice
+    from spoor.runs.reader import Run
 
 
 def add(app: typer.Typer) -> None:
@@ -104,12 +108,12 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
         # Standard output is for the JSON; a terminal still shows the progress.
         shown = screen(engine, run.estimate, quiet=as_json and not sys.stderr.isatty())
 
-        seeds = frozenset(settings.seeds)
+        seeds, failed_seeds = frozenset(settings.seeds), FailedSeeds()
 
         def on_step(fetch: Fetch, step: Outcome | Deferred) -> None:
             shown.step(fetch, step)
             if fetch.url in seeds and (line := failed_line(fetch, step, run.now())):
-                shown.say(line)
+                shown.say(*failed_seeds.lines(line))
             if exporting and (download := Download.of(fetch, step)) is not None:
                 for exporter in exporting:
                     exporter.add(download)
@@ -142,6 +146,33 @@ def _read_certificates(verify: bool) -> None:
     from spoor.http.connections import tls
 
     tls(verify=verify)
+
+
+class FailedSeeds:
+    """The lines about seeds that fail: `MOST_LINES` at most, since of a list of a thousand sites
+    many may be gone."""
+
+    def __init__(self) -> None:
+        self._lines = 0
+
+    def lines(self, line: str) -> list[str]:
+        """What to say of one more."""
+        self._lines += 1
+        if self._lines < MOST_LINES:
+            return [line]
+        rest = "more seeds that fail are told at the end, in the report and by export --by-seed"
+        return [line, rest] if self._lines == MOST_LINES else []
+
+
+def _sites(run: Run) -> list[str]:
+    """How many sites gave what was wanted, where one page of each is."""
+    if not (run.settings.found_per_host and len(run.settings.seeds) > 1):
+        return []
+    from spoor.runs.by_seed import sites_of_seeds
+
+    counts = [bool(site.relevant) for site in sites_of_seeds(run)]
+    table = command_line("export", run.path, "sites.csv", "--by-seed")
+    return [f"  sites    {sum(counts):,} of {len(counts):,} have a page that counts; all: {table}"]
 
 
 def failed_line(fetch: Fetch, step: Outcome | Deferred, now: float) -> str:
@@ -247,6 +278,7 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             f"  found    {summary['found']} ({summary['harvest_rate']:.1%} of the pages)"
             + ("; the best:" if best else ""),
             *(f"           {row.score:.2f} {shown(f'{row.url} {row.title}')}" for row in best),
+            *_sites(run),
             *(
                 [f"  in all   {sum(run.verdicts()):,} documents count, unchanged ones included"]
                 if summary.get("refreshed")

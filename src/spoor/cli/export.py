@@ -49,6 +49,13 @@ def export(
             "that was fetched first.",
         ),
     ] = True,
+    by_seed: Annotated[
+        bool,
+        typer.Option(
+            "--by-seed",
+            help="A table of the seeds: the best page of the site of each, or why none counts.",
+        ),
+    ] = False,
     text: Annotated[bool, typer.Option("--text", help="With the main text.")] = False,
     columns: Annotated[
         str,
@@ -87,9 +94,10 @@ def export(
         columns=[*asked, *(("text",) if text else ())],
         fields=field or (),
         index=index,
+        by_seed=by_seed,
     )
     copied = f" ({exported.copies} near-copies left out)" if exported.copies else ""
-    typer.echo(f"{exported.pages} pages: {place}{copied}")
+    typer.echo(f"{exported.pages} {'seeds' if by_seed else 'pages'}: {place}{copied}")
     if left_out := exported.left_out.count:
         rows = "1 page is" if left_out == 1 else f"{left_out:,} pages are"
         first = "" if left_out == 1 else "the first: "

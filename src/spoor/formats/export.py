@@ -31,6 +31,8 @@ class Form:
     """That writes rows. Of a file, the one whose name ends with `_without` copies such an export
     without some URLs."""
     is_folder: bool = False
+    is_table: bool = False
+    """Of rows that need not be documents."""
     is_bare: bool = False
     """It has no columns."""
     needs: tuple[str, ...] = ()
@@ -53,9 +55,9 @@ class Form:
 
 
 FORMS: Mapping[str, Form] = {
-    "jsonl": Form("jsonl", ".jsonl"),
-    "csv": Form("csv", ".csv"),
-    "parquet": Form("parquet", ".parquet"),
+    "jsonl": Form("jsonl", ".jsonl", is_table=True),
+    "csv": Form("csv", ".csv", is_table=True),
+    "parquet": Form("parquet", ".parquet", is_table=True),
     "bulk": Form("jsonl", ".ndjson", "write_bulk"),
     "warc": Form("warc", ".warc.gz", is_bare=True),
     "wacz": Form("wacz", ".wacz"),

@@ -10,10 +10,18 @@ from typing import Any
 
 from spoor.errors import InputError
 from spoor.formats.export import FORMS, form_of, write
-from spoor.formats.exporters.columns import COLUMNS, COPIES, ON_REQUEST, LeftOut, Options
+from spoor.formats.exporters.columns import (
+    COLUMNS,
+    COPIES,
+    ON_REQUEST,
+    SEEDS,
+    LeftOut,
+    Options,
+)
 from spoor.formats.fields import column_of, field_specs, require_microdata
 from spoor.formats.object_stores import is_url, new_object
 from spoor.runs import files
+from spoor.runs.by_seed import sites_of_seeds
 from spoor.runs.documents import RunDocument
 from spoor.runs.selection import Selection
 from spoor.runs.stored_run import StoredRun
@@ -40,9 +48,11 @@ def export_run(
     columns: Sequence[str] = (),
     fields: Sequence[str] = (),
     index: str = "spoor",
+    by_seed: bool = False,
 ) -> Exported:
     """Write the documents of a selection to a file or folder, or a file to an object store
-    (`s3://BUCKET/NAME`, `gs://BUCKET/NAME`).
+    (`s3://BUCKET/NAME`, `gs://BUCKET/NAME`). `by_seed`: instead of a selection the best page of the
+    site of each seed, or why there is none, in a table.
 
     `form`: one of `spoor.formats.export.FORMS`; None: as the name says. `columns`: more columns, of
     `spoor.formats.exporters.columns.ON_REQUEST`. `fields`: `NAME=SELECTOR` each
@@ -58,6 +68,11 @@ def export_run(
         out = Path(out)
         form = form_of(out, form)
         _refuse_own(run, out)
+    if by_seed and not FORMS[form].is_table:
+        tables = ", ".join(name for name, one in FORMS.items() if one.is_table)
+        raise InputError(f"--by-seed is for a table ({tables}), and {form} is none")
+    if by_seed and selected != Selection():
+        raise InputError("--by-seed has a row for each seed; it takes no other choice of pages")
     needs = FORMS[form].needs
     asked = [name.strip().replace("-", "_") for name in columns]
     for name in asked:
@@ -69,7 +84,8 @@ def export_run(
     specs = field_specs(fields)
     if FORMS[form].is_bare:
         asked, specs = [], []
-    kinds = {name: kind for name, kind in COLUMNS.items() if name not in ON_REQUEST}
+    kinds = {**SEEDS} if by_seed else {}
+    kinds |= {name: kind for name, kind in COLUMNS.items() if name not in ON_REQUEST}
     kinds |= {name: kind for name, kind in ON_REQUEST.items() if name in asked or name in needs}
     kinds |= {} if selected.copies else {COPIES: "list<string>"}
     kinds |= column_of(specs)
@@ -88,10 +104,19 @@ def export_run(
                 row["passages"] = _passages(document, everything=selected.everything)
             yield row
 
+    def seed_rows() -> Iterator[dict[str, Any]]:
+        for site in sites_of_seeds(run):
+            row = dict.fromkeys(kinds)
+            if site.best is not None:
+                document = run.document_of(site.best)
+                row |= document.exported(kinds) | (document.fields(specs) if specs else {})
+            said = (site.seed, site.note, site.pages, site.relevant)
+            yield row | dict(zip(SEEDS, said, strict=True))
+
     named = (*asked, *(spec.name for spec in specs), *(() if selected.copies else (COPIES,)))
     options = Options(kinds, run.path, index, _title(run), run.begins_page, named)
     with nullcontext(out) if isinstance(out, Path) else new_object(out) as place:
-        pages = write(rows(), place, form, options)
+        pages = write(seed_rows() if by_seed else rows(), place, form, options)
     return Exported(form, pages, copied, options.left_out)
 
 

@@ -68,12 +68,14 @@ class Run(StoredRun):
         min_score: float | None = None,
         since: float | None = None,
         copies: bool = True,
+        by_seed: bool = False,
     ) -> int:
         """Write the relevant documents, or `everything`, to a file or folder; returns how many.
 
         `kind`: one of `spoor.formats.export.FORMS`; None: by the file's name. `text`: with the main
         text; `columns` and `fields`: more columns (`spoor.runs.export.export_run`). `index`: of
-        bulk lines. `min_score`, `since`, `copies`: see `documents`. Raises InputError where it
+        bulk lines. `min_score`, `since`, `copies`: see `documents`. `by_seed`: a row for each seed
+        instead, with the best page of its site (`spoor.runs.by_seed`). Raises InputError where it
         cannot be written, or is the run's own.
         """
         return export_run(
@@ -84,6 +86,7 @@ class Run(StoredRun):
             columns=[*columns, *(("text",) if text else ())],
             fields=fields,
             index=index,
+            by_seed=by_seed,
         ).pages
 
     def label(self, url: str, relevant: bool) -> Label:

@@ -48,12 +48,22 @@ ON_REQUEST: Mapping[str, str] = {
 BODIES = frozenset(("text", "markdown", "links", "json_ld", "microdata", "tables"))
 """Columns that may be as large as the document itself."""
 
+SEEDS: Mapping[str, str] = {
+    "seed": "string",
+    "note": "string",
+    "site_pages": "int64",
+    "site_relevant": "int64",
+}
+"""Column → its kind, of an export with a row for each seed: the seed, why no page of its site
+counts, the pages that were fetched of its site, and those of them that count. They stand before
+those of the best page, which are empty where no page came."""
+
 COPIES = "copies"
 """Column of the near-copies that a document stands for (their URLs)."""
 
 
 _OF_FORMS = "archive passages id rowid rank file ts number headings start end passage_score".split()
-RESERVED = frozenset((*COLUMNS, *ON_REQUEST, COPIES, *_OF_FORMS))
+RESERVED = frozenset((*COLUMNS, *ON_REQUEST, *SEEDS, COPIES, *_OF_FORMS))
 """Names that no field may have, whatever their case, since some form uses them."""
 
 

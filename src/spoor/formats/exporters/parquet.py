@@ -107,7 +107,8 @@ def _characters(value: Any) -> int:
 
 def _values(row: Row, columns: Iterable[str], nested: Iterable[str]) -> dict[str, Any]:
     values = plain(row, dict.fromkeys(columns, ""))
-    values["fetched_at"] = datetime.fromisoformat(row["fetched_at"])
+    if row["fetched_at"] is not None:
+        values["fetched_at"] = datetime.fromisoformat(row["fetched_at"])
     for name in nested:
         if values.get(name) is not None:
             values[name] = json.dumps(values[name], ensure_ascii=False)

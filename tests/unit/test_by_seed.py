@@ -1,0 +1,124 @@
+"""A table of the seeds: of each site its best page, or why there is none."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import spoor
+from loopback import ADDRESS, Asked, Loopback, beside, page, reply
+from spoor.cli.main import run
+from spoor.runs.by_seed import sites_of_seeds
+from spoor.runs.reader import Run
+
+pytestmark = pytest.mark.server
+
+SITES = {
+    "kilns.example": page("/a", "/b", text="Home"),
+    "boats.example": page("/c", text="Nothing here"),
+    "one.example": page(text="Only this"),
+    "closed.example": reply("", 404),
+    "a.shared.example": page("/e", text="A"),
+    "b.shared.example": page("/d", text="B"),
+    "forbids.example": page(text="kiln"),
+}
+SEEDS = [f"http://{name}/" for name in SITES]
+
+
+def answer(asked: Asked) -> bytes:
+    if asked.path == "/robots.txt":
+        forbids = asked.host == "forbids.example"
+        return (
+            reply("User-agent: *\nDisallow: /\n", media="text/plain") if forbids else reply("", 404)
+        )
+    if asked.path == "/":
+        return SITES[asked.host]
+    kilns = {"/b": 30, "/e": 30, "/a": 30 if asked.host == "www.kilns.example" else 0}
+    words = "kiln " * kilns.get(asked.path, 0) or "clay and water"
+    return page(text=f"{words} {asked.path}")
+
+
+@pytest.fixture(scope="module", params=[(), ("--shards", "2")], ids=["whole", "shards"])
+def sites(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("by-seed") / "run"
+    seeds = out.parent / "seeds.txt"
+    seeds.write_text("\n".join(SEEDS))
+    server = Loopback(answer)
+    with beside(server.serving):
+        command = ["crawl", str(seeds), "--topic", "kiln", "--out", str(out), "--delay", "0"]
+        command += ["--connect-to", f"{ADDRESS}:{server.port}", "--found-per-host", "1"]
+        assert run([*command, *request.param]) == 0
+    return out
+
+
+def rows(path: Path) -> dict[str, dict[str, Any]]:
+    with path.open(newline="") as file:
+        return {row["seed"]: row for row in csv.DictReader(file)}
+
+
+def test_each_seed_has_its_row(
+    sites: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = tmp_path / "sites.csv"
+    assert run(["export", str(sites), str(table), "--by-seed", "--with", "language"]) == 0
+    assert "7 seeds:" in capsys.readouterr().out
+    told = rows(table)
+    assert list(told) == SEEDS
+    found = {seed: row["url"] for seed, row in told.items() if row["relevant"] == "true"}
+    assert found == {
+        "http://kilns.example/": "http://kilns.example/b",
+        "http://a.shared.example/": "http://a.shared.example/e",
+    }
+    notes = {seed: row["note"] for seed, row in told.items()}
+    assert notes["http://kilns.example/"] == ""
+    assert notes["http://boats.example/"] == "none of the 2 pages of its site counts"
+    assert notes["http://one.example/"] == "not the only page of its site counts"
+    assert notes["http://closed.example/"] == "404 Not Found"
+    assert notes["http://b.shared.example/"] == "none of the 2 pages of its site counts"
+    assert notes["http://forbids.example/"] == "robots.txt forbids it"
+    assert told["http://boats.example/"]["url"], "the best of them stands there"
+    assert told["http://closed.example/"]["url"] == ""
+    assert {site.seed: (site.pages, site.relevant) for site in sites_of_seeds(Run(sites))} == {
+        seed: (int(row["site_pages"]), int(row["site_relevant"])) for seed, row in told.items()
+    }
+
+
+def test_tables_of_all_forms_say_the_same(sites: Path, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    lines, table = tmp_path / "sites.jsonl", tmp_path / "sites.parquet"
+    assert spoor.open(sites).export(lines, by_seed=True, fields=["head=title"]) == len(SEEDS)
+    assert spoor.open(sites).export(table, by_seed=True) == len(SEEDS)
+    told = [json.loads(line) for line in lines.read_text().splitlines()]
+    kept = parquet.read_table(table).to_pylist()
+    for name in ("seed", "note", "site_pages", "url", "score", "relevant"):
+        assert [row[name] for row in told] == [row[name] for row in kept]
+    assert all("head" in row for row in told)
+
+
+def test_what_no_such_table_has_is_told(
+    sites: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for more in (["x.csv", "--all"], ["x.csv", "--no-copies"], ["x.wacz"], ["folder"]):
+        target, *options = more
+        command = ["export", str(sites), str(tmp_path / target), "--by-seed", *options]
+        assert run(command) == 2
+        assert "--by-seed" in capsys.readouterr().err
+        assert not (tmp_path / target).exists()
+
+
+def test_many_seeds_that_fail_take_few_lines(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seeds, server = tmp_path / "seeds.txt", Loopback(lambda asked: reply("", 404))
+    seeds.write_text("\n".join(f"http://gone{n}.example/" for n in range(60)))
+    with beside(server.serving):
+        command = ["crawl", str(seeds), "--topic", "kiln", "--out", str(tmp_path / "run")]
+        command += ["--delay", "0", "--connect-to", f"{ADDRESS}:{server.port}"]
+        assert run([*command, "--found-per-host", "1"]) != 0
+    told = capsys.readouterr()
+    assert (told.out + told.err).count("404 Not Found") <= 12
+    assert "more seeds that fail are told at the end" in told.err
