@@ -70,6 +70,7 @@ BUILT_IN: dict[str, dict[str, str]] = {
         "text-pattern": "spoor.judges.facts:TextPattern",
         "tf-idf": "spoor.judges.similarity:TfIdf",
         "url": "spoor.judges.facts:UrlPattern",
+        "url-among": "spoor.judges.facts:UrlAmong",
         "vectors": "spoor.judges.similarity:VectorCosine",
         "weighted-sum": "spoor.judges.combined:WeightedSum",
     },

@@ -15,7 +15,7 @@ from rejudging import Warming
 from spoor import judges, registry
 from spoor.judges.classifier import Classifier, TextModel
 from spoor.judges.combined import AllOf, AnyOf, Not, WeightedSum
-from spoor.judges.facts import Function, Label, MediaType, TextPattern, UrlPattern
+from spoor.judges.facts import Function, Label, MediaType, TextPattern, UrlAmong, UrlPattern
 from spoor.judges.keywords import Keywords
 from spoor.judges.llm import Answer, Llm
 from spoor.judges.relevance import Relevance
@@ -82,6 +82,7 @@ MADE: dict[str, Callable[[], Judge]] = {
     "text-pattern": lambda: TextPattern(r"kil(n|ns)\b"),
     "tf-idf": lambda: TfIdf([TEXT, "harbours"]),
     "url": lambda: UrlPattern(r"/p\d"),
+    "url-among": lambda: UrlAmong([ordinary_pages()[0].url]),
     "vectors": lambda: VectorCosine(TEXT, vectors()),
     "weighted-sum": lambda: WeightedSum([Label("target"), TfIdf([TEXT])], [1, 3]),
 }

@@ -4,12 +4,14 @@ result of a Python function."""
 from __future__ import annotations
 
 import mimetypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from typing import Any
 
 from spoor.errors import InputError
+from spoor.stopwatch import timed
 from spoor.types import Judgement, Page
+from spoor.web.expressions import compiled
 
 _NO = Judgement(0.0, False, 0.0)
 _TEXT = 200_000
@@ -18,23 +20,34 @@ _SHOWN = 80
 _LONGEST = 0.25
 """Seconds that a search may take. One that backtracks for longer finds nothing: patterns come from
 strangers too, and an honest one may meet a hostile page."""
+_TOGETHER = 2.0
+"""Seconds that all patterns of a topic may take of one page; what is not looked for by then is not
+found."""
 
 
-def _compiled(pattern: str, *, any_case: bool = False) -> Any:
-    """Raises InputError for what is no regular expression."""
-    import regex  # it takes long, and few runs need it
+class SearchTime:
+    """What is left to the patterns of one topic of the time for a page."""
 
+    def __init__(self) -> None:
+        self._page: Page | None = None
+        self._left = 0.0
+
+    def first(self, pattern: Any, page: Page, text: str) -> str | None:
+        """What matches first in a text of the page; None for nothing, or nothing in time."""
+        if page is not self._page:
+            self._page, self._left = page, _TOGETHER
+        if self._left <= 0.0:
+            return None
+        longest = min(_LONGEST, self._left)
+        match, seconds = timed(lambda: _first(pattern, text, longest))
+        self._left -= seconds
+        return match
+
+
+def _first(pattern: Any, text: str, longest: float) -> str | None:
     try:
-        return regex.compile(pattern, regex.IGNORECASE if any_case else 0)
-    except regex.error as error:
-        raise InputError(f"bad regular expression {pattern!r}: {error}") from error
-
-
-def _first(pattern: Any, text: str) -> str | None:
-    """What matches first in a text; None for nothing, or nothing in time."""
-    try:
-        match = pattern.search(text, timeout=_LONGEST)
-    except TimeoutError:
+        match = pattern.search(text, timeout=longest)
+    except (TimeoutError, MemoryError):
         return None
     return None if match is None else str(match[0])
 
@@ -54,29 +67,43 @@ class Label:
 
 
 class UrlPattern:
-    """Relevant: pages whose URL matches a regular expression anywhere."""
+    """Relevant: pages whose URL matches a regular expression anywhere. `time`: that of all patterns
+    of its topic. Raises InputError as `compiled` does."""
 
-    def __init__(self, pattern: str) -> None:
-        self._pattern = _compiled(pattern)
+    def __init__(self, pattern: str, time: SearchTime | None = None) -> None:
+        self._pattern = compiled(pattern, pattern)
+        self._time = time or SearchTime()
 
     def judge(self, page: Page) -> Judgement:
-        match = _first(self._pattern, page.url)
+        match = self._time.first(self._pattern, page, page.url)
         return _NO if match is None else _yes(f"its URL has {match!r}")
 
 
 class TextPattern:
-    """Relevant: pages whose title or text matches a regular expression anywhere, in any case."""
+    """Relevant: pages whose title or text matches a regular expression anywhere, in any case.
+    `time`: that of all patterns of its topic. Raises InputError as `compiled` does."""
 
-    def __init__(self, pattern: str) -> None:
-        self._pattern = _compiled(pattern, any_case=True)
+    def __init__(self, pattern: str, time: SearchTime | None = None) -> None:
+        self._pattern = compiled(pattern, pattern, any_case=True)
+        self._time = time or SearchTime()
 
     def judge(self, page: Page) -> Judgement:
         for part, text in (("title", page.title), ("text", page.text[:_TEXT])):
-            match = _first(self._pattern, text)
+            match = self._time.first(self._pattern, page, text)
             if match is not None:
                 words = " ".join(match.split())
                 return _yes(f"its {part} has {words[:_SHOWN]!r}")
         return _NO
+
+
+class UrlAmong:
+    """Relevant: pages with one of these canonical URLs."""
+
+    def __init__(self, urls: Iterable[str]) -> None:
+        self._urls = frozenset(urls)
+
+    def judge(self, page: Page) -> Judgement:
+        return _yes(f"its URL has {page.url!r}") if page.url in self._urls else _NO
 
 
 class MediaType:

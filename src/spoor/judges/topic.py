@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from spoor import registry
 from spoor.errors import InputError
 from spoor.files import read_toml
 from spoor.judges.combined import AnyOf
-from spoor.judges.facts import TextPattern, UrlPattern
+from spoor.judges.facts import SearchTime, TextPattern, UrlAmong, UrlPattern
 from spoor.judges.keywords import Keywords
 from spoor.judges.named import named as named_function
 from spoor.judges.relevance import Relevance
@@ -314,10 +313,11 @@ def judge_of_topic(source: TopicFile) -> Judge:
     Words as typed are judged by evidence and feedback (`spoor.judges.relevance`); a file without
     them by its method.
     """
-    judges: list[Judge] = [TextPattern(pattern) for pattern in source.patterns]
-    judges += [UrlPattern(pattern) for pattern in source.url_patterns]
+    time = SearchTime()
+    judges: list[Judge] = [TextPattern(pattern, time) for pattern in source.patterns]
+    judges += [UrlPattern(pattern, time) for pattern in source.url_patterns]
     if source.example_urls and source.method != "words":
-        judges.append(UrlPattern("^(?:" + "|".join(map(re.escape, source.example_urls)) + ")$"))
+        judges.append(UrlAmong(source.example_urls))
     if source.method != "patterns":
         judges.insert(0, _judge_by_method(source))
     if not judges:

@@ -11,7 +11,7 @@ from fnmatch import translate
 from typing import Any
 from urllib.parse import quote
 
-from spoor.errors import InputError
+from spoor.web.expressions import compiled
 
 _LONGEST = 0.25
 """Seconds that one search may take: patterns backtrack, and URLs come from strangers."""
@@ -50,12 +50,12 @@ class _Pattern:
         """Characters of the longest URL that it is tried on."""
         self._from = "all"
         if text.startswith("re:"):
-            self._regex = _compiled(text[3:], text)
+            self._regex = compiled(text[3:], text)
             return
         glob = quote(text, safe="".join(map(chr, range(33, 127))))
         if "://" not in glob:
             self._from = "path" if glob.startswith("/") else "host"
-        self._regex = _compiled(translate(glob), text)
+        self._regex = _of_glob(translate(glob))
 
     def fits(self, url: str) -> bool | None:
         """None where it cannot be decided in time."""
@@ -72,11 +72,8 @@ class _Pattern:
             return None
 
 
-def _compiled(pattern: str, text: str) -> Any:
+def _of_glob(pattern: str) -> Any:
+    """It fits from the beginning to the end. It has neither groups nor repetitions of a number."""
     import regex  # it takes long, and few runs need it
 
-    try:
-        # A glob's pattern fits from the beginning to the end.
-        return regex.compile(pattern if text.startswith("re:") else rf"\A{pattern}")
-    except regex.error as error:
-        raise InputError(f"bad regular expression {text!r}: {error}") from error
+    return regex.compile(rf"\A{pattern}")

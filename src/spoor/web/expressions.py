@@ -1,0 +1,64 @@
+"""Regular expressions, compiled within bounds: they come with topics and runs of strangers, too.
+
+A search has a limit of time (`search` of the package `regex`), but compiling has none: a part that
+has to come n times becomes n parts, so that 18 characters take 5 GB. Searching goes on beyond its
+limit within one long literal text, by the cube of its length.
+"""
+
+from __future__ import annotations
+
+import re
+from math import prod
+from typing import Any
+
+from spoor.errors import InputError
+
+MOST_CHARACTERS = 1_000
+"""Of an expression."""
+
+MOST_PARTS = 50_000
+"""Of what it becomes: 900 bytes each at most."""
+
+_LEAST = re.compile(r"\{\s*(\d+)")
+"""How often a part has to come, at least."""
+
+_UNSURE = re.compile(r"\\[()]|#|\[\^?\]|\[\[|\[:|V1|\[[^\]]*[()]")
+"""What may be a parenthesis that is text, or hide where a text ends in which it is."""
+
+
+def compiled(expression: str, shown: str, *, any_case: bool = False) -> Any:
+    """A compiled expression; `shown`: how it was written. Raises InputError for what is none, is
+    too long, or would become more than `MOST_PARTS` parts."""
+    import regex  # it takes long, and few runs need it
+
+    if len(expression) > MOST_CHARACTERS:
+        raise InputError(
+            f"a regular expression of {len(expression):,} characters: {shown[:80]!r} …; write at "
+            f"most {MOST_CHARACTERS:,}"
+        )
+    if _parts(expression) > MOST_PARTS:
+        raise InputError(f"{shown!r} repeats too much; write smaller numbers in its {{}}")
+    try:
+        return regex.compile(expression, regex.IGNORECASE if any_case else 0)
+    except regex.error as error:
+        raise InputError(f"bad regular expression {shown!r}: {error}") from error
+    except (RecursionError, OverflowError):
+        raise InputError(f"bad regular expression {shown[:80]!r}: nested too deep") from None
+
+
+def _parts(expression: str) -> int:
+    """No fewer than the parts that an expression becomes: repetitions multiply where they are
+    within one another, so at most as many as groups are, and one."""
+    least = sorted((int(number) for number in _LEAST.findall(expression)), reverse=True)
+    return len(expression) * prod(max(1, number) for number in least[: _depth(expression) + 1])
+
+
+def _depth(expression: str) -> int:
+    """No less than how deep its groups are within one another."""
+    if _UNSURE.search(expression):
+        return expression.count("(")
+    deepest = depth = 0
+    for sign in expression:
+        depth += (sign == "(") - (sign == ")")
+        deepest = max(deepest, depth)
+    return deepest
