@@ -4,8 +4,10 @@ line."""
 from __future__ import annotations
 
 import gzip
+import hashlib
 import os
 import sys
+import zipfile
 from collections.abc import Callable
 from itertools import cycle
 from pathlib import Path
@@ -17,8 +19,11 @@ import pytest
 from attacks.test_damaged_files import MANY, OTHERS, bounded, places, put
 from spoor import Orderer
 from spoor.cli.main import run
+from spoor.compression import compressor, packed, unpacked
 from spoor.errors import InputError, SpoorError
-from spoor.learn.state import pack, read, unpack, write
+from spoor.judges.classifier import TextModel
+from spoor.judges.semantic import NEEDED, encoder_of
+from spoor.learn.state import MAGIC, pack, read, unpack, write
 from spoor.views.explain import of_model
 from spoor.web.text import Vectors
 
@@ -153,3 +158,68 @@ def test_vectors_in_a_zip_unpack_to_a_bounded_size(tmp_path: Path) -> None:
     np.savez_compressed(tmp_path / "bomb.npz", words=["a"], vectors=np.zeros((1, 1 << 24)))
     with bounded(), pytest.raises(InputError, match="times its size"):
         Vectors.read(tmp_path / "bomb.npz")
+
+
+def test_vectors_are_a_plain_file_without_a_hole(device: str, tmp_path: Path) -> None:
+    """A pipe beside a stranger's topic was waited for."""
+    with bounded(), pytest.raises(InputError, match="plain file"):
+        Vectors.read(device)
+    (tmp_path / "hole.txt").write_bytes(b"kiln 1 2\n")
+    os.truncate(tmp_path / "hole.txt", 1 << 40)
+    with bounded(), pytest.raises(InputError, match="times its size"):
+        Vectors.read(tmp_path / "hole.txt")
+
+
+def npy(kind: str, shape: tuple[int, ...]) -> bytes:
+    """An array of no byte."""
+    head = f"{{'descr': {kind!r}, 'fortran_order': False, 'shape': {shape}, }}".encode()
+    head += b" " * (-(len(head) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\x01\0" + len(head).to_bytes(2, "little") + head
+
+
+NOTHINGS = [("<U0", (10**9,)), ("<U1", (10**9, 0)), ("|S0", (10**12,))]
+"""Billions of texts in no byte."""
+
+
+@pytest.mark.parametrize(("kind", "shape"), NOTHINGS)
+def test_words_without_end_in_no_byte_are_not_made(
+    kind: str, shape: tuple[int, ...], tmp_path: Path
+) -> None:
+    file = tmp_path / "x.npz"
+    with zipfile.ZipFile(file, "w") as parts:
+        for name in ("words", "vectors", "idf", "weights", "sigmoid", "language"):
+            parts.writestr(f"{name}.npy", npy(kind, shape))
+    with bounded(), pytest.raises(InputError, match="words"):
+        Vectors.read(file)
+    with bounded(), pytest.raises(InputError, match="no classifier"):
+        TextModel.read(file)
+
+
+@pytest.mark.parametrize(("kind", "shape"), NOTHINGS)
+def test_an_array_of_nothing_is_no_state(kind: str, shape: tuple[int, ...]) -> None:
+    data = pack({"words": np.zeros(3, np.int8)})
+    head = b'{"words": {"__array__": 0}}'
+    frame = packed(len(head).to_bytes(8, "little") + head + npy(kind, shape), compressor())
+    digest = hashlib.sha256(frame).hexdigest().encode() + b"\n"
+    with bounded(), pytest.raises(InputError, match="holds nothing"):
+        unpack(data[: len(MAGIC)] + digest + frame)
+
+
+def test_an_array_is_taken_once() -> None:
+    """What loads a state makes lists of each, and the same one could stand in 500,000 places."""
+    array = np.arange(1 << 12)
+    data, magic = pack({"a": array, "b": array}), len(MAGIC)
+    content = unpacked(data[magic + 65 :])
+    assert unpack(data)["b"].tolist() == array.tolist()
+    twice = packed(content.replace(b'{"__array__": 1}', b'{"__array__": 0}'), compressor())
+    digest = hashlib.sha256(twice).hexdigest().encode() + b"\n"
+    with pytest.raises(InputError, match="damaged"):
+        unpack(data[:magic] + digest + twice)
+
+
+def test_no_file_of_an_encoder_has_a_hole(tmp_path: Path) -> None:
+    for name in NEEDED:
+        (tmp_path / name).write_text("{}")
+    os.truncate(tmp_path / "config.json", 1 << 40)
+    with bounded(), pytest.raises(InputError, match=r"config\.json has 1,099,511,627,776 bytes"):
+        encoder_of(str(tmp_path))

@@ -24,7 +24,7 @@ from spoor.errors import DAMAGED, InputError
 from spoor.files import read_plain, write_whole
 from spoor.judges.similarity import page_stems, page_words
 from spoor.types import Judgement, Page
-from spoor.web.text import stem
+from spoor.web.text import stem, words_in
 from spoor.web.urls import domain_of
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class TextModel:
                 if sum(part.file_size for part in parts.infolist()) > MOST_BYTES:
                     raise ValueError("it unpacks to more than any classifier")
             with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
-                words = tuple(str(word) for word in arrays["words"])
+                words = tuple(words_in(arrays["words"]))
                 idf, weights = (np.asarray(arrays[name], float) for name in ("idf", "weights"))
                 bias, slope, offset = (float(value) for value in arrays["sigmoid"])
                 language = str(arrays["language"])

@@ -22,8 +22,9 @@ Encoder = Callable[[Sequence[str]], "NDArray[Any]"]
 PASSAGE = 120
 """Words of one passage: encoders ignore a text after a few hundred tokens."""
 PASSAGES = 16
-NEEDED = ("config.json", "model.safetensors", "tokenizer.json")
-"""Files of an encoder's folder."""
+NEEDED = {"config.json": 1 << 20, "model.safetensors": 1 << 31, "tokenizer.json": 1 << 28}
+"""Files of an encoder's folder, and the most bytes of each: one that a topic names may have a
+hole."""
 
 
 def encoder_of(name: str) -> Encoder:
@@ -42,6 +43,9 @@ def encoder_of(name: str) -> Encoder:
     missing = [file for file in NEEDED if not (folder / file).is_file()]
     if missing:
         raise InputError(f"{folder} is no model2vec encoder: it has no {missing[0]}")
+    for file, most in NEEDED.items():
+        if (size := (folder / file).stat().st_size) > most:
+            raise InputError(f"{folder / file} has {size:,} bytes, and at most {most:,} are read")
     (model2vec,) = import_extra("encoder", "an encoder in a folder", "model2vec")
     try:
         model = model2vec.StaticModel.from_pretrained(folder.resolve())

@@ -16,7 +16,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain, islice, takewhile
 from math import prod
 from pathlib import Path
 from typing import Any, Literal
@@ -208,10 +208,9 @@ def _content(packed: bytes, chunks: ChunkReader | None) -> dict[str, Any]:
     header = json_of(bytes(content[8:begin]), len(packed))
     if not isinstance(header, dict):
         raise ValueError("it is no object")
-    arrays: list[np.ndarray[Any, Any]] = []
+    arrays: dict[int, np.ndarray[Any, Any]] = {}
     while begin < len(content):
-        array, begin = _array(content, begin)
-        arrays.append(array)
+        arrays[len(arrays)], begin = _array(content, begin)
     state: dict[str, Any] = _rich(header, arrays, chunks)
     return state
 
@@ -222,11 +221,18 @@ def _array(content: memoryview, begin: int) -> tuple[np.ndarray[Any, Any], int]:
     data = begin + 10 + int.from_bytes(content[begin + 8 : begin + 10], "little")
     head = bytes(content[begin:data])
     kind, shape, order = (_told if len(head) <= _USUAL else _told.__wrapped__)(head)
-    end = data + prod(shape) * kind.itemsize
+    size = prod(shape) * kind.itemsize
+    end = data + size
     if end > len(content):
         raise ValueError("an array is cut short")
+    # Lists without end would be made of texts of no letter, or of rows of no number.
+    if not size and prod(takewhile(bool, shape)) > _MOST_EMPTY:
+        raise ValueError("an array holds nothing")
     return np.ndarray(shape, kind, bytes(content[data:end]), order=order).copy(order), end
 
+
+_MOST_EMPTY = 1 << 16
+"""Rows of an array that takes no bytes."""
 
 _USUAL = 256
 """Bytes of a head that is kept with what it says: the same heads come again and again."""
@@ -257,16 +263,17 @@ _NPY = re.compile(
 _NUMBER = re.compile(rb"\d+")
 
 
-def _rich(value: Any, arrays: list[np.ndarray[Any, Any]], chunks: ChunkReader | None) -> Any:
-    """The value that `_Plain.of` was given."""
+def _rich(value: Any, arrays: dict[int, np.ndarray[Any, Any]], chunks: ChunkReader | None) -> Any:
+    """The value that `_Plain.of` was given. Each array is taken once: what loads a state may take
+    memory for each place in it."""
     if isinstance(value, dict):
         if value.keys() == {"__array__"}:
-            return arrays[value["__array__"]]
+            return arrays.pop(value["__array__"])
         if chunks is not None and value.keys() == {"__chunks__", "kind", "shape"}:
             if not _KIND.fullmatch(value["kind"]):
                 raise ValueError("an array is of no type")
             kind, place = np.dtype(value["kind"]), value["__chunks__"]
-            return chunks.array(kind, value["shape"], arrays[place])
+            return chunks.array(kind, value["shape"], arrays.pop(place))
         return {key: _rich(item, arrays, chunks) for key, item in value.items()}
     if isinstance(value, list):
         return [_rich(item, arrays, chunks) for item in value]

@@ -100,6 +100,8 @@ class ChunkReader:
         if not all(isinstance(side, int) and side >= 0 for side in shape):
             raise ValueError("an array has no shape")
         size = prod(shape) * kind.itemsize
+        if not size:  # as it is written, it is in no chunk
+            raise ValueError("an array holds nothing")
         if chunks.dtype != np.int64 or chunks.shape != (-(-size // CHUNK), 3):
             raise ValueError("an array has another number of chunks than it is long")
         data = bytearray()

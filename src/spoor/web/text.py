@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
 import re
 import zipfile
 import zlib
@@ -23,6 +24,7 @@ import Stemmer
 from spoor.bounded import Cache
 from spoor.distribution import import_extra
 from spoor.errors import InputError
+from spoor.files import plain
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -279,6 +281,7 @@ class Vectors:
         """
         path = Path(path)
         try:
+            plain(path)
             if path.suffix == ".npz":
                 return cls._read_npz(path)
             with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
@@ -289,13 +292,12 @@ class Vectors:
     @classmethod
     def _read_npz(cls, path: Path) -> Vectors:
         try:
-            size = path.stat().st_size
             with zipfile.ZipFile(path) as parts:
                 unpacked = sum(part.file_size for part in parts.infolist())
-            if unpacked > MOST_UNPACKED + MOST_TIMES * size:
+            if unpacked > _most_of(path):
                 raise ValueError(f"it unpacks to over {MOST_TIMES} times its size")
             with np.load(path, allow_pickle=False) as arrays:
-                words = [str(word) for word in arrays["words"]]
+                words = words_in(arrays["words"])
                 matrix = arrays["vectors"]
         except (KeyError, ValueError, MemoryError, zipfile.BadZipFile) as error:
             raise InputError(f"{path}: no arrays `words` and `vectors` ({error})") from error
@@ -305,7 +307,7 @@ class Vectors:
 
     @classmethod
     def _read_text_or_binary(cls, file: IO[bytes], path: Path) -> Vectors:
-        most = MOST_UNPACKED + MOST_TIMES * path.stat().st_size
+        most = _most_of(path)
         head = file.readline(most)
         fields = head.split()
         if len(fields) == 2 and all(re.fullmatch(rb"[0-9]{1,15}", field) for field in fields):
@@ -342,6 +344,21 @@ class Vectors:
         if not rows or not len(rows[0]):
             raise InputError(f"{path}: no word vectors in it")
         return cls(words, np.vstack(rows), source=str(path))
+
+
+def words_in(array: NDArray[Any]) -> list[str]:
+    """The texts of an array of a stranger's. Raises ValueError for what is no list of words: of
+    texts of no letter, or rows of no text, there may be billions in no byte."""
+    if array.ndim != 1 or (len(array) and (array.dtype.kind != "U" or not array.dtype.itemsize)):
+        raise ValueError("its words are none")
+    return list(map(str, array))
+
+
+def _most_of(path: Path) -> int:
+    """Bytes that a file of vectors may unpack to, by those before its first hole: a file with one
+    may say that it has terabytes. Raises OSError."""
+    with path.open("rb") as file:
+        return MOST_UNPACKED + MOST_TIMES * file.seek(0, os.SEEK_HOLE)
 
 
 def _is_binary(sample: bytes) -> bool:
