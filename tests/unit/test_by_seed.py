@@ -25,6 +25,7 @@ SITES = {
     "a.shared.example": page("/e", text="A"),
     "b.shared.example": page("/d", text="B"),
     "forbids.example": page(text="kiln"),
+    "old.example": reply("", 301, Location="http://renamed.example/start"),
 }
 SEEDS = [f"http://{name}/" for name in SITES]
 
@@ -65,7 +66,7 @@ def test_each_seed_has_its_row(
 ) -> None:
     table = tmp_path / "sites.csv"
     assert run(["export", str(sites), str(table), "--by-seed", "--with", "language"]) == 0
-    assert "7 seeds:" in capsys.readouterr().out
+    assert "8 seeds:" in capsys.readouterr().out
     told = rows(table)
     assert list(told) == SEEDS
     found = {seed: row["url"] for seed, row in told.items() if row["relevant"] == "true"}
@@ -80,6 +81,9 @@ def test_each_seed_has_its_row(
     assert notes["http://closed.example/"] == "404 Not Found"
     assert notes["http://b.shared.example/"] == "none of the 2 pages of its site counts"
     assert notes["http://forbids.example/"] == "robots.txt forbids it"
+    assert notes["http://old.example/"] == (
+        "it redirects to http://renamed.example/start, which is left out by --scope domain"
+    )
     assert told["http://boats.example/"]["url"], "the best of them stands there"
     assert told["http://closed.example/"]["url"] == ""
     assert {site.seed: (site.pages, site.relevant) for site in sites_of_seeds(Run(sites))} == {

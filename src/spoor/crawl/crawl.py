@@ -531,6 +531,8 @@ class Crawl:
             chains.too_many(link)
         elif why := self._entry.skip_reason(link, reply.location):
             self._entry.redirect_dropped(link, reply.location)
+            if not self.frontier.depth(link):  # a seed: whoever gave it wants to know
+                why = f"it redirects to {reply.location}, which is left out by {why}"
             self.frontier.settle(link, now)
             failed = Failed(reply.ticket, "skipped", why)
         elif leaves and self._shards is not None:

@@ -6,12 +6,12 @@ Whoever wants one page from each of a thousand sites reads a table of a thousand
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spoor.runs.rows import PageRow
 from spoor.runs.stored_run import StoredRun
-from spoor.web.urls import domain_of, host, registrable_domain
+from spoor.web.urls import host, registrable_domain
 
 _ROWS = 500
 """Pages that are read at a time."""
@@ -40,46 +40,47 @@ class _Site:
     failed: str = ""
     """The first URL of it that failed, and why."""
 
+    def add(self, relevant: bool, score: float, number: int) -> None:
+        """A page of it."""
+        self.pages += 1
+        self.relevant += relevant
+        if (relevant, score) > self.best[:2]:
+            self.best = relevant, score, number
+
 
 def sites_of_seeds(run: StoredRun) -> Iterator[SeedSite]:
     """Each seed of a run, in its order. Its site is its domain, or its host where several hosts of
     the domain are seeds. O(pages + failures) time, O(seeds) memory."""
     seeds = list(dict.fromkeys(run.settings.seeds))
     hosts = Counter(map(registrable_domain, set(map(host, seeds))))
-    sites: dict[str, _Site] = {}
-    for url in seeds:
-        sites[_site(url, hosts)] = _Site()
+
+    def key(name: str) -> str:
+        domain = registrable_domain(name)
+        return name if hosts[domain] > 1 else domain
+
+    keys = [key(host(url)) for url in seeds]
+    sites = {name: _Site() for name in keys}
+    failures = dict.fromkeys(seeds, "")
     with run.at_once():
         for row in run.outcomes():
-            site = sites.get(_site(row["url"], hosts))
-            if site is None:
-                continue
-            site.pages += 1
-            site.relevant += bool(row["relevant"])
-            best = bool(row["relevant"]), float(row["score"]), row["number"]
-            if best[:2] > site.best[:2]:
-                site.best = best
-        failures: dict[str, str] = dict.fromkeys(seeds, "")
+            site = sites.get(key(str(row["host"])))
+            if site is not None:
+                site.add(bool(row["relevant"]), float(row["score"]), row["number"])
         for failure in run.failures():
             why = failure.reason or failure.kind
             if failure.url in failures:
                 failures[failure.url] = why
-            site = sites.get(_site(failure.url, hosts))
+            site = sites.get(key(failure.host))
             if site is not None:
                 site.failed = site.failed or f"{failure.url}: {why}"
         for start in range(0, len(seeds), _ROWS):
-            some = seeds[start : start + _ROWS]
-            numbers = [sites[_site(url, hosts)].best[2] for url in some]
+            some = slice(start, start + _ROWS)
+            numbers = [sites[name].best[2] for name in keys[some]]
             pages = {page.number: page for page in run.numbered([*filter(None, numbers)])}
-            for url, number in zip(some, numbers, strict=True):
-                site = sites[_site(url, hosts)]
-                note = "" if site.relevant else _why(site, failures[url])
-                yield SeedSite(url, site.pages, site.relevant, pages.get(number), note)
-
-
-def _site(url: str, hosts: Mapping[str, int]) -> str:
-    domain = domain_of(url)
-    return host(url) if hosts.get(domain, 0) > 1 else domain
+            for seed, name, number in zip(seeds[some], keys[some], numbers, strict=True):
+                site = sites[name]
+                note = "" if site.relevant else _why(site, failures[seed])
+                yield SeedSite(seed, site.pages, site.relevant, pages.get(number), note)
 
 
 def _why(site: _Site, failed: str) -> str:
