@@ -312,13 +312,15 @@ class LinkBatch:
     """Of a target of redirects: how many of them led to another domain or shard."""
     ways: Ways | None = None
     """Of the page, which moved here."""
+    rests: tuple[tuple[str, float], ...] = ()
+    """Hosts that moved here, and the seconds for which each is still left alone."""
 
     @property
     def weight(self) -> int:
         """So many links it counts as, wherever these are bounded."""
         ways = self.ways
         moved = 0 if ways is None else 1 + len(ways.links) + len(ways.deep)
-        return len(self.links) + len(self.done) + moved
+        return len(self.links) + len(self.done) + len(self.rests) + moved
 
 
 # ---------------------------------------------------------------- a step of the crawl

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 from guards import guard, small, with_sitemaps
 from spoor import registry
 from spoor.crawl import Crawl
+from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
+from spoor.protocols import ListsHosts
 from spoor.sharding import commands
 from spoor.sharding.byte_budget import ByteBudget
 from spoor.sharding.coordinator import Coordinator, Report
@@ -437,3 +439,32 @@ def test_the_budget_of_all_shards_holds_to_the_page(seed: int, pages: int, shard
     fetched = sum(len(process.pages) for process in processes.values())
     assert fetched == min(pages, len(_alone(seed)))
     assert coordinator.reason in (f"budget of {pages} pages reached", "no open link left")
+
+
+def test_a_host_that_moves_is_left_alone_for_as_long() -> None:
+    """What it asked for with Retry-After holds, by the clock of the shard that owns it then."""
+
+    def crawl_of(outbox: Outbox) -> Crawl:
+        policy = registry.build("policies", "breadth-first", Task(np.random.default_rng(0)))
+        frontier = MemoryFrontier(delay=1.0, per_host=1)
+        return Crawl(policy, Label(TARGET), frontier, pages=99, outbox=outbox)
+
+    names = [f"h{number}.example" for number in range(20)]
+    outbox = Outbox(0, 1)
+    before, after = crawl_of(outbox), crawl_of(Outbox(1, 2))
+    before.seed([f"http://{name}/" for name in names])
+    for number, name in enumerate(names):
+        before.frontier.hold(name, 1_000.0 + 10_000.0 * number)
+    commands.apply(before, "split", 100.0, [2], b"")
+    outbox.seal()
+    first, batches = outbox.outgoing(1, 10_000)
+    assert batches[0].rests
+    commands.apply(after, "links", 7.0, [0, first], pack_batches(batches))
+    moved = [name for name in names if shard_of(name, 2) == 1]
+    assert 2 < len(moved) < len(names)
+    assert isinstance(after.frontier, ListsHosts)
+    assert {name: free_at - 7.0 for name, *_, free_at in after.frontier.hosts()} == {
+        name: min(86_400.0, 900.0 + 10_000.0 * names.index(name)) for name in moved
+    }
+    with pytest.raises(InputError, match="no time to rest"):
+        unpack_batches(pack_batches([replace(batches[0], rests=(("a.example", float("inf")),))]))

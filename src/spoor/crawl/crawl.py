@@ -31,6 +31,7 @@ from spoor.protocols import (
     Frontier,
     Judge,
     LinkFilter,
+    ListsHosts,
     LookAhead,
     Outbox,
     Policy,
@@ -317,12 +318,16 @@ class Crawl:
     def split(self, now: float) -> int:
         """Send everything that `outbox` no longer owns to its new shards, after the hosts were
         divided anew. Open links leave with their in-links. Tickets end, and their links leave too.
+        Hosts that are to be left alone are told with the seconds that are left.
         URLs that are done are sent by name, so that no shard requests them again. Returns how many
         links left.
         """
         outbox, frontier = self.outbox, self.frontier
         assert outbox is not None
         assert self._shards is not None
+        if isinstance(frontier, ListsHosts):
+            rests = ((name, free_at - now) for name, *_, free_at in frontier.hosts())
+            outbox.rest((name, rest) for name, rest in rests if 0.0 < rest < math.inf)
         left = self._entry.leave()
         for ticket, flight in self._flights.items():
             if not outbox.owns(url := frontier.url(flight.link)):

@@ -32,6 +32,8 @@ def apply(crawl: Crawl, name: str, now: float, arguments: Sequence[Any], body: b
         source, first = arguments
         for batch in outbox.arrived(source, first, unpack_batches(body)):
             crawl.enter(batch)
+            for host, seconds in batch.rests:
+                crawl.frontier.hold(host, now + seconds)
     elif name == "delivered":
         outbox.delivered(*arguments)
     elif name == "grant":

@@ -45,6 +45,9 @@ _TIMES, _FAR = 256, 1 << 32
 DONE_PER_BATCH = 500
 """Most URLs of done pages in one batch, when hosts move."""
 
+MAX_REST = 86_400.0
+"""Seconds for which a host that moves is left alone at most: a Retry-After is cut to as many."""
+
 
 class Outbox:
     """The outbox of shard `number` of `shards`. `grant`: the part of the budget that the shard may
@@ -154,6 +157,17 @@ class Outbox:
             for start in range(0, len(urls_done), DONE_PER_BATCH):
                 part = tuple(urls_done[start : start + DONE_PER_BATCH])
                 self.send(shard, LinkBatch(None, 0.0, 0, (), (), part))
+
+    def rest(self, hosts: Iterable[tuple[str, float]]) -> None:
+        """Tell the shards that own these hosts now for how many seconds each is left alone."""
+        rests: dict[int, list[tuple[str, float]]] = {}
+        for name, seconds in hosts:
+            rests.setdefault(self._owner_of(name), []).append((name, min(seconds, MAX_REST)))
+        rests.pop(self.number, None)
+        for shard, its in rests.items():
+            for start in range(0, len(its), DONE_PER_BATCH):
+                part = tuple(its[start : start + DONE_PER_BATCH])
+                self.send(shard, LinkBatch(None, 0.0, 0, (), (), rests=part))
 
     def move(self, ways: Ways, path: Sequence[str]) -> None:
         """Tell the shard that owns a page now what comes nearer with it; `path`: to the page."""
@@ -294,10 +308,12 @@ def batch_row(batch: LinkBatch) -> list[Any]:
     about = page and [page.url, page.title, list(page.headings), page.text, page.description]
     links = [link_row(link) for link in batch.links]
     rest = [batch.score, batch.depth, list(batch.path), links, list(batch.done), batch.crossed]
-    if (ways := batch.ways) is None:
-        return [about, *rest]
-    deep = [link_row(link) for link in ways.deep]
-    return [about, *rest, [*ways[:4], deep, *ways[5:]]]
+    moved = None
+    if (ways := batch.ways) is not None:
+        moved = [*ways[:4], [link_row(link) for link in ways.deep], *ways[5:]]
+    if batch.rests:
+        return [about, *rest, moved, [list(one) for one in batch.rests]]
+    return [about, *rest] if moved is None else [about, *rest, moved]
 
 
 def revive_batch(row: Sequence[Any]) -> LinkBatch:
@@ -309,10 +325,20 @@ def revive_batch(row: Sequence[Any]) -> LinkBatch:
         page = Page(url, title=title, headings=tuple(headings), text=text, description=description)
     revived = tuple(map(revive_link, links))
     ways = None
-    if more:
-        ((at, steps, lead, known, deep, *its),) = more
+    moved = more[0] if more else None
+    rests = more[1] if len(more) > 1 else ()
+    if moved is not None:
+        at, steps, lead, known, deep, *its = moved
         ways = Ways(at, steps, lead, tuple(known), tuple(map(revive_link, deep)), *its)
-    return LinkBatch(page, score, depth, tuple(path), revived, tuple(done), crossed, ways)
+    held = tuple((str(name), _seconds(rest)) for name, rest in rests)
+    return LinkBatch(page, score, depth, tuple(path), revived, tuple(done), crossed, ways, held)
+
+
+def _seconds(rest: Any) -> float:
+    """For which a host is left alone. Raises ValueError for more than there is (`MAX_REST`)."""
+    if not 0.0 <= rest <= MAX_REST:
+        raise ValueError(f"{rest!r} is no time to rest")
+    return float(rest)
 
 
 def pack_batches(batches: Sequence[LinkBatch]) -> bytes:
