@@ -182,7 +182,10 @@ def main() -> None:
 def _fits(rule: str | Callable[[Page], object], page: Page) -> object:
     if callable(rule):
         return rule(page)
-    return re.fullmatch(rule, page.url.rpartition("/")[2].partition(".")[0].lower())
+    *folders, file = page.url.split("/", 3)[3].lower().split("/")
+    name = file.partition(".")[0]
+    # The first page of a folder has its name: `install/index.html`.
+    return re.fullmatch(rule, folders[-1] if folders and name in ("", "index") else name)
 
 
 def _shown(row: tuple[float, ...] | np.ndarray, wanted: int | None = None) -> Iterator[str]:

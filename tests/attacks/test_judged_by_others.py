@@ -106,3 +106,34 @@ def test_one_page_under_many_urls_counts_as_one(count: int, *, first: bool) -> N
     verdicts |= dict(again.revise())
     assert all(verdicts[url].relevant for url in KILNS)
     assert not any(verdicts[url].relevant for url in LEDGERS)
+
+
+def of_template(site: str, number: int, words: str) -> Page:
+    """A site whose pages have one menu; the second one is wanted."""
+    menu = "cumulus nimbus stratus cirrus altus docs team bugs translators mailing lists releases"
+    names = ["", "installation.html", *(f"part{at}.html" for at in range(2, 6))]
+    anchors = [Anchor(f"part {at}", position=at) for at in range(6)]
+    links = [Link(f"{site}/{name}", anchor) for name, anchor in zip(names, anchors, strict=True)]
+    title = "Installation" if number == 1 else f"Part {number}"
+    text = f"{menu}. {title} of {site}. {words} " + f"{site}{number} " * 9
+    return Page(f"{site}/{names[number]}", title=title, text=text, links=links)
+
+
+@pytest.mark.parametrize("hostile", [0, 1, 12])
+def test_sites_that_copy_a_template_do_not_silence_the_site_that_has_it(hostile: int) -> None:
+    honest = [f"http://honest{at}.example" for at in range(24)]
+    judge, told = Relevance(parse("installation")), {}
+    for number in range(6):
+        for at in range(hostile):
+            page = of_template(f"http://copy{at}.example", number, "installation " * 20)
+            told[page.url] = judge.judge(page)
+        for site in honest:
+            page = of_template(site, number, "Installation: see there." if number % 3 == 0 else "")
+            if site != honest[0]:  # which alone has the template
+                text = page.text.replace("cumulus nimbus stratus cirrus altus", f"{site} " * 3)
+                page = Page(page.url, title=page.title, text=text, links=page.links)
+            told[page.url] = judge.judge(page)
+    told |= dict(judge.revise())
+    found = {url for url, verdict in told.items() if verdict.relevant}
+    assert f"{honest[0]}/installation.html" in found
+    assert sum(f"{site}/installation.html" in found for site in honest) >= 22

@@ -8,11 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spoor.judges import many_sites
+from spoor.judges.feedback import Frequencies, KeptPage
 from spoor.judges.many_sites import (
+    Templates,
     are_many,
     cut_by_sites,
     first_of_each,
     frames_of,
+    sites_read,
+    weights_of_mentions,
     without_frames,
 )
 from spoor.judges.relevance import Relevance
@@ -127,3 +131,120 @@ def test_the_cut_stays_where_sites_have_many_wanted_pages() -> None:
     sites = np.repeat(np.arange(40, dtype=np.uint64), 6)
     topical = np.where(sites < 12, 2.0, 0.1) + 0.001 * (np.arange(240) * 37 % 240)
     assert cut_by_sites(topical, np.ones(240), sites, 0.9) == 0.9
+
+
+def test_the_cut_stays_where_the_best_of_their_sites_are_few_of_the_pages_above_it() -> None:
+    sites = np.repeat(np.arange(40, dtype=np.uint64), 6)
+    values = 1.2 + 0.01 * sites.astype(np.float64)
+    values[:60:6] = 4.0  # of 10 of the 40
+    assert cut_by_sites(values, np.ones(240), sites, 0.9) == 0.9
+    values[:78:6] = 4.0  # of 13 sites: nearly a third
+    assert cut_by_sites(values, np.ones(240), sites, 0.9) > 1.5
+
+
+def kept(
+    site: int, number: int, terms: list[int], said: float = 0.0, *, named: bool = False
+) -> KeptPage:
+    return KeptPage(
+        f"http://site{site}.example/{number}",
+        np.array(terms, np.uint32),
+        np.ones(len(terms), np.uint8),
+        len(terms),
+        np.array([[said, said]]),
+        named=np.array([named]),
+    )
+
+
+def test_a_word_that_most_sites_mention_counts_half_in_a_text() -> None:
+    pages = [kept(site, at, [], 0.3 * (at == site % 4)) for site in range(20) for at in range(4)]
+    sites = np.array([page.site for page in pages], np.uint64)
+    assert weights_of_mentions(pages, sites).tolist() == [0.5]
+    for page in pages[16:]:
+        page.evidence[:] = 0.0
+    assert weights_of_mentions(pages, sites).tolist() == [pytest.approx(0.8)]
+
+
+def test_the_surest_pages_are_of_different_templates() -> None:
+    """Sites 0 to 9 have one menu of twenty terms and two of their own; the others their own."""
+    menu = [*range(20)]
+    pages = [
+        kept(
+            site, at, (menu if site < 10 else [*range(100 * site, 100 * site + 20)]) + [5000 + site]
+        )
+        for site in range(30)
+        for at in range(5)
+    ]
+    sites = np.array([page.site for page in pages], np.uint64)
+    frequencies = Frequencies()
+    for page in pages:
+        frequencies.add(np.array(frequencies.slots.of(page.ids.tolist()), np.int64))
+    templates = Templates(pages, sites, frequencies)
+    every = [*range(len(pages))]
+    assert templates.of_different(every, 4) == [0, 50, 55, 60]
+    assert templates.of_different(every[::-1], 99)[-1] == 49
+    assert templates.of_different(every, 0) == templates.of_different([], 4) == []
+    # Of few pages of a site it is not known what they say as a rule.
+    some = [at for at in every if at % 5 < 3]
+    few = Templates([pages[at] for at in some], sites[some], frequencies)
+    assert len(few.of_different([*range(len(some))], 99)) == 30
+
+
+def test_sites_once_read_stay_so() -> None:
+    sites = np.array([1, 1, 1, 1, 2, 2], np.uint64)
+    assert sites_read(sites, frozenset({7})) == {1, 7}
+
+
+GUIDES = "User guide. Administrator guide. Reference guide. Installation guide."
+
+
+def of_template(site: int, number: int) -> Page:
+    """As `page`, of sites that are one project: each page has a menu of all guides of it."""
+    its = page(site, number)
+    host = f"http://{WORDS[site % 13]}{site}.example"
+    names = ["", "setup/index.html", "user.html", "admin.html", *(f"m{at}.html" for at in range(4))]
+    titles = ["", "Installation", "Users guide", "Administrators guide", *WORDS[:4]]
+    title = f"Cumulus Docs: {titles[number] or WORDS[site % 13]}"
+    links = [
+        Link(f"{host}/{name}", Anchor(WORDS[at], position=at)) for at, name in enumerate(names)
+    ]
+    project = "Cumulus nimbus stratus project bugs translators mailing lists licence releases team"
+    text = f"{project}. {GUIDES} {GUIDES} {title}. {its.text[-60:]}"
+    return Page(f"{host}/{names[number]}", title=title, text=text, links=links)
+
+
+def of_its_own(site: int, number: int) -> Page:
+    """As `page`; its first page mentions the installation, and a later one a guide."""
+    its = page(site, number)
+    said = {0: "Installation and more.", 1: "Installation. " * 3, 5: "A guide."}.get(number, "")
+    return Page(its.url, title=its.title, text=f"{said} {its.text[-200:]}", links=its.links)
+
+
+def with_template(sites: int, of: int) -> list[Page]:
+    return [
+        (of_template if site < of else of_its_own)(site, number)
+        for number in range(PAGES)
+        for site in range(sites)
+    ]
+
+
+def test_the_menu_of_a_template_is_not_what_sites_say() -> None:
+    pages = with_template(36, 12)
+    wanted = {one.url for one in pages if "installation" in one.title.lower()}
+    found = told(Relevance(parse("installation guide")), pages)
+    assert len(wanted) == 36
+    assert len(found & wanted) >= 32
+    guides = {one.url for one in pages if "guide" in one.title.lower()}  # a word of the wish
+    assert len(found - wanted - guides) <= 4
+
+
+def test_a_front_page_that_mentions_it_often_is_not_told_when_it_comes() -> None:
+    pages = []
+    for one in PAGES_IN_TURN:
+        front = one.url.endswith(".example/")
+        text = "Installation: see installation. " * 4 + one.text[:150] if front else one.text
+        pages.append(Page(one.url, title=one.title, text=text, links=one.links))
+    judge = Relevance(parse("installation"))
+    at_once = {one.url for one in pages if judge.judge(one).relevant}
+    wanted = {one.url for one in pages if one.url.endswith("installation.html")}
+    assert len(at_once & wanted) >= 0.9 * SITES
+    assert len(at_once - wanted) <= 3

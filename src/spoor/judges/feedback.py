@@ -246,6 +246,8 @@ class KeptPage:
     together: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
     """Of each part of the wish that names several words or alternatives: whether they stand
     together in its title, its URL or an anchor to it."""
+    named: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    """Of each leaf of the wish, whether it stands in its title, its URL or an anchor to it."""
     content: int = 0
     """64 bits of its title and text, the same for copies; 0 for a page without words."""
     number: int = -1
@@ -318,9 +320,13 @@ class Model:
     pages: int = 0
     """Pages seen when it was made; 0: there is none."""
     many_sites: bool = False
-    """Whether these are of many sites …"""
+    """Whether these are of many sites, …"""
     frames: Mapping[int, float] = field(default_factory=dict)
-    """… and of each site what its pages say as a rule."""
+    """… of each site what its pages say as a rule, …"""
+    mention: Floats | None = None
+    """… what each word of the wish counts where no title, URL or anchor has it, …"""
+    read: frozenset[int] = frozenset()
+    """… and sites of which enough pages were read to know their frames."""
 
     def save(self) -> State:
         numbers = [
@@ -339,6 +345,9 @@ class Model:
         if self.many_sites:
             state["sites"] = np.array([*self.frames], np.uint64)
             state["frames"] = np.array([*self.frames.values()], np.float64)
+            if self.mention is not None:
+                state["mention"] = self.mention.copy()
+                state["read"] = np.array(sorted(self.read), np.uint64)
         if len(self.topics) > 1:
             state["sizes"] = np.array([len(topic.weights) for topic in self.topics], np.uint32)
             state["scales"] = np.array([topic.scale for topic in self.topics])
@@ -367,6 +376,8 @@ class Model:
             *(topics, cut, new, top, best, again, evidence, seed, sure, weight, pages),
             many_sites,
             frames,
+            state.get("mention"),  # a version before this had none
+            frozenset(state["read"].tolist() if "read" in state else ()),
         )
 
 
@@ -563,6 +574,7 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
         "relevant": np.array([page.told[1] for page in pages], np.uint8),
         "places": np.array([page.places for page in pages], np.uint16),
         "together": np.array([page.together for page in pages], np.uint8),
+        "named": np.array([page.named for page in pages], np.uint8),
         "contents": np.array([page.content for page in pages], np.uint64),
         "scripts": np.array([page.script for page in pages], np.uint8),
     }
@@ -574,6 +586,7 @@ def from_arrays(state: State) -> list[KeptPage]:
     links = state["sizes"].astype(int) - state["terms"] - state["places"]
     links_end = np.cumsum(links).tolist()
     contents, scripts = state.get("contents"), state.get("scripts")  # versions before had none
+    named = state.get("named", np.ones(state["evidence"].shape[:2]))  # nor that
     pages = []
     for at, url in enumerate(state["urls"]):
         part = slice(ends[at - 1] if at else 0, ends[at])
@@ -593,6 +606,7 @@ def from_arrays(state: State) -> list[KeptPage]:
                 int(state["places"][at]),
                 state["links"][links_end[at] - links[at] : links_end[at]].copy(),
                 state["together"][at].astype(np.bool_),
+                named[at].astype(np.bool_),
                 0 if contents is None else int(contents[at]),
                 script=0 if scripts is None else int(scripts[at]),
             )

@@ -5,17 +5,22 @@ and nearly every page of a site mentions it: in its menu, on its front page, in 
 most pages of a site say of a wish is its *frame*, and says nothing of one of them; unless they say
 it plainly, since then the site is about it. And the cut is found by how many pages of a site are
 above it: the best page of each site against all others.
+
+A page of that kind has the words in its title, its URL or an anchor to it; in a text they count by
+how few sites mention them. And sites of one template are one voice: what they have in common would
+be the template.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spoor.judges.cut import otsu
-from spoor.judges.feedback import Floats
+from spoor.judges.feedback import Floats, Frequencies, KeptPage
 
 Sites = NDArray[np.uint64]
 """Of each page the number of its site (`spoor.judges.feedback.site_of`)."""
@@ -39,6 +44,20 @@ LEAST_SITES = 10
 NEXT = 0.62
 """… value of the next page of each at most, in the mean, as a share of its best: else the wish is
 for no such kind of page."""
+LEAST_MENTION = 0.5
+"""What a word counts in the text of a page at least."""
+ALIKE = 0.3
+"""Sites are of one template where their pages say so much the same as a rule (the Jaccard index of
+the terms that half of the pages of each have, by their weights on this crawl) …"""
+MOST_PAGES = 12
+"""… among so many pages of each at most."""
+MOST_SITES = 65_536
+"""Sites that are known to have been read at most."""
+ASKED = 200
+"""Sites that are compared at most when the surest pages are chosen."""
+LEADING = 0.3
+"""Of the sites with a page above the cut as it was, at least so many have one above the new one:
+else the wish is for none either."""
 SHARE = 0.12
 """Where more of the pages are above the cut, another one is looked for above it, as long as there
 are few pages of a site."""
@@ -50,6 +69,67 @@ def are_many(sites: Sites) -> bool:
         return False
     shares = np.unique(sites, return_counts=True)[1] / len(sites)
     return bool(1.0 / float((shares * shares).sum()) >= MANY)
+
+
+def weights_of_mentions(pages: Sequence[KeptPage], sites: Sites) -> Floats:
+    """What each word of the wish counts on a page that has it in no title, URL or anchor: by the
+    share of sites that have no page with it. *Installation* stands on pages of most sites, which
+    says nothing of one of them; *asyncio* on those of a few. O(pages × words)."""
+    has = np.array([page.evidence[:, 1] > 0 for page in pages])
+    order = np.argsort(sites, kind="stable")
+    starts = np.unique(sites[order], return_index=True)[1]
+    share = np.logical_or.reduceat(has[order], starts, axis=0).mean(axis=0)
+    return np.asarray(np.maximum(LEAST_MENTION, 1.0 - share))
+
+
+class Templates:
+    """Tells which sites are of one template: as many sites as a project has are one voice.
+
+    Asked of the sites of the likely surest pages alone: O(`ASKED` × terms) each time."""
+
+    def __init__(self, pages: Sequence[KeptPage], sites: Sites, frequencies: Frequencies) -> None:
+        self._pages, self._sites, self._frequencies = pages, sites, frequencies
+        self._frames: dict[int, tuple[NDArray[np.uint32], float]] = {}
+
+    def of_different(self, pages: Sequence[int], most: int) -> list[int]:
+        """The first of these pages that are of different sites and templates, `most` at most."""
+        chosen = list[int]()
+        leading = first_of_each(self._sites[[*pages]])[:ASKED].tolist() if pages else []
+        for page in (pages[at] for at in leading):
+            if len(chosen) >= most:
+                break
+            if not any(self._are_alike(page, its) for its in chosen):
+                chosen.append(page)
+        return chosen
+
+    def _are_alike(self, page: int, other: int) -> bool:
+        (one, its), (two, of_other) = self._frame(page), self._frame(other)
+        common = self._weight(np.intersect1d(one, two, assume_unique=True))
+        return common > 0.0 and common >= ALIKE * (its + of_other - common)
+
+    def _frame(self, page: int) -> tuple[NDArray[np.uint32], float]:
+        """The terms that half of the pages of its site have, and their weight; none where these
+        are few."""
+        site = int(self._sites[page])
+        if site not in self._frames:
+            rows = np.flatnonzero(self._sites == self._sites[page])[:MOST_PAGES].tolist()
+            frame = np.zeros(0, np.uint32)
+            if len(rows) >= FEW_PAGES:
+                its = [self._pages[row].ids[: self._pages[row].terms] for row in rows]
+                terms, counts = np.unique(np.concatenate(its), return_counts=True)
+                frame = terms[2 * counts >= len(rows)]
+            self._frames[site] = frame, self._weight(frame)
+        return self._frames[site]
+
+    def _weight(self, terms: NDArray[np.uint32]) -> float:
+        return float(self._frequencies.idf(self._frequencies.of(terms)).sum())
+
+
+def sites_read(sites: Sites, before: Set[int]) -> frozenset[int]:
+    """Sites of which so many pages were kept once that they have a frame, `MOST_SITES` at most."""
+    every, counts = np.unique(sites, return_counts=True)
+    read = every[counts >= FEW_PAGES].tolist()
+    return frozenset(islice({**dict.fromkeys(read), **dict.fromkeys(before)}, MOST_SITES))
 
 
 def frames_of(words: Floats, sites: Sites) -> dict[int, float]:
@@ -106,6 +186,6 @@ def cut_by_sites(values: Floats, weights: Floats, sites: Sites, cut: float) -> f
     after = rest[first_of_each(sites[rest])]
     next_of = dict(zip(sites[after].tolist(), values[after].tolist(), strict=True))
     nexts = np.array([next_of.get(site, 0.0) for site in sites[order[leading]].tolist()])
-    if len(leading) < LEAST_SITES or (nexts / values[order[leading]]).mean() > NEXT:
-        return cut
-    return found
+    before = np.count_nonzero(values[order[best]] >= cut)
+    few = len(leading) < max(LEAST_SITES, LEADING * before)
+    return cut if few or (nexts / values[order[leading]]).mean() > NEXT else found

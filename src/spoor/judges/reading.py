@@ -135,10 +135,11 @@ class Reader:
             number, fields, found, len(text), is_latin=script == LATIN
         )
         together = np.array(self._matcher.stand_together(parts), np.bool_)
+        named = np.array(parts, np.int64) > 0
         if reasons:
             self.known += evidence > 0
             self.said += evidence[:, 1]
-            self.short += np.array(parts, np.int64) > 0
+            self.short += named
             self.together += together
         outward, slots_of_links = self._links(page, site, memo)
         places_of_url = places_of(page.url)
@@ -164,6 +165,7 @@ class Reader:
             places=len(places_of_url),
             links=outward.take(telling),
             together=together,
+            named=named,
             content=hash64(f"{page.title}\n{page.text[:TEXT_LETTERS]}") if page.text else 0,
             number=number,
             site=site,

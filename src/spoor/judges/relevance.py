@@ -38,7 +38,15 @@ from spoor.judges.feedback import (
     vector,
 )
 from spoor.judges.linked import Linked, Links
-from spoor.judges.many_sites import are_many, cut_by_sites, frames_of, without_frames
+from spoor.judges.many_sites import (
+    Templates,
+    are_many,
+    cut_by_sites,
+    frames_of,
+    sites_read,
+    weights_of_mentions,
+    without_frames,
+)
 from spoor.judges.matching import Matcher
 from spoor.judges.reading import Reader, has_words
 from spoor.judges.said import FIRST, Said
@@ -172,6 +180,8 @@ class Relevance:
         unsure = self.tells_once and bool(self._matcher.wanted) and self._model.sure < ENOUGH_SURE
         if unsure and not evidence:
             value = min(value, 0.99 * self._model.cut_of_new / self._beta**0.5)
+        if kept.site not in self._model.read and self._said.only_mentions(kept):
+            value = min(value, 0.99 * self._model.cut_of_new / self._beta**0.5)
         score, relevant = self._told(kept, value, words, self._model.cut_of_new)
         self._surer += relevant and self._wish is None and self._model.sure < FEW_SURE
         kept.told, kept.rank = (score, relevant), value
@@ -250,6 +260,7 @@ class Relevance:
         pages = [*self._examples, *kept]
         sites = np.array([page.site for page in pages], np.uint64)
         self._said.many_sites = many = are_many(sites)
+        self._said.mention = weights_of_mentions(pages, sites) if many else None
         words, frames = self._said.wanted(pages), {}
         if many:
             frames = frames_of(words, sites)
@@ -269,6 +280,8 @@ class Relevance:
             pages=max(self._reader.frequencies.pages, 1),
             many_sites=many,
             frames=frames,
+            mention=self._said.mention,
+            read=sites_read(sites, self._model.read) if many else frozenset(),
         )
         value = np.where(allowed, evidence / best if best else 0.0, 0.0)
         refused = labels < 0
@@ -279,7 +292,8 @@ class Relevance:
         rest = written_alike(1.0 - likely, likely, np.array([page.script for page in pages]))
         shares_of_rest = rest / max(float(rest.sum()), 1e-9)
         background = rows.sum_of_rows(shares_of_rest + REFUSED * refused / max(1, refused.sum()))
-        among = Kept(rows, background, labels, allowed, first, sites if many else None)
+        templates = Templates(pages, sites, self._reader.frequencies) if many else None
+        among = Kept(rows, background, labels, allowed, first, templates)
         sure = among.sure(evidence) & first
         model.sure = float((sure | (labels > 0)).sum())
         apart = [
@@ -429,7 +443,7 @@ class Relevance:
         self._pages = {page.url: page for page in from_arrays(state["pages"])}
         self._examples = from_arrays(state["examples"])
         self._model = Model.load(state["model"])
-        self._said.many_sites = self._model.many_sites
+        self._said.many_sites, self._said.mention = self._model.many_sites, self._model.mention
         self._likeness_of_new = Likeness(self._model.topics, self._reader.frequencies)
         self._linked = Linked.load(state["linked"])
         self._labelled, self._learned_of = bool(state["labelled"]), (0, 0)

@@ -23,6 +23,10 @@ with one of them has more than a quarter."""
 NAMED = 4
 """On many sites words are a name where they stand together in the title, URL or anchor of one in so
 many of the pages in whose title, URL or anchor the more frequent one stands."""
+MENTIONED = 0.8
+"""On many sites a page is not told when it comes where its site is not known yet, no word of the
+wish is in its title, its URL or an anchor to it, and one in its text has less weight than this
+(`spoor.judges.many_sites.weights_of_mentions`)."""
 SENTENCE = 4
 """Words from which on a wish is a sentence rather than a name: its words need not stand together,
 from the first feedback on."""
@@ -46,7 +50,9 @@ class Said:
         leaves = [*leaves_of(matcher.wanted)] if matcher.wanted else []
         self._many = max(len(leaves), len(matcher.leaves)) >= FEW_LEAVES
         self.many_sites = False
-        """Whether the crawl reads many sites, of which few may have what is a name there."""
+        """Whether the crawl reads many sites, of which few may have what is a name there, …"""
+        self.mention: Floats | None = None
+        """… and what each leaf counts there on a page that has it in no title, URL or anchor."""
 
     def wanted(self, pages: Sequence[KeptPage]) -> Floats:
         """What the words of the wish say of pages, in [0, 1]."""
@@ -55,10 +61,18 @@ class Said:
             return np.zeros(len(pages))
         return self._of_parts([wanted], pages)[0]
 
+    def only_mentions(self, page: KeptPage) -> bool:
+        """Whether a page names no word of the wish, and has some that many sites mention; or none
+        at all, while they do."""
+        if self.mention is None or page.named.any():
+            return False
+        has = page.evidence[:, 1] > 0
+        return bool((self.mention[has] if has.any() else self.mention).min() < MENTIONED)
+
     def wanted_of(self, page: KeptPage) -> float:
         """The same number of one page, in a fifth of the time where the wish has few words."""
         wanted, matcher, reader = self._matcher.wanted, self._matcher, self._reader
-        evidence = page.evidence.tolist()
+        evidence = (page.evidence if self.mention is None else self._evidence([page])[0]).tolist()
         if not wanted or not any(map(any, evidence)):
             return 0.0
         count, known = reader.frequencies.pages, reader.known.tolist()
@@ -99,10 +113,18 @@ class Said:
         )
         return min(1.0, value * (1.0 + 0.15 * page.near))
 
+    def _evidence(self, pages: Sequence[KeptPage]) -> Floats:
+        """What each leaf finds on each page, (pages, leaves, 2)."""
+        evidence = np.array([page.evidence for page in pages])
+        if self.mention is not None:
+            named = np.array([page.named for page in pages])
+            evidence *= np.where(named, 1.0, self.mention)[:, :, None]
+        return evidence
+
     def _of_parts(self, trees: Sequence[Tree], pages: Sequence[KeptPage]) -> list[Floats]:
         """What the words of each part of the wish say of pages, in [0, 1]."""
         matcher = self._matcher
-        both = np.array([page.evidence for page in pages])
+        both = self._evidence(pages)
         count, (exact, like) = self._reader.frequencies.pages, self._reader.known.T
         # Where this crawl does not know a word, what is like it stands for it; where it does not
         # know a phrase, all of its words do.

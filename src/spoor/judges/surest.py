@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.judges.feedback import EVIDENCE, Floats, Frequencies, TermMatrix, Topic
-from spoor.judges.many_sites import Sites, first_of_each
+from spoor.judges.many_sites import Templates
 
 SEEDS = 6
 """Surest pages in the first round; as many more in each further one, but no more than the root of
@@ -46,9 +46,9 @@ class Kept:
     """Whether nothing speaks against a page: its language, or what is not wanted."""
     first: NDArray[np.bool_]
     """Whether it is no copy of another."""
-    sites: Sites | None = None
-    """Of each page its site, where there are many: the surest pages are then of different sites,
-    or what they have in common would be their site."""
+    templates: Templates | None = None
+    """Where there are many sites: the surest pages are then of different ones, or what they have in
+    common would be their site, or a template."""
 
     @property
     def may_be_wanted(self) -> NDArray[np.bool_]:
@@ -94,9 +94,9 @@ def likeness_to_surest(pages: Kept, evidence: Floats) -> tuple[Floats, Topic | N
         order = np.argsort(-value, kind="stable")
         chosen = order[(sure & pages.first & (labels == 0) & (value > 0))[order]].tolist()
         given = np.flatnonzero(labels > 0).tolist()
-        if pages.sites is not None:
-            chosen = [chosen[at] for at in first_of_each(pages.sites[chosen]).tolist()]
         most = min(SEEDS * round_number - len(given), max(SEEDS, int(len(labels) ** 0.5)))
+        if pages.templates is not None:
+            chosen = pages.templates.of_different(chosen, most)
         seeds = given + chosen[: max(0, most)]
         if not seeds:
             break
