@@ -267,6 +267,13 @@ def test_page_patterns_below_a_folder() -> None:
             matcher(broken, "index", lambda page, target: False)
 
 
+@pytest.mark.parametrize("spec", ["(" * 1_000, "!" * 1_000 + "a", " " * 20_000, "a or " * 2_000])
+def test_a_page_pattern_has_a_bound(spec: str) -> None:
+    """It comes with an archive: one ended in a traceback, another took three seconds."""
+    with pytest.raises(InputError, match="too long"):
+        matcher(spec, "index", lambda page, target: False)
+
+
 def test_a_pattern_with_a_slip_lists_nothing_until_it_is_mended(tmp_path: Path) -> None:
     def edit(time: int, page: str, spec: str = "") -> dict[str, object]:
         row = {"t": time, "page": page, "kind": "mod", "text": page, "links": []}

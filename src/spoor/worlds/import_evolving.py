@@ -370,6 +370,10 @@ class _Wiki:
 _PART = re.compile(r"\s*(\(|\)|!|and\b|or\b|[^\s()!]+(?:\([^)]*\))?)")
 
 
+_MOST_OF_A_PATTERN, _MOST_WITHIN = 5_000, 100
+"""Characters of a page pattern, and its brackets and `!`, which may be within one another."""
+
+
 def matcher(spec: str, page: str, links_to: Callable[[str, str], bool]) -> Callable[[str], bool]:
     """A page pattern of the wiki: globs, `link(PAGE)`, `!`, `and`, `or`, brackets. `page(GLOB)` is
     the glob: nothing but pages is recorded. `./` is the folder of the page that contains the
@@ -377,6 +381,8 @@ def matcher(spec: str, page: str, links_to: Callable[[str, str], bool]) -> Calla
 
     Raises InputError where it cannot be read.
     """
+    if len(spec) > _MOST_OF_A_PATTERN or spec.count("(") + spec.count("!") > _MOST_WITHIN:
+        raise InputError(f"page pattern {spec[:80]!r} … is too long")
     parts = _PART.findall(spec)
     position = 0
 
