@@ -242,6 +242,11 @@ class Settings:
         commands=EVERYWHERE,
         in_scrapy="anywhere",
     )
+    follow_seeds: bool = setting(
+        False,
+        CRAWL,
+        "Where a seed redirects out of --scope, what it leads to is a seed as well.",
+    )
     include: tuple[str, ...] = setting(
         (),
         CRAWL,

@@ -27,6 +27,10 @@ SITES = {
     "forbids.example": page(text="kiln"),
     "old.example": reply("", 301, Location="http://renamed.example/start"),
 }
+ELSEWHERE = {
+    "hop.example": reply("", 302, Location="http://twice.example/"),
+    "port.example": reply("", 302, Location="http://inner.example:6379/"),
+}
 SEEDS = [f"http://{name}/" for name in SITES]
 
 
@@ -37,10 +41,20 @@ def answer(asked: Asked) -> bytes:
             reply("User-agent: *\nDisallow: /\n", media="text/plain") if forbids else reply("", 404)
         )
     if asked.path == "/":
-        return SITES[asked.host]
+        return (SITES | ELSEWHERE).get(asked.host) or elsewhere(asked)
+    if asked.host in ("renamed.example", "twice.example", "gone.example") and asked.path != "/b":
+        return elsewhere(asked)
     kilns = {"/b": 30, "/e": 30, "/a": 30 if asked.host == "www.kilns.example" else 0}
     words = "kiln " * kilns.get(asked.path, 0) or "clay and water"
     return page(text=f"{words} {asked.path}")
+
+
+def elsewhere(asked: Asked) -> bytes:
+    if asked.host == "renamed.example":
+        return page("/b", "http://other.example/b", text="Here now")
+    return (
+        reply("", 302, Location="http://gone.example/") if "twice" in asked.host else reply("", 410)
+    )
 
 
 @pytest.fixture(scope="module", params=[(), ("--shards", "2")], ids=["whole", "shards"])
@@ -82,7 +96,8 @@ def test_each_seed_has_its_row(
     assert notes["http://b.shared.example/"] == "none of the 2 pages of its site counts"
     assert notes["http://forbids.example/"] == "robots.txt forbids it"
     assert notes["http://old.example/"] == (
-        "it redirects to http://renamed.example/start, which is left out by --scope domain"
+        "it redirects to http://renamed.example/start, which is left out by --scope domain "
+        "(--follow-seeds takes it)"
     )
     assert told["http://boats.example/"]["url"], "the best of them stands there"
     assert told["http://closed.example/"]["url"] == ""
@@ -126,3 +141,29 @@ def test_many_seeds_that_fail_take_few_lines(
     told = capsys.readouterr()
     assert (told.out + told.err).count("404 Not Found") <= 12
     assert "more seeds that fail are told at the end" in told.err
+
+
+@pytest.mark.parametrize("scope", ["domain", "host", "directory"])
+def test_a_seed_is_followed_where_it_leads(tmp_path: Path, scope: str) -> None:
+    server, out = Loopback(answer), tmp_path / "run"
+    with beside(server.serving):
+        seeds = ["http://old.example/", "http://hop.example/", "http://port.example/"]
+        command = ["crawl", *seeds, "--topic", "kiln", "--out", str(out), "--delay", "0"]
+        command += ["--connect-to", f"{ADDRESS}:{server.port}", "--follow-seeds"]
+        command += ["--scope", scope, "--json"]
+        assert run([*command, "--pages", "1"]) == 0
+        assert run([*command, "--pages", "50"]) == 0
+    fetched = {page.url for page in spoor.open(out).pages()}
+    assert fetched == {"http://renamed.example/start", "http://renamed.example/b"}, "no other site"
+    told = {site.seed: site for site in sites_of_seeds(Run(out))}
+    old, hop, port = (told[seed] for seed in seeds)
+    assert (old.pages, old.relevant, old.note) == (2, 1, "")
+    assert old.best is not None
+    assert old.best.url == "http://renamed.example/b"
+    assert hop.note == "410 Gone"
+    assert port.note.startswith("it redirects to http://inner.example:6379/, which is left out by")
+
+
+def test_seeds_are_not_followed_in_shards(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["crawl", SEEDS[0], "--topic", "kiln", "--follow-seeds", "--shards", "2"]) == 2
+    assert "leave out --shards" in capsys.readouterr().err

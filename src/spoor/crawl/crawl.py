@@ -538,6 +538,7 @@ class Crawl:
             self._entry.redirect_dropped(link, reply.location)
             if not self.frontier.depth(link):  # a seed: whoever gave it wants to know
                 why = f"it redirects to {reply.location}, which is left out by {why}"
+                why += " (--follow-seeds takes it)" * ("left out by --scope" in why)
             self.frontier.settle(link, now)
             failed = Failed(reply.ticket, "skipped", why)
         elif leaves and self._shards is not None:

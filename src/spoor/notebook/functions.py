@@ -62,6 +62,7 @@ def run(
     in_flight: int = 16,
     frontier: str = "auto",
     scope: Literal["page", "directory", "host", "domain", "list", "anywhere"] = "domain",
+    follow_seeds: bool = False,
     include: str | Sequence[str] = (),
     exclude: str | Sequence[str] = (),
     actions: bool = False,
@@ -202,6 +203,8 @@ def run(
     hosts of the seeds, with and without www.; domain: the domains of the seeds, with all their
     hosts; list: what --include lists, on any host; anywhere: every host.
 
+    `follow_seeds`: Where a seed redirects out of --scope, what it leads to is a seed as well.
+
     `include`: Only URLs that fit: a glob (*/docs/*, /docs/*, *.pdf) or re:REGEX; several are or-ed.
 
     `exclude`: No URLs that fit, as --include.
@@ -335,6 +338,7 @@ def stream(
     in_flight: int = 16,
     frontier: str = "auto",
     scope: Literal["page", "directory", "host", "domain", "list", "anywhere"] = "domain",
+    follow_seeds: bool = False,
     include: str | Sequence[str] = (),
     exclude: str | Sequence[str] = (),
     actions: bool = False,

@@ -216,6 +216,8 @@ def _make_crawl(
 ) -> Crawl:
     if settings.refresh and (settings.shards or outbox is not None):
         raise InputError("--refresh runs in one process; leave out --shards")
+    if settings.follow_seeds and (settings.shards or outbox is not None):
+        raise InputError("--follow-seeds runs in one process; leave out --shards")
     task = task_of(settings, subject)
     plain = replace(task, rng=np.random.default_rng(settings.seed), model=None)
 
@@ -244,6 +246,7 @@ def _make_crawl(
             per_domain=settings.pages_per_domain,
             found_per_host=settings.found_per_host,
             sitemaps=settings.sitemaps,
+            follow_seeds=settings.follow_seeds,
         ),
         backoff=settings.backoff,
         late_after=LATE_AFTER if outbox is None else math.inf,

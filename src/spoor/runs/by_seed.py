@@ -49,18 +49,20 @@ class _Site:
 
 
 def sites_of_seeds(run: StoredRun) -> Iterator[SeedSite]:
-    """Each seed of a run, in its order. Its site is its domain, or its host where several hosts of
-    the domain are seeds. O(pages + failures) time, O(seeds) memory."""
+    """Each seed of a run, in its order. Its site is the domain to which it leads, or the host where
+    several hosts of the domain are those of seeds. O(pages + failures) time, O(seeds) memory."""
     seeds = list(dict.fromkeys(run.settings.seeds))
-    hosts = Counter(map(registrable_domain, set(map(host, seeds))))
+    led = run.redirected_seeds()
+    begins = [led.get(seed, seed) for seed in seeds]
+    hosts = Counter(map(registrable_domain, set(map(host, begins))))
 
     def key(name: str) -> str:
         domain = registrable_domain(name)
         return name if hosts[domain] > 1 else domain
 
-    keys = [key(host(url)) for url in seeds]
+    keys = [key(host(url)) for url in begins]
     sites = {name: _Site() for name in keys}
-    failures = dict.fromkeys(seeds, "")
+    failures = dict.fromkeys([*seeds, *begins], "")
     with run.at_once():
         for row in run.outcomes():
             site = sites.get(key(str(row["host"])))
@@ -77,9 +79,10 @@ def sites_of_seeds(run: StoredRun) -> Iterator[SeedSite]:
             some = slice(start, start + _ROWS)
             numbers = [sites[name].best[2] for name in keys[some]]
             pages = {page.number: page for page in run.numbered([*filter(None, numbers)])}
-            for seed, name, number in zip(seeds[some], keys[some], numbers, strict=True):
+            rows = zip(seeds[some], begins[some], keys[some], numbers, strict=True)
+            for seed, url, name, number in rows:
                 site = sites[name]
-                note = "" if site.relevant else _why(site, failures[seed])
+                note = "" if site.relevant else _why(site, failures[seed] or failures[url])
                 yield SeedSite(seed, site.pages, site.relevant, pages.get(number), note)
 
 

@@ -49,6 +49,12 @@ def noted(db: sqlite3.Connection, name: str) -> str | None:
     return None if row is None else str(row[0])
 
 
+def has_table(db: sqlite3.Connection, name: str) -> bool:
+    """Whether a database has a table, which older runs may lack."""
+    known = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+    return db.execute(known, (name,)).fetchone() is not None
+
+
 def validators_of(db: sqlite3.Connection, url: str) -> Validators | None:
     """Of the newest document of a URL, from a database that has the table of them."""
     found = "SELECT etag, last_modified FROM validators WHERE url = ?"

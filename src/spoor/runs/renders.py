@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from spoor.runs import files, shards
+from spoor.runs.database import has_table
 from spoor.runs.rows import PageRow, RenderRow
 
 MOST_RENDERS = 20_000
@@ -87,6 +88,5 @@ def render_totals(path: Path) -> RenderTotals:
 def _rows(folder: Path, query: str, *values: object) -> Iterator[sqlite3.Row]:
     """Rows of a table that older runs, and shards that have not begun, do not have."""
     with shards.opened(folder) as db:
-        known = "SELECT 1 FROM sqlite_master WHERE name = 'renders'"
-        if db is not None and db.execute(known).fetchone():
+        if db is not None and has_table(db, "renders"):
             yield from db.execute(query, values).fetchall()

@@ -52,6 +52,8 @@ CREATE TABLE IF NOT EXISTS renders (
     words INTEGER, text INTEGER, relevant INTEGER, gain REAL, seconds REAL, requests INTEGER,
     received INTEGER, held_back INTEGER, failed TEXT);
 CREATE TABLE IF NOT EXISTS rendered (url TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS redirected_seeds (
+    seed TEXT PRIMARY KEY, ticket INTEGER NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS chunks (number INTEGER PRIMARY KEY, data BLOB NOT NULL);
 """
 """Tables that runs of this format may lack: they are made when one is opened to go on."""

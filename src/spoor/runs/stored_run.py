@@ -18,7 +18,7 @@ from spoor.formats.warc_reader import read_page
 from spoor.learn.harvest_estimate import Estimate
 from spoor.runs import files, shards, snapshot
 from spoor.runs.assemble import topic_for_policy, topic_of_settings
-from spoor.runs.database import noted, reading
+from spoor.runs.database import has_table, noted, reading
 from spoor.runs.documents import RunDocument, signatures
 from spoor.runs.events import Event, events_of
 from spoor.runs.labels import read_labels
@@ -33,7 +33,7 @@ from spoor.runs.selection import Selection
 from spoor.runs.snapshot import AHEAD, NEXT, NextLink, OpenLink, Snapshot, parts
 from spoor.settings import Settings
 from spoor.types import Topic
-from spoor.web.urls import canonical, host, shard_of
+from spoor.web.urls import canonical, host, names_host, shard_of
 
 if TYPE_CHECKING:
     pass
@@ -266,6 +266,20 @@ class StoredRun:
         place = page.place
         archived = None if place is None else read_page(self.path / place[0], *place[1:], page.url)
         return "" if archived is None else archived.text
+
+    def redirected_seeds(self) -> dict[str, str]:
+        """Seed → where it led, of those that redirect and whose page came, or failed; none of a run
+        in shards."""
+        query = (
+            "SELECT seed, pages.url FROM redirected_seeds JOIN pages USING (ticket) "
+            "UNION SELECT seed, failures.url FROM redirected_seeds JOIN failures USING (ticket)"
+        )
+        if self.in_shards:
+            return {}
+        with self._read() as db:
+            found = db.execute(query).fetchall() if has_table(db, "redirected_seeds") else []
+        # A stranger's run may hold anything.
+        return {str(seed): url for seed, url in found if isinstance(url, str) and names_host(url)}
 
     @property
     def _number(self) -> str:

@@ -119,6 +119,7 @@ class RunWriter:
         self.recovered = opened.recovered
         """Files into which archived records were moved that the last commit does not know."""
         self._rows = PendingRows()
+        self._seeds = frozenset(settings.seeds)
         self._place: Place | None = None
         self._body = b""
         """Body of the exchange recorded last, if documents are saved."""
@@ -313,6 +314,8 @@ class RunWriter:
     def step(self, fetch: Fetch, step: Outcome | Deferred, path: list[str], now: float) -> None:
         """Note what the crawl made of a reply; durable with the next commit."""
         if isinstance(step, Deferred):
+            if step.url != fetch.url and fetch.url in self._seeds:
+                self._rows.redirected_seeds.append((fetch.url, fetch.ticket))
             self.describe(fetch, step)
             return
         if isinstance(reply := step.reply, Failed):

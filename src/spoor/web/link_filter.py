@@ -63,7 +63,8 @@ class CrawlFilter:
     the scope `anywhere` and `per_domain` None, domains keep to shares that grow with what they
     give (`spoor.web.domain_shares`). Where links are taken from `sitemaps`, those of a domain keep
     to a share (`spoor.web.sitemap_shares`), but for those that say what changed since an earlier
-    run, and what they list enters little by little (`spoor.web.listed_links`).
+    run, and what they list enters little by little (`spoor.web.listed_links`). Where a seed
+    redirects out of the scope, what it leads to is a seed as well with `follow_seeds`.
     """
 
     def __init__(
@@ -76,8 +77,10 @@ class CrawlFilter:
         per_domain: int | None = None,
         found_per_host: int | None = None,
         sitemaps: bool = False,
+        follow_seeds: bool = False,
     ) -> None:
         self.scope = scope
+        self._follow_seeds = follow_seeds
         self.owns: Callable[[str], bool] | None = None
         self.revisits: Revisits | None = None
         """The pages of an earlier run that are asked for again."""
@@ -370,6 +373,9 @@ class CrawlFilter:
                 self._depths.redirected(before, url, leaves=leaves)
         if url in self._sitemaps:
             return ""
+        moved = before is not None and self._follow_seeds and self.scope.is_seed(before)
+        if moved and self.scope.is_elsewhere(url):
+            self.seed([url])
         if self.revisits is not None and url in self.revisits:
             if why := self.scope.why_not(url):
                 self._note(why, url)

@@ -87,6 +87,10 @@ class Scope:
         """Whether a canonical URL is a seed."""
         return url in self._seeds
 
+    def is_elsewhere(self, url: str) -> bool:
+        """Whether nothing but `scope` leaves out a canonical URL, which is on a port of the web."""
+        return self.why_not(url) == f"--scope {self.scope}" and _port(url) in WEB_PORTS
+
     def seed(self, urls: Iterable[str]) -> None:
         """Canonical URLs are seeds as well from now on."""
         for url in urls:
