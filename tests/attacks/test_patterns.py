@@ -12,6 +12,8 @@ from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.judges.facts import TextPattern, UrlPattern
 from spoor.judges.topic import judge_of_topic, read_topic
+from spoor.runs.assemble import make_crawl
+from spoor.settings import Settings
 from spoor.types import Page
 from spoor.web.expressions import MOST_CHARACTERS, compiled
 from spoor.web.url_patterns import UrlPatterns
@@ -39,6 +41,21 @@ def test_a_short_expression_becomes_no_large_one(expression: str, record_propert
         return str(told.value)
 
     assert "{" in within_law(made, len(expression), record_property)
+
+
+def test_settings_with_a_large_one_are_read_and_used_within_bounds(record_property: Note) -> None:
+    """They are those of a stranger's run, which is looked at before anything is asked for."""
+
+    def refused() -> str:
+        large = [f"re:{expression}" for expression in ("(?:s?){9999999}", *LARGE)]
+        settings = Settings.from_dict({"crawl": {**crawl, "include": large}})
+        with pytest.raises(InputError, match="repeats too much") as told:
+            make_crawl(settings)
+        return str(told.value)
+
+    crawl = {"seeds": [AT], "topic": "kiln"}
+    make_crawl(Settings.from_dict({"crawl": crawl}))  # what it imports is not the pattern's
+    assert "{" in within_law(refused, 300, record_property)
 
 
 @pytest.mark.parametrize(
