@@ -12,6 +12,7 @@ import pytest
 
 from spoor.crawl import Crawl
 from spoor.errors import InputError, PausedError
+from spoor.frontier import sqlite
 from spoor.frontier.frontier_file import FORMAT
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
@@ -75,6 +76,27 @@ def test_what_came_after_the_last_save_was_never_there(
     assert [one.anchor.text for one in again.in_links(250)] == ["page 350"]
     assert again.path(250) == [3, 250]
     again.close()
+
+
+def test_rows_that_were_read_are_of_the_state_that_is_loaded(frontier: SqliteFrontier) -> None:
+    frontier.add(links(0, 200), NO_PARENT, 0.0, 0)
+    state = frontier.save()
+    frontier.add(links(200, 300), 3, 1.0, 1)
+    assert frontier.path(250) == [3, 250]
+    frontier.load(state)
+    frontier.add(links(300, 400), 4, 1.0, 1)
+    assert frontier.path(250) == [4, 250]
+    assert frontier.url(250) == "http://h0.example/page/350"
+
+
+def test_few_of_the_rows_that_were_read_are_kept(
+    frontier: SqliteFrontier, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "_ROWS", 5)
+    frontier.add(links(0, 200), NO_PARENT, 0.0, 0)
+    frontier.save()
+    assert [frontier.url(link) for link in range(200)] == [link.url for link in links(0, 200)]
+    assert list(frontier._rows) == [195, 196, 197, 198, 199]
 
 
 def test_states_can_be_loaded_until_they_are_forgotten(

@@ -39,13 +39,16 @@ from spoor.frontier.in_links import Seen, revived
 from spoor.frontier.memory import DONE, OPEN, MemoryFrontier
 from spoor.frontier.strangers import Strangers
 from spoor.frontier.url_index import HostNumbers, UrlIndex
-from spoor.hashing import hash64
+from spoor.hashing import url_hash64
 from spoor.learn.state import revive_link
 from spoor.types import NO_PARENT, InLink, InLinks, Link, LinkId, State, urls_of
 from spoor.web.urls import host as host_of
 
 POINTS = ("links begun", "links written", "frontier begun", "frontier written", "frontier saved")
 """Steps of a flush and of a save, with which `failpoint` is called: a test may end it there."""
+
+_ROWS = 1_024
+"""Rows that are kept of those that were read: some 300 bytes each."""
 
 _IN_LINKS, _MOVED = 0x7F, 0x80
 """Bits of a link's marks: number of its stored in-links; whether it was redirected."""
@@ -98,8 +101,8 @@ class SqliteFrontier(MemoryFrontier):
         self._links_written = self._hosts_written = self._moved_written = 0
         self._last_url: tuple[LinkId, str] = (NO_PARENT, "")
         """Of the link that was asked for last, from the file."""
-        self._last_row: tuple[LinkId, tuple[str, LinkId, int]] = (NO_PARENT, ("", NO_PARENT, 0))
-        """The link whose row was read last, and the row."""
+        self._rows: dict[LinkId, tuple[str, LinkId, int]] = {}
+        """Rows of the file that were read: pages of one site have most of their paths in common."""
         self._in_flight_urls: dict[LinkId, str] = {}
         """URLs of links in flight."""
         self._finished: list[LinkId] = []
@@ -166,7 +169,7 @@ class SqliteFrontier(MemoryFrontier):
         hosts: list[str] = []
         seen_urls: list[str] = []
         for index, url in enumerate(urls):
-            key = hash64(url)
+            key = url_hash64(url)
             link = find(key)
             new = link < 0
             if new:
@@ -240,7 +243,7 @@ class SqliteFrontier(MemoryFrontier):
         self._marks[link] &= _MOVED
 
     def _rename(self, link: LinkId, url: str) -> None:
-        self._index.put(hash64(url), link)
+        self._index.put(url_hash64(url), link)
         self._last_url = NO_PARENT, ""
         self._marks[link] |= _MOVED
         self._new_moved.append((link, url))
@@ -249,7 +252,7 @@ class SqliteFrontier(MemoryFrontier):
     # -- reading
 
     def find(self, url: str) -> LinkId | None:
-        link = self._index.get(hash64(url))
+        link = self._index.get(url_hash64(url))
         return None if link < 0 else link
 
     def url(self, link: LinkId) -> str:
@@ -259,7 +262,7 @@ class SqliteFrontier(MemoryFrontier):
         if url is None:
             url = self._redirected_to(link) if self._marks[link] & _MOVED else None
             url = self._link_row(link)[0] if url is None else url
-            if self._index.get(hash64(url)) < 0:
+            if self._index.get(url_hash64(url)) < 0:
                 raise self._file.damaged(f"the URL of link {link} is another")
             self._last_url = link, url
         return url
@@ -272,9 +275,12 @@ class SqliteFrontier(MemoryFrontier):
         """(URL before redirects, parent, depth)."""
         if link >= self._links_written:
             return self._new[link - self._links_written]
-        if self._last_row[0] != link:
-            self._last_row = link, self._file.link_row(link)
-        return self._last_row[1]
+        row = self._rows.get(link)
+        if row is None:
+            if len(self._rows) >= _ROWS:
+                del self._rows[next(iter(self._rows))]
+            row = self._rows[link] = self._file.link_row(link)
+        return row
 
     def depth(self, link: LinkId) -> int:
         return self._link_row(link)[2]
@@ -482,7 +488,7 @@ class SqliteFrontier(MemoryFrontier):
         self._prints.frombytes(prints[self._prints_dropped * CHUNK :])
         self._index = UrlIndex.of(np.frombuffer(prints, dtype="u8"))
         for url, link in self._file.redirects(self._moved_written):
-            self._index.put(hash64(url), link)
+            self._index.put(url_hash64(url), link)
 
     def _list_all_open(self, opened: NDArray[np.int32], count: int) -> None:
         """Restore the lists of open links of the hosts, and the index of each link in `opened`."""
@@ -513,7 +519,7 @@ class SqliteFrontier(MemoryFrontier):
         self._load_queues(state)
         self._marks = bytearray(len(urls))
         for link, url in enumerate(urls):
-            self._prints.append(hash64(url))
+            self._prints.append(url_hash64(url))
             self._index.put(self._prints[link], link)
         for url, link in state["aliases"]:
             self._rename(link, url)
