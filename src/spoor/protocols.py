@@ -322,6 +322,10 @@ class BoundsSlowHosts(Protocol):
 class RestsHosts(Protocol):
     """A frontier in which a host can rest while others have their turns."""
 
+    def open_of(self, host: str) -> int:
+        """Open links of a host; 0 for one that is not known. O(1)."""
+        ...
+
     def rest(self, host: str, until: float) -> float:
         """As `hold`; returns when the host would be free otherwise."""
         ...

@@ -62,6 +62,38 @@ def test_what_is_no_http_is_refused_without_a_word(
     assert not caplog.records
 
 
+class Unread(Page):
+    """Answers without the body of what it is asked, as the live page does without its key."""
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        return web.Response(status=404)
+
+
+@pytest.mark.parametrize("page", [Page, Unread])
+@pytest.mark.parametrize("packed", [b"\x1f\x8b\x08" + b"\0" * 6 + b"\3" + b"a" * 990, b"z" * 1_000])
+@pytest.mark.parametrize("encoding", [b"gzip", b"br", b"deflate", b"zstd"])
+def test_a_body_that_cannot_be_unpacked_is_refused_without_a_word(
+    page: type[Page], packed: bytes, encoding: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It ended in a traceback in the terminal, also where the key was missing."""
+    head = b"POST / HTTP/1.1\r\n" + HOST + b"Content-Encoding: " + encoding
+    head += b"\r\nContent-Length: %d\r\n\r\n" % len(packed)
+
+    async def ask() -> bytes:
+        async with serving(page()) as port:
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            writer.write(head + packed)
+            got = await reader.read(7)
+            writer.write_eof()
+            await reader.read()
+            writer.close()
+            return got
+
+    with caplog.at_level(logging.WARNING):
+        assert asyncio.run(asyncio.wait_for(ask(), 20)).startswith(b"HTTP/1.")
+    assert not caplog.records
+
+
 def test_the_key_is_in_no_list_of_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

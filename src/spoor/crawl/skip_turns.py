@@ -5,19 +5,30 @@ as long as a small page. While another domain is asked, those of all domains tog
 `A_SECOND` times a second, `AT_ONCE` of a domain at a time; a domain's hosts rest until what was
 skipped of it is made up for, or until no other host has an open link: of a thousand sites each of
 which has had its share of pages, ten thousand links are skipped at the end of the crawl.
+
+A domain has as many hosts as it likes, and all of them would be free at once. So each that rests
+has a moment of its own, as if a link of it were skipped then.
 """
 
 from __future__ import annotations
 
-from spoor.protocols import Frontier, ListsHosts, RestsHosts
+from itertools import islice
+
+from spoor.protocols import Frontier, RestsHosts
 from spoor.types import State
 from spoor.web.recent_domains import RecentDomains
-from spoor.web.urls import domain_of, host
+from spoor.web.urls import domain_of, host, registrable_domain
 
 A_SECOND = 64
 """Links that are skipped in a second …"""
 AT_ONCE = 16
 """… and of a domain before its hosts rest."""
+_LOOKED_AT = 128
+"""Free hosts among which those of a domain that rests are looked for, at each skip."""
+_FEW = 1_000
+_LOOKS = 100_000
+"""Hosts that rest, of which it is looked up at any time whether only they have open links, and so
+many in a second where they are more."""
 _RECENT = 10.0
 """Seconds for which a domain that was asked counts as one that is."""
 _SWEEP = 0.25
@@ -34,6 +45,9 @@ class SkipTurns:
         self._rests: dict[str, tuple[float, float]] = {}
         """Host → until when it rests, and when it would be free otherwise."""
         self._sweep = 0.0
+        self._place = 0
+        """Of the free host that is looked at next."""
+        self._next_look = 0.0
         self._asked = RecentDomains()
         """From the first skip on."""
         self._skips = False
@@ -65,8 +79,21 @@ class SkipTurns:
         return now - self._asked.other_than(url) < _RECENT
 
     def rest(self, frontier: Frontier, url: str, now: float, until: float) -> None:
-        """Let the host of a URL rest until then."""
-        name = host(url)
+        """Let the host of a URL that was skipped rest until then, and some of its domain's other
+        free hosts longer, one after another. O(`_LOOKED_AT`)."""
+        domain = domain_of(url)
+        self._rest(frontier, host(url), now, until)
+        free = frontier.offer(now).hosts()
+        if self._place >= len(free):
+            self._place = 0
+        looked_at = [*islice(free, self._place, self._place + _LOOKED_AT)]
+        found = [name for name in looked_at if registrable_domain(name) == domain]
+        self._place += len(looked_at) - len(found)
+        for name in found:
+            self._until[domain] += len(self._until) / A_SECOND
+            self._rest(frontier, name, now, self._until[domain])
+
+    def _rest(self, frontier: Frontier, name: str, now: float, until: float) -> None:
         if not isinstance(frontier, RestsHosts):
             frontier.hold(name, until)
             return
@@ -74,11 +101,12 @@ class SkipTurns:
 
     def wake(self, frontier: Frontier, now: float) -> bool:
         """End all rests if no other host has an open link; whether there were any. To be called
-        where no ticket is out. O(hosts) where hosts rest."""
-        rests = {name: rest for name, rest in self._rests.items() if rest[0] > now}
-        if not (rests and isinstance(frontier, RestsHosts) and isinstance(frontier, ListsHosts)):
+        where no ticket is out. O(hosts that rest), and where these are many, seldom."""
+        if not (self._rests and isinstance(frontier, RestsHosts)) or now < self._next_look:
             return False
-        if any(links and name not in rests for name, links, *_ in frontier.hosts()):
+        rests = {name: rest for name, rest in self._rests.items() if rest[0] > now}
+        if not rests or sum(map(frontier.open_of, rests)) < frontier.open_count:
+            self._next_look = now + max(0, len(rests) - _FEW) / _LOOKS
             return False
         for name, (until, free_at) in rests.items():
             frontier.wake(name, until, free_at)
@@ -91,6 +119,8 @@ class SkipTurns:
             "until": self._until.copy(),
             "rests": {name: list(rest) for name, rest in self._rests.items()},
             "sweep": self._sweep,
+            "place": self._place,
+            "next look": self._next_look,
             "asked": self._asked.save(),
         }
 
@@ -99,5 +129,7 @@ class SkipTurns:
         self._until = dict(state["until"])
         rests = state.get("rests", {})  # a version before this had none
         self._rests = {name: (until, free_at) for name, (until, free_at) in rests.items()}
+        self._place = int(state.get("place", 0))  # nor this
+        self._next_look = float(state.get("next look", 0.0))
         self._asked.load(state["asked"])
         self._sweep, self._skips = float(state["sweep"]), True

@@ -262,6 +262,10 @@ class MemoryFrontier:
             self._ready.remove(known)
             self._schedule(known)
 
+    def open_of(self, host: str) -> int:
+        known = self._hosts.get(host)
+        return 0 if known is None else len(known.open)
+
     def rest(self, host: str, until: float) -> float:
         free_at = self._host(host).free_at
         self.hold(host, until)

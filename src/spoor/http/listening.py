@@ -28,9 +28,11 @@ STOP_SECONDS = 1.0
 """Seconds that requests have to end once the server stops."""
 
 _LOGGER = logging.getLogger("spoor.serving")
-# Any program on this machine can send what is no HTTP; the terminal is not the place to tell it.
+# Any program on this machine can send what is no HTTP, or a body that cannot be unpacked; the
+# terminal is not the place to tell it.
+_FAULTS_OF_CLIENTS = HttpProcessingError, web.RequestPayloadError
 _LOGGER.addFilter(
-    lambda record: not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
+    lambda record: not (record.exc_info and isinstance(record.exc_info[1], _FAULTS_OF_CLIENTS))
 )
 
 

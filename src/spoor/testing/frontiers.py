@@ -12,7 +12,7 @@ import numpy as np
 
 from spoor.errors import CallerError, SpoorError
 from spoor.learn.state import pack, unpack
-from spoor.protocols import Frontier, HostClocks, RestsHosts
+from spoor.protocols import Frontier, HostClocks, ListsHosts, RestsHosts
 from spoor.types import NO_PARENT, Anchor, Link, LinkId
 from spoor.web.urls import host as host_of
 
@@ -407,6 +407,11 @@ class _Walk:
             host, until = f"h{a % _HOSTS}.example", self._now + 1 + b % 50
             self._log.append(f"rest({host!r}, until={until})")
             free_at = self._frontier.rest(host, until)
+            if isinstance(self._frontier, ListsHosts):
+                listed = {name: links for name, links, *_ in self._frontier.hosts()}
+                _demand(
+                    self._frontier.open_of(host) == listed[host], "open_of() is not as in hosts()"
+                )
             known = self._model.host(host)
             known.rests.append((until, free_at, known.free_at))
             known.free_at = max(known.free_at, until)
