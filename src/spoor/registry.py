@@ -1,7 +1,8 @@
 """Names of plug-ins, and how they are made. A plug-in is imported only when it is used.
 
 Built-in plug-ins are in the table below; another package adds its own by an entry point in the
-group `spoor.KIND`, where KIND is a key of that table. The page
+group `spoor.KIND`, where KIND is a key of that table, and who has no package by the environment
+variable `SPOOR_PLUG_INS`. The page
 docs/guides/add-a-plug-in.md says how plug-ins of each kind are made; `spoor.testing` checks them.
 """
 
@@ -10,6 +11,8 @@ from __future__ import annotations
 import difflib
 import inspect
 import math
+import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from numbers import Integral, Real
@@ -19,7 +22,7 @@ from spoor.errors import InputError, PluginError, taking_in
 from spoor.files import toml_of
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoints
+    from importlib.metadata import EntryPoint, EntryPoints
 
 BUILT_IN: dict[str, dict[str, str]] = {
     "policies": {
@@ -116,7 +119,32 @@ def entry_points(*, group: str, name: str | None = None) -> EntryPoints:
     from importlib import metadata  # with all that reads mail headers
 
     found = metadata.entry_points(group=group)
+    if os.environ.get(VARIABLE):
+        found = metadata.EntryPoints([*_of_environment(group), *found])
     return found if name is None else found.select(name=name)
+
+
+VARIABLE = "SPOOR_PLUG_INS"
+"""Environment variable of plug-ins without a package: `KIND.NAME=MODULE:ATTRIBUTE` each, with
+blanks between, as in `policies.mine=my_policy:Mine`."""
+
+_ONE = re.compile(r"(\w+)\.([\w-]+)=([\w.]+:\w+)")
+
+
+def _of_environment(group: str) -> list[EntryPoint]:
+    from importlib import metadata
+
+    found = []
+    for text in os.environ.get(VARIABLE, "").split():
+        one = _ONE.fullmatch(text)
+        if one is None or one[1] not in BUILT_IN:
+            raise InputError(
+                f"{VARIABLE}: {text!r} is not KIND.NAME=MODULE:ATTRIBUTE, as in "
+                f"policies.mine=my_policy:Mine; kinds are {', '.join(BUILT_IN)}"
+            )
+        if group == f"spoor.{one[1]}":
+            found.append(metadata.EntryPoint(one[2], one[3], group))
+    return found
 
 
 def find(kind: str, name: str) -> Callable[..., Any]:
@@ -133,7 +161,8 @@ def find(kind: str, name: str) -> Callable[..., Any]:
         try:
             loaded: Callable[..., Any] = entry.load()
         except Exception as error:
-            raise PluginError(name, "import", f"failed: {error}") from error
+            hint = "; set PYTHONPATH to its folder" * isinstance(error, ModuleNotFoundError)
+            raise PluginError(name, "import", f"failed: {error}{hint}") from error
         return loaded
     raise InputError(
         f"unknown {SINGULAR[kind]} {name!r}{nearest(name, names(kind))}; "
@@ -141,7 +170,7 @@ def find(kind: str, name: str) -> Callable[..., Any]:
     )
 
 
-_OWN = "; one of your own has a name by an entry point 'spoor.{}' of your package"
+_OWN = "; one of your own has a name by an entry point 'spoor.{0}' or by SPOOR_PLUG_INS={0}.NAME=…"
 
 
 SINGULAR = {

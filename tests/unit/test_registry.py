@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -129,3 +132,53 @@ def test_settings() -> None:
 def test_bad_settings(settings: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         check("policies", "made", settings)
+
+
+# ---------------------------------------------------------------- without a package
+
+
+def test_a_plug_in_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(
+        registry.VARIABLE, f"policies.mine={__name__}:Made  judges.too={__name__}:Made"
+    )
+    assert find("policies", "mine") is Made
+    assert "mine" in names("policies")
+    assert "mine" not in names("judges")
+    assert registry.outside("judges") == ["too"]
+    monkeypatch.setenv(registry.VARIABLE, "policies.gone=no_such_module_of_mine:x")
+    with pytest.raises(PluginError, match="no_such_module_of_mine"):
+        find("policies", "gone")
+
+
+@pytest.mark.parametrize(
+    "text", ["mine=x:Y", "policies.mine=x", "policy.mine=x:Y", "policies.=x:y"]
+)
+def test_what_the_environment_says_wrongly_is_told(
+    monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv(registry.VARIABLE, text)
+    with pytest.raises(InputError, match=r"SPOOR_PLUG_INS: .* is not KIND\.NAME=MODULE:ATTRIBUTE"):
+        names("policies")
+    with pytest.raises(InputError, match="SPOOR_PLUG_INS"):
+        find("policies", "mine")
+    find("policies", "random")  # ours need it not
+
+
+def test_the_lab_runs_a_policy_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """In its processes, too; and once more when the file has changed."""
+    (tmp_path / "my_policy.py").write_text("from spoor.policies.random import Random as Base\n\n\n")
+    with (tmp_path / "my_policy.py").open("a") as file:
+        file.write("class Mine(Base):\n    pass\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv(registry.VARIABLE, "policies.mine=my_policy:Mine")
+    (tmp_path / "small.toml").write_text(
+        "pages = 40\nseeds = 2\n[[webs]]\ngenerated = { pages = 120 }\n[[targets]]\n"
+        'want = ["label:pottery"]\n[[policies]]\npolicy = "mine"\n'
+    )
+    command = [sys.executable, "-m", "spoor", "lab", "run", "small.toml", "--out", "out", "--jobs"]
+    told = subprocess.run([*command, "2"], capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
+    assert "mine" in (tmp_path / "out" / "small" / "cells.csv").read_text()
