@@ -105,6 +105,26 @@ def test_what_fails_on_and_on_is_replaced_and_stays_so() -> None:
     assert judged(again, "a kiln, a kiln, a kiln", "fine") == [True, False]
 
 
+def test_pages_of_one_domain_replace_it_for_no_other() -> None:
+    told: list[str] = []
+    judge = made(Breaks(), kiln, told)
+
+    def breaks(site: str) -> None:
+        judge.judge(Page(f"http://www.{site}/", text="breaks"))
+
+    judge.judge(Page("http://fine.example/", text="fine"))
+    for _ in range(5 * MOST_IN_A_ROW):
+        breaks("evil.example")
+    assert not judge.fault()
+    again = made(Breaks(), kiln, told)
+    again.load(judge.save())
+    judge = again
+    breaks("evil.example")
+    assert not judge.fault()
+    breaks("fine.example")
+    assert "pages in a row" in judge.fault()
+
+
 @pytest.mark.parametrize("call", ["revise", "label", "save"])
 def test_other_calls_that_fail_replace_it(call: str) -> None:
     told: list[str] = []
@@ -139,7 +159,12 @@ def test_the_state_of_a_version_without_it_goes_on() -> None:
     assert inner.saved == 5
     judge = made(kiln(), None, [])
     judge.load(None)
-    assert judge.save() == {"judge": None, "numbers": [1, 0, 0], "fault": ""}
+    assert judge.save() == {
+        "judge": None,
+        "numbers": [1, 0, 0],
+        "domains": [[], []],
+        "fault": "",
+    }
 
 
 def test_only_a_judge_of_words_has_another_one() -> None:

@@ -12,6 +12,7 @@ from spoor.crawl.plugin_calls import call_plugin, check_judgement, judge_page
 from spoor.errors import PluginError
 from spoor.protocols import Judge, Rejudges, Stateful, TakesLabels
 from spoor.types import Judgement, Page, State
+from spoor.web.urls import domain_of
 from spoor.wrapping import Wrapper
 
 MOST_IN_A_ROW = 10
@@ -23,7 +24,8 @@ _REPORTED = 3
 class JudgeFallback(Wrapper):
     """The judge itself. A page on which it raises, or for which it returns what is no judgement,
     counts as not relevant. After `MOST_IN_A_ROW` such pages, or where `revise`, `label` or `save`
-    fails, the judge that `make()` returns judges the rest of the run; earlier verdicts stand.
+    fails, the judge that `make()` returns judges the rest of the run; earlier verdicts stand. Pages
+    in a row of one domain, in a crawl that has seen others, speak against that domain alone.
 
     Without `make` the last failure in a row is raised, and so is one on the first page of all: who
     has a judge of their own must hear at once that it does not work.
@@ -41,6 +43,10 @@ class JudgeFallback(Wrapper):
         self._fault = ""
         self._report: Callable[[str], None] = lambda line: None
         self._judged = self._failed = self._in_a_row = 0
+        self._domains = set[str]()
+        """Of the pages so far, two at most, …"""
+        self._failing = set[str]()
+        """… and of those in a row on which it failed."""
         self._kept = tuple(kind for kind in (Rejudges, TakesLabels) if isinstance(judge, kind))
         self.hold(judge)
 
@@ -54,21 +60,26 @@ class JudgeFallback(Wrapper):
         self._report = report
 
     def judge(self, page: Page) -> Judgement:
+        if len(self._domains) < 2:
+            self._domains.add(domain_of(page.url))
         try:
             judgement = judge_page(self._judge, page)
         except PluginError as error:
             return self._not_judged(page, error)
         self._judged += 1
-        self._in_a_row = 0
+        if self._in_a_row:
+            self._in_a_row, self._failing = 0, set()
         return judgement
 
     def _not_judged(self, page: Page, error: PluginError) -> Judgement:
         self._failed += 1
         self._in_a_row += 1
+        if len(self._failing) < 2:
+            self._failing.add(domain_of(page.url))
         if self._fault or (self._make is None and not self._judged):
             raise error
-        if self._in_a_row >= MOST_IN_A_ROW:
-            self._replace(error, f" on {MOST_IN_A_ROW} pages in a row")
+        if self._in_a_row >= MOST_IN_A_ROW and len(self._failing) == len(self._domains):
+            self._replace(error, f" on {self._in_a_row} pages in a row")
             return self.judge(page)
         if self._failed <= _REPORTED:
             self._report(f"{_line(error)}; {page.url} counts as not relevant")
@@ -104,12 +115,18 @@ class JudgeFallback(Wrapper):
             except PluginError as error:
                 self._replace(error)
         numbers = [self._judged, self._failed, self._in_a_row]
-        return {"judge": kept, "numbers": numbers, "fault": self._fault}
+        return {
+            "judge": kept,
+            "numbers": numbers,
+            "domains": [sorted(self._domains), sorted(self._failing)],
+            "fault": self._fault,
+        }
 
     def load(self, state: State | None) -> None:
         if state is None or "numbers" not in state:  # of a version that had no fallback
-            state = {"judge": state, "numbers": [1, 0, 0], "fault": ""}
+            state = {"judge": state, "numbers": [1, 0, 0], "domains": [[], []], "fault": ""}
         self._judged, self._failed, self._in_a_row = map(int, state["numbers"])
+        self._domains, self._failing = map(set, state["domains"])
         if state["fault"]:
             self._take_over(str(state["fault"]))
         if isinstance(self._judge, Stateful) and state["judge"] is not None:
