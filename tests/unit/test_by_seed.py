@@ -81,6 +81,7 @@ def test_each_seed_has_its_row(
     table = tmp_path / "sites.csv"
     assert run(["export", str(sites), str(table), "--by-seed", "--with", "language"]) == 0
     assert "8 seeds:" in capsys.readouterr().out
+    assert "<dt>sites with a page</dt><dd>2 of 8</dd>" in (sites / "report.html").read_text("utf-8")
     told = rows(table)
     assert list(told) == SEEDS
     found = {seed: row["url"] for seed, row in told.items() if row["relevant"] == "true"}

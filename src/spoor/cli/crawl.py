@@ -166,13 +166,14 @@ class FailedSeeds:
 
 def _sites(run: Run) -> list[str]:
     """How many sites gave what was wanted, where one page of each is."""
-    if not (run.settings.found_per_host and len(run.settings.seeds) > 1):
+    if not run.settings.found_per_host:
         return []
-    from spoor.runs.by_seed import sites_of_seeds
+    from spoor.runs.by_seed import seeds_found
 
-    counts = [bool(site.relevant) for site in sites_of_seeds(run)]
+    if (found := seeds_found(run)) is None:
+        return []
     table = command_line("export", run.path, "sites.csv", "--by-seed")
-    return [f"  sites    {sum(counts):,} of {len(counts):,} have a page that counts; all: {table}"]
+    return [f"  sites    {found[0]:,} of {found[1]:,} have a page that counts; all: {table}"]
 
 
 def failed_line(fetch: Fetch, step: Outcome | Deferred, now: float) -> str:

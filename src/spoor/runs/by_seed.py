@@ -86,6 +86,15 @@ def sites_of_seeds(run: StoredRun) -> Iterator[SeedSite]:
                 yield SeedSite(seed, site.pages, site.relevant, pages.get(number), note)
 
 
+def seeds_found(run: StoredRun) -> tuple[int, int] | None:
+    """Seeds on whose site a page counts, and all; None unless a page of each is what is wanted. As
+    `sites_of_seeds`."""
+    if not (run.settings.found_per_host and len(run.settings.seeds) > 1):
+        return None
+    counts = [bool(site.relevant) for site in sites_of_seeds(run)]
+    return sum(counts), len(counts)
+
+
 def _why(site: _Site, failed: str) -> str:
     if failed:
         return failed

@@ -13,6 +13,7 @@ from typing import Any
 from spoor.crawl import Crawl
 from spoor.display import pace_in_words, shown
 from spoor.errors import InputError
+from spoor.runs.by_seed import seeds_found
 from spoor.runs.labelling import policy_learns
 from spoor.runs.reader import Run
 from spoor.runs.renders import RenderTotals, render_totals
@@ -147,7 +148,11 @@ class Reporter:
         return RunReport(
             title=f"Crawl for “{self._topic}”",
             lead=f"Policy {settings.policy}, from {seeds}{ended}",
-            numbers=[*_numbers(sums, known, budget, rate), *_rendered(render_totals(run.path))],
+            numbers=[
+                *_numbers(sums, known, budget, rate),
+                *([] if recent else _sites(run)),
+                *_rendered(render_totals(run.path)),
+            ],
             lines={settings.policy: curve(sums.relevant)},
             budget=budget,
             wish=self._wish,
@@ -223,6 +228,11 @@ def _pace(known: Snapshot | None) -> str:
         return ""
     rows = ((name, host.open_links, host.delay) for name, host in known.hosts.items())
     return pace_in_words(rows, known.open_links)
+
+
+def _sites(run: Run) -> list[tuple[str, str]]:
+    found = seeds_found(run)
+    return [] if found is None else [("sites with a page", f"{found[0]:,} of {found[1]:,}")]
 
 
 def _numbers(
