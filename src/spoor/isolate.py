@@ -37,7 +37,13 @@ from spoor.documents.document import Document, Unreadable
 from spoor.documents.errors import UnreadableError
 from spoor.documents.kinds import as_html, tell
 from spoor.documents.page import page_of as read_page
-from spoor.documents.rows import document_row_of, page_row_of, plain_row_of, revive_document
+from spoor.documents.rows import (
+    dates_row_of,
+    document_row_of,
+    page_row_of,
+    plain_row_of,
+    revive_document,
+)
 from spoor.errors import PausedError
 from spoor.learn.state import page_row, revive_page
 from spoor.process_memory import at_most, used
@@ -122,21 +128,24 @@ def parse_page(
     again: bool = False,
     slow: bool = False,
     brief: bool = False,
+    dates: bool = False,
     **facts: Any,
 ) -> Page:
     """As `spoor.documents.page.page_of`, in bounded time and memory whatever the document holds.
 
     `facts` are the keywords of that function. `again`: it was parsed before, and gets `AGAIN` times
     the limits. `slow`: use the helper for sites whose documents take long. `brief`: raise
-    TakesLongError for a document that takes more than `BRIEF` seconds. Raises UnreadableError, of
-    which GivenUpError is a subclass. A helper costs some ms more. HTML whose main text would cost
-    more is all of its text.
+    TakesLongError for a document that takes more than `BRIEF` seconds. `dates`: read only those
+    that a feed gives. Raises UnreadableError, of which GivenUpError is a subclass. A helper costs
+    some ms more. HTML whose main text would cost more is all of its text.
     """
     check_size(len(body))
     parser, bounds = _parser(body, facts.get("content_type", ""), url)
     in_vain = facts | {"main": False} if parser is page_of and facts.get("main") else None
     if parser is not None and facts.get("main"):
         parser, bounds = page_row_of, DOCUMENT
+    if dates:
+        parser, bounds, in_vain = dates_row_of, DOCUMENT, None
     if parser is None:
         return read_page(body, url, joiner=joiner, **facts)
     if parser is page_of:

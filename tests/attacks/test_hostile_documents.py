@@ -10,6 +10,7 @@ import json
 import time
 import weakref
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -19,6 +20,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from selectolax.lexbor import LexborHTMLParser
 
 from attacks.measure import Note, within_law
+from spoor import isolate
 from spoor.documents import html_walk
 from spoor.documents.document import Limits
 from spoor.documents.html import read_html
@@ -28,12 +30,12 @@ from spoor.formats import mediawiki, source_file
 from spoor.formats.feeds import rss
 from spoor.formats.mediawiki import Site
 from spoor.formats.sources import open_source
-from spoor.http.replies import reply_of
-from spoor.isolate import SECONDS, close, parse_page
+from spoor.http.replies import helper_for, reply_of
+from spoor.isolate import SECONDS, Bounds, close, parse_page
 from spoor.politeness.retry_after import retry_after
 from spoor.politeness.robots import RobotsCache
 from spoor.types import Failed, Fetched, Recording
-from spoor.web import robots
+from spoor.web import robots, sitemaps
 from spoor.web.exchange import Exchange
 from spoor.web.freshness import fresh_for
 from spoor.web.sitemaps import MAX_LINKS, links_of
@@ -453,3 +455,29 @@ def test_links_in_links_and_tables_in_tables_are_gone_through_once(
     once = LexborHTMLParser("<a href=#><b>¶</b></a><table><tr><th>a<td>b<tr><td>c<td>d")
     assert html_walk._is_permalink(once.css("a")[0])
     assert len(html_walk._rows(once.css("table")[0])) == 2
+
+
+def test_a_long_feed_of_json_is_not_read_where_others_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python reads JSON in one piece, which for 6 MB within all bounds held every other site of a
+    watch for .25 s, also in a thread."""
+    url, entry = "http://a.example/feed", {"date_modified": "2020-01-01T00:00:00Z", "x": ["y"] * 6}
+    items = [{"url": f"http://a.example/{number}", **entry} for number in range(1_000)]
+    body = json.dumps({"version": "https://jsonfeed.org/version/1", "items": items}).encode()
+    expected = sitemaps.dates_of(body, url)
+    assert len(expected) == 1_000
+    monkeypatch.delattr(sitemaps, "json_of")
+    headers = CIMultiDictProxy(CIMultiDict({"Content-Type": "application/json"}))
+    exchange = Exchange(
+        *(url, 200, "OK", (), headers, body, body, 0.0, 1.0),
+        sitemap=True,
+        watched=True,
+    )
+    assert helper_for(exchange) == "documents"
+    read = partial(reply_of, 0, exchange, 1000.0, Joiner(), 0.0)
+    for parse in (parse_page, partial(parse_page, brief=True), partial(parse_page, slow=True)):
+        reply = read(parse)
+        assert isinstance(reply, Fetched)
+        assert reply.page.dated == expected
+        assert reply.page.flags == {"sitemap", "not-html"}
+    monkeypatch.setattr(isolate, "DOCUMENT", Bounds(8.0, 1 << 10, 0))
+    assert isinstance(read(parse_page), Failed), "as any other document that costs too much"

@@ -49,6 +49,7 @@ from spoor.runs.writer import RunWriter
 from spoor.setting import CRAWL, MOST_OF_A_BODY, POLITENESS
 from spoor.settings import Settings, described
 from spoor.views.html import write_report
+from spoor.views.kinds import Kinds
 
 
 @pytest.fixture(scope="module")
@@ -283,6 +284,15 @@ def test_a_row_without_bounds_is_refused_wherever_it_is_read(
         with pytest.raises(InputError, match="row 2 of the pages is damaged") as refused:
             way()
         assert len(str(refused.value)) < 200
+
+
+@pytest.mark.parametrize("column", ["warc_file", "warc_offset", "warc_length"])
+def test_half_a_place_in_the_archive_is_none(path: Path, column: str) -> None:
+    """The report, the live page and a label ended in a traceback."""
+    change(path, f"UPDATE pages SET {column} = NULL WHERE seq = 3")
+    write_report(path)
+    kinds = {kind.name: kind.pages for kind in Kinds(Run(path)).refresh()}
+    assert kinds["not archived"] == 1
 
 
 @pytest.mark.parametrize("form", ["parquet", "wacz", "warc"])

@@ -13,7 +13,9 @@ from spoor.documents.errors import UnreadableError
 from spoor.documents.extract import LIMITS, extract
 from spoor.documents.page import page_of
 from spoor.learn.state import link_row, page_row, revive_link
+from spoor.types import Page
 from spoor.web.page import parse
+from spoor.web.sitemaps import dates_of
 from spoor.web.urls import Joiner
 
 _joiner = Joiner()
@@ -28,6 +30,11 @@ def page_row_of(body: bytes, url: str, **facts: Any) -> dict[str, Any]:
         return page_row(page_of(body, url, joiner=_joiner, **facts))
     except UnreadableError as error:
         return {"unreadable": str(error)}
+
+
+def dates_row_of(body: bytes, url: str, **facts: Any) -> dict[str, Any]:
+    """A page with the dates that a feed gives alone, as JSON values."""
+    return page_row(Page(url, dated=dates_of(body, url)))
 
 
 def document_row_of(body: bytes, url: str, content_type: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from spoor.politeness.robots import REDIRECTS
 from spoor.setting import WITH_TEXT
 from spoor.types import Failed, Fetched, LiveReply, NotModified, Page, Redirected
 from spoor.web.dates import last_modified
-from spoor.web.exchange import Exchange, Source
+from spoor.web.exchange import Exchange, Source, is_long_json
 from spoor.web.freshness import fresh_for
 from spoor.web.refusals import JAVASCRIPT, refusal, refusal_of_error
 from spoor.web.urls import Joiner
@@ -24,8 +24,10 @@ LARGE = 64 << 10
 
 def helper_for(exchange: Exchange) -> str:
     """Which helper process `reply_of` asks (`spoor.isolate.helper_of`); empty where none."""
-    if not 200 <= exchange.status < 300 or exchange.sitemap:
+    if not 200 <= exchange.status < 300:
         return ""
+    if exchange.sitemap:
+        return "documents" if is_long_json(exchange.document, watched=exchange.watched) else ""
     of = (exchange.document, exchange.media_type, exchange.url)
     return helper_of(*of, main=exchange.watched)
 

@@ -42,9 +42,9 @@ class Kinds:
                 break
             self._last = row["seq"]
             name = "not archived"
-            if row["warc_file"] is not None:
-                place = self._run.path / row["warc_file"]
-                head = head_at(place, row["warc_offset"], row["warc_length"])
+            file, *place = row["warc_file"], row["warc_offset"], row["warc_length"]
+            if None not in (file, *place):
+                head = head_at(self._run.path / file, *place)
                 name = "damaged"
                 if head is not None:
                     name = tell(head.body, head.content_type, row["url"]).kind

@@ -102,6 +102,9 @@ def _text(received: str) -> str:
     return received.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
+_LONG_JSON = 1 << 16
+"""Bytes of JSON that take a millisecond."""
+
 READ_OF_ENDLESS = 1 << 18
 """Bytes that are read of a body of more than a MiB that was cut: who sends without end shall not
 cost a crawl more than others do."""
@@ -117,6 +120,12 @@ def _robots(exchange: Exchange) -> str:
 _PACKED = (b"%PDF-", b"PK")
 """What a PDF and a zip file begin with; a part of them is as costly to read as the whole, or cannot
 be read."""
+
+
+def is_long_json(body: bytes, *, watched: bool) -> bool:
+    """Whether a sitemap or feed is read in a helper: JSON, of which the dates are taken. Python
+    reads a text of JSON in one piece, also in a thread, so that nobody else goes on meanwhile."""
+    return watched and len(body) > _LONG_JSON and sitemaps.is_json(body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,13 +170,17 @@ class Source:
         ]
 
     def page(self, joiner: Joiner, parse: Callable[..., Page]) -> Page:
-        """The page; `parse` is `spoor.web.page.parse`, or does the same under limits."""
+        """The page; `parse` is `spoor.web.page.parse`, or does the same under limits
+        (`spoor.isolate.parse_page`, which a sitemap and a feed need)."""
         if self.sitemap:
-            links, dated = (
-                sitemaps.links_and_dates_of(self.body, self.url)
-                if self.watched
-                else (sitemaps.links_of(self.body, self.url), ())
-            )
+            dated: tuple[tuple[str, float], ...] = ()
+            if is_long_json(self.body, watched=self.watched):
+                links = sitemaps.links_of(self.body, self.url)
+                dated = parse(self.body, self.url, dates=True).dated
+            elif self.watched:
+                links, dated = sitemaps.links_and_dates_of(self.body, self.url)
+            else:
+                links = sitemaps.links_of(self.body, self.url)
             return Page(
                 self.url,
                 self.status,

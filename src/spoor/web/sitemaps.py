@@ -73,7 +73,7 @@ def links_and_dates_of(
     body: bytes, url: str
 ) -> tuple[Sequence[Link], tuple[tuple[str, float], ...]]:
     """What `links_of` and `dates_of` say, for little more than one of them costs."""
-    if _is_json(body):
+    if is_json(body):
         return links_of(body, url), dates_of(body, url)
     links: dict[str, Link] = {}
     dates = list[tuple[str, float]]()
@@ -84,7 +84,8 @@ def links_and_dates_of(
     return list(links.values()), tuple(dates)
 
 
-def _is_json(body: bytes) -> bool:
+def is_json(body: bytes) -> bool:
+    """Whether a feed is one of JSON, if it is one."""
     return body[:256].removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"{"
 
 
@@ -92,7 +93,7 @@ def dates_of(body: bytes, url: str) -> tuple[tuple[str, float], ...]:
     """(canonical URL, Unix seconds) of the entries that say when they changed last or appeared: of
     a sitemap, a news sitemap, RSS, Atom or a JSON feed. Never raises, and costs what `links_of`
     costs."""
-    if _is_json(body):
+    if is_json(body):
         return _dates_of_json(body[:MAX_BYTES], url)
     found = _targets(body, url, MAX_BYTES, _DATED)
     dated = ((target, date_in(date)) for _, target, _, date in found if date)
