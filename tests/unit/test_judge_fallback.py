@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,36 @@ def test_pages_of_one_domain_replace_it_for_no_other() -> None:
     assert not judge.fault()
     breaks("fine.example")
     assert "pages in a row" in judge.fault()
+
+
+class UnspeakableError(Exception):
+    def __str__(self) -> str:
+        raise ValueError
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *(("1", True, 1.0), (1.0, True, None), (1.0, True, 10**400), (1.0, True, 1.0, 3)),
+        *((1.0, True, 1.0, why) for why in (("a",), (("a", math.nan),), ((1, 1.0),))),
+        (1.0, True, 1.0, (("a" * 70_000, 1.0),)),
+        UnspeakableError(),
+    ],
+)
+def test_whatever_is_no_judgement_is_the_failure_of_a_page(given: Any) -> None:
+    """Some ended the crawl in a traceback, others made rows that no reader of a run takes."""
+
+    class Odd(Breaks):
+        def judge(self, page: Page) -> Judgement:
+            if page.text == "fine":
+                return YES
+            if isinstance(given, Exception):
+                raise given
+            return Judgement(*given)
+
+    told: list[str] = []
+    assert judged(made(Odd(), None, told), "fine", "odd", "fine") == [True, False, True]
+    assert told[0].startswith("Odd.judge ")
 
 
 @pytest.mark.parametrize("call", ["revise", "label", "save"])

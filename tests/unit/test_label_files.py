@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 
@@ -66,6 +67,10 @@ def test_each_place_has_the_labels_of_its_urls(
         (b'\n\nhttp://a.example/,"x', r"l\.csv:3 is no line of CSV"),
         (b"\xff\xfe\x00", r"no text in UTF-8"),
         (b"x" * 70_000, r"l\.csv:1 has more than 65,536 characters"),
+        (
+            b"".join(b"http://a.example/,l%d\n" % number for number in range(1_000)),
+            r"l\.csv:257: 'http://a\.example/' has more than 256 labels",
+        ),
     ],
 )
 def test_what_is_no_such_file_is_told(
@@ -89,3 +94,17 @@ def test_no_file_gives_another_error(tmp_path: Path, content: bytes) -> None:
     file.write_bytes(content)
     with suppress(InputError):
         PageLabels([file])
+
+
+def test_a_line_without_end_is_not_read_whole(tmp_path: Path) -> None:
+    """Half a gigabyte of nothing took one of memory."""
+    file = tmp_path / "l.csv"
+    with file.open("wb") as sparse:
+        sparse.truncate(1 << 29)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError, match="more than 65,536 characters"):
+            PageLabels([file])
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()

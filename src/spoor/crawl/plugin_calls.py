@@ -10,6 +10,9 @@ from spoor.errors import PausedError, PluginError
 from spoor.protocols import Judge, Offer, Policy
 from spoor.types import Choice, Judgement, Page
 
+MOST_WHY = 1 << 16
+"""Characters of all reasons for a judgement: the row of a run with far more of them is refused."""
+
 
 def call_plugin(plugin: object, name: str, method: Callable[..., Any], *arguments: object) -> Any:
     """`method(*arguments)`; `name` is its name in the message."""
@@ -18,7 +21,15 @@ def call_plugin(plugin: object, name: str, method: Callable[..., Any], *argument
     except (PausedError, PluginError):  # the machine's fault; a fault that has its name already
         raise
     except Exception as error:
-        raise PluginError(plugin, name, f"raised {type(error).__name__}: {error}") from error
+        raise PluginError(plugin, name, f"raised {type(error).__name__}: {_said(error)}") from error
+
+
+def _said(error: Exception) -> str:
+    """What an error says; nothing where it cannot say it."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
 
 
 def choose(policy: Policy, offer: Offer) -> Choice:
@@ -45,6 +56,19 @@ def check_judgement(judge: object, name: str, url: str, judgement: object) -> No
     """Check what the method `name` of a judge says of a page."""
     if not isinstance(judgement, Judgement):
         raise PluginError(judge, name, f"returned {judgement!r}, not a Judgement")
-    if not 0.0 <= judgement.score <= 1.0 or not math.isfinite(judgement.reward):
-        problem = f"returned score {judgement.score}, reward {judgement.reward} for {url}"
+    try:
+        is_number = 0.0 <= judgement.score <= 1.0 and math.isfinite(judgement.reward)
+        is_why = all(isinstance(why, str) and math.isfinite(part) for why, part in judgement.why)
+        long = sum(len(why) for why, _ in judgement.why) > MOST_WHY
+    except (TypeError, ValueError, OverflowError):
+        is_number = is_why = long = False
+    if not is_number:
+        problem = (
+            f"returned score {judgement.score!r:.50}, reward {judgement.reward!r:.50} for {url}"
+        )
         raise PluginError(judge, name, f"{problem}; a score lies in [0, 1]")
+    if not is_why or long:
+        problem = (
+            f"more than {MOST_WHY:,} characters" if long else "what are no pairs (text, share)"
+        )
+        raise PluginError(judge, name, f"gave {problem} as reasons for {url}")

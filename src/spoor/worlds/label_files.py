@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from spoor.errors import InputError
@@ -13,6 +14,9 @@ from spoor.worlds.store_rows import Packed
 
 LONGEST_LINE = 1 << 16
 """Characters of a line."""
+
+MOST_LABELS = 256
+"""Of a URL."""
 
 
 class PageLabels:
@@ -35,7 +39,8 @@ class PageLabels:
     def _read(self, file: Path) -> None:
         try:
             with file.open(encoding="utf-8-sig", newline="") as lines:
-                for number, line in enumerate(lines, 1):
+                read = iter(partial(lines.readline, LONGEST_LINE + 1), "")
+                for number, line in enumerate(read, 1):
                     if line.strip() and not line.startswith("#"):
                         self._take(file, number, line)
         except UnicodeDecodeError as error:
@@ -64,7 +69,11 @@ class PageLabels:
                 f"{where}: {url!r} is no URL ({error}); a line is a URL and its label"
             ) from error
         mine = [label for label in labels if label] if labels else [file.stem]
-        self._labels[place] = tuple(dict.fromkeys([*self._labels.get(place, ()), *mine]))
+        known = self._labels.get(place, ())
+        if new := [label for label in dict.fromkeys(mine) if label not in known]:
+            if len(known) + len(new) > MOST_LABELS:
+                raise InputError(f"{where}: {url!r} has more than {MOST_LABELS} labels")
+            self._labels[place] = (*known, *new)
         self._unused.setdefault(place, url)
 
     def of(self, packed: Packed) -> Packed:
