@@ -5,6 +5,7 @@ Apart from the run itself, so that a command that is refused for them has import
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import os
 import re
@@ -53,6 +54,9 @@ _PASSWORD = re.compile(r"\s*https?:[/\\]*[^/\\?#]*:[^/\\?#]+@", re.IGNORECASE)
 """A URL that has one."""
 
 
+_URL_COLUMNS = ("url", "website", "site", "domain", "homepage")
+"""What the column of a table with the seeds may be called; the first of these counts."""
+
 _SITE = re.compile(
     r"(?:[\w-]{1,63}\.){1,9}(?!(?:txt|csv|list|urls)\b)[a-z]{2,24}(?:/\S{0,200})?", re.IGNORECASE
 )
@@ -60,8 +64,8 @@ _SITE = re.compile(
 
 
 def read_seeds(given: Sequence[str], *, routes: bool = False) -> list[str]:
-    """Canonical URLs from arguments and files; `routes` as for `canonical`. Raises InputError
-    naming file and line."""
+    """Canonical URLs from arguments and files: one a line, or a column of a table (`.csv`).
+    `routes`: as for `canonical`. Raises InputError naming file and line."""
     urls: list[str] = []
     for item in given:
         path = Path(item)
@@ -73,20 +77,7 @@ def read_seeds(given: Sequence[str], *, routes: bool = False) -> list[str]:
                     f"seed {shortened(item)!r} is neither a URL (http://…) nor a file of URLs that "
                     f"exists{meant}"
                 )
-            try:
-                text = read_plain(path, files.MOST_SETTINGS).decode()
-            except OSError as error:
-                raise InputError(f"cannot read the seed file {path}: {error.strerror}") from error
-            except UnicodeDecodeError as error:
-                raise InputError(f"the seed file {path} is no text in UTF-8: {error}") from error
-            numbered = enumerate(text.splitlines(), 1)
-            lines = [
-                (line.strip(), f"{path}, line {number}: ")
-                for number, line in numbered
-                if line.strip() and not line.lstrip().startswith("#")
-            ]
-            if not lines:
-                raise InputError(f"the seed file {path} has no URL in it; write one a line")
+            lines = _lines_of(path)
         for line, where in lines:
             try:
                 urls.append(canonical(line, routes=routes))
@@ -98,6 +89,50 @@ def read_seeds(given: Sequence[str], *, routes: bool = False) -> list[str]:
                     "by --netrc or the variable SPOOR_BASIC"
                 )
     return list(dict.fromkeys(urls))
+
+
+def _lines_of(path: Path) -> list[tuple[str, str]]:
+    """(URL, its place for a message) of each line of a seed file; a site without a scheme is taken
+    as of https."""
+    try:
+        text = read_plain(path, files.MOST_SETTINGS).decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"cannot read the seed file {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"the seed file {path} is no text in UTF-8: {error}") from error
+    told = [
+        (f"https://{url}" if _SITE.fullmatch(url) else url, f"{path}, line {number}: ")
+        for url, number in (_column if path.suffix.lower() == ".csv" else _plain)(path, text)
+        if url and not url.startswith("#")
+    ]
+    if not told:
+        raise InputError(f"the seed file {path} has no URL in it; write one a line")
+    return told
+
+
+def _plain(path: Path, text: str) -> list[tuple[str, int]]:
+    return [(line.strip(), number) for number, line in enumerate(text.splitlines(), 1)]
+
+
+def _column(path: Path, text: str) -> list[tuple[str, int]]:
+    """The column of a table that has the URLs, by its name; the only one needs none."""
+    rows = csv.reader(text.splitlines(), strict=True)
+    found, column = list[tuple[str, int]](), 0
+    try:
+        for row in rows:
+            if not found and rows.line_num == 1:
+                names = [cell.strip().lower() for cell in row]
+                named = [at for at, name in enumerate(names) if name in _URL_COLUMNS]
+                if not named and len(row) > 1:
+                    have = ", ".join(_URL_COLUMNS)
+                    raise InputError(f"{path}, line 1: no column is named {have}")
+                column = named[0] if named else 0
+                if named:
+                    continue
+            found.append((row[column].strip() if column < len(row) else "", rows.line_num))
+    except csv.Error as error:
+        raise InputError(f"{path}, line {rows.line_num}: {error}") from error
+    return found
 
 
 def _is_file(path: Path) -> bool:

@@ -1,0 +1,76 @@
+"""Lists of sites as people have them: plain lines, names without a scheme, tables of a spreadsheet."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from spoor.errors import InputError
+from spoor.runs.inputs import read_seeds
+
+SITES = ["https://acme.example/", "http://www.bolt.example/de", "https://cord.example/team"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "sites.txt",
+            "\ufeff# who they are\nacme.example\r\n\n  http://www.bolt.example/de \ncord.example/team\n",
+        ),
+        ("sites.csv", "\ufeffurl\nacme.example\nhttp://www.bolt.example/de\ncord.example/team\n"),
+        ("sites.csv", "acme.example\nhttp://www.bolt.example/de\ncord.example/team\n"),
+        (
+            "SITES.CSV",
+            'Name, Website ,City\r\n"Acme, Inc.",acme.example,Bonn\r\nNone,,\r\nShort\r\n'
+            '"Bolt\r\nSons",http://www.bolt.example/de,\r\nCord,cord.example/team,Rome\r\n',
+        ),
+        (
+            "sites.csv",
+            "domain,x,url\nacme.example,1,http://no.example/\nhttp://www.bolt.example/de\n"
+            "cord.example/team,2,\n",
+        ),
+    ],
+)
+def test_sites_are_read(tmp_path: Path, name: str, text: str) -> None:
+    file = tmp_path / name
+    file.write_text(text, "utf-8", newline="")
+    assert read_seeds([str(file)]) == SITES
+
+
+def test_names_of_other_scripts_are_sites(tmp_path: Path) -> None:
+    (tmp_path / "sites.txt").write_text("münchen.example\nпример.com/a\n", "utf-8")
+    assert read_seeds([str(tmp_path / "sites.txt")]) == [
+        "https://xn--mnchen-3ya.example/",
+        "https://xn--e1afmkfd.com/a",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "why"),
+    [
+        ("s.txt", "acme.example\nnot a url\n", r"s\.txt, line 2: 'not a url' is not a valid URL"),
+        ("s.txt", "kiln\n", r"s\.txt, line 1: 'kiln' is not a valid URL"),
+        ("s.csv", "name,place\nAcme,Bonn\n", r"s\.csv, line 1: no column is named url, website"),
+        ("s.csv", "name,url\nAcme,Bonn road\n", r"s\.csv, line 2: 'Bonn road' is not a valid URL"),
+        ("s.csv", 'url\n"acme.example', r"s\.csv, line 2: unexpected end of data"),
+        ("s.csv", "name,url\nAcme,\n", r"has no URL in it"),
+    ],
+)
+def test_what_is_none_is_told_with_its_line(tmp_path: Path, name: str, text: str, why: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=why):
+        read_seeds([str(tmp_path / name)])
+
+
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.binary(max_size=80), st.sampled_from(["txt", "csv"]))
+def test_no_file_gives_another_error(tmp_path: Path, content: bytes, kind: str) -> None:
+    file = tmp_path / f"seeds.{kind}"
+    file.write_bytes(content)
+    with suppress(InputError):
+        read_seeds([str(file)])
