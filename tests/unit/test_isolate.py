@@ -299,6 +299,20 @@ def test_what_documents_leave_in_a_helper_is_bounded(size: int, documents: int) 
     assert processes[0] == processes[1] != processes[-1]
 
 
+def test_html_wears_a_helper_less_than_what_a_library_may_keep() -> None:
+    """A helper takes a quarter of a second to start: half a millisecond for each of 500 pages."""
+    lane = isolate._Lane()
+    for _ in range(isolate.MOST_DOCUMENTS + 1):
+        page = lane.ask(isolate.page_of, b"<p><a href=/x>kiln</a>", {"url": "http://a.example/"})
+    assert page["links"]["urls"] == ["http://a.example/x"]
+    worn = [lane.helper and lane.helper.worn]
+    for _ in range(isolate.MOST_DOCUMENTS):
+        lane.ask(leaves, b"", {})
+    worn.append(lane.helper and lane.helper.worn)
+    lane.close()
+    assert worn == [False, True]
+
+
 def test_a_program_that_ends_does_not_wait_for_what_is_being_read() -> None:
     """Threads that wait for a document, and one that has the next turn, are told at once."""
     heavy = b"<div><span>kiln <table><tr><td>" * 200_000
