@@ -312,7 +312,11 @@ def test_links_that_are_skipped_take_no_turns_of_others(names: int, many: int) -
 class Counted(MemoryFrontier):
     """Counts the hosts that are looked at."""
 
-    looked_at = 0
+    looked_at = rested = 0
+
+    def rest(self, host: str, until: float) -> float:
+        self.rested += 1
+        return super().rest(host, until)
 
     def hosts(self) -> Sequence[tuple[str, int, int, float]]:
         self.looked_at += len(self._hosts)
@@ -346,6 +350,29 @@ def test_hosts_that_rest_without_end_are_not_looked_at_at_each_turn() -> None:
             now = max(now, step.until)
     assert good >= 78
     assert frontier.looked_at <= 125_000 * seconds + 2 * names
+
+
+@pytest.mark.parametrize("seeds", [[EVIL], [EVIL, GOOD]])
+def test_hosts_of_one_domain_rest_once_where_nobody_else_is_asked(seeds: list[str]) -> None:
+    """A rest that is ended leaves its place in the frontier's queue: one for each skip and host
+    would be millions."""
+    frontier, names, many = Counted(), 1_000, 5
+    urls = [f"http://x{name}.evil.example/{n}" for n in range(many) for name in range(names)]
+    policy = BreadthFirst(Task(np.random.default_rng(0)))
+    chosen = Skipping(Scope.of([EVIL, GOOD], "domain"))
+    crawl = Crawl(policy, Keywords(["kiln"]), frontier, link_filter=chosen)
+    crawl.seed(seeds)
+    now = 0.0
+    while not isinstance(step := crawl.next(now), Finished):
+        if isinstance(step, Fetch):
+            links = tuple(map(Link, urls)) * (step.url == EVIL)
+            crawl.receive(Fetched(step.ticket, Page(step.url, links=links)), now)
+        else:
+            assert isinstance(step, Sleep)
+            now = max(now, step.until)
+    assert crawl.counts.skipped == names * many
+    assert now < 5.0
+    assert frontier.rested <= names * many + 3 * names
 
 
 def test_links_that_are_skipped_take_no_time_where_nobody_else_is_asked() -> None:

@@ -48,6 +48,8 @@ class SkipTurns:
         self._place = 0
         """Of the free host that is looked at next."""
         self._next_look = 0.0
+        self._woken = -1.0
+        """When rests were ended last; negative before."""
         self._asked = RecentDomains()
         """From the first skip on."""
         self._skips = False
@@ -80,9 +82,12 @@ class SkipTurns:
 
     def rest(self, frontier: Frontier, url: str, now: float, until: float) -> None:
         """Let the host of a URL that was skipped rest until then, and some of its domain's other
-        free hosts longer, one after another. O(`_LOOKED_AT`)."""
+        free hosts longer, one after another, unless all rests were ended and no other domain was
+        asked since. O(`_LOOKED_AT`)."""
         domain = domain_of(url)
         self._rest(frontier, host(url), now, until)
+        if self._woken >= 0.0 and self._asked.other_than(url) <= self._woken:
+            return
         free = frontier.offer(now).hosts()
         if self._place >= len(free):
             self._place = 0
@@ -110,7 +115,7 @@ class SkipTurns:
             return False
         for name, (until, free_at) in rests.items():
             frontier.wake(name, until, free_at)
-        self._rests, self._until = {}, {}
+        self._rests, self._until, self._woken = {}, {}, now
         return True
 
     def save(self) -> State:
@@ -121,6 +126,7 @@ class SkipTurns:
             "sweep": self._sweep,
             "place": self._place,
             "next look": self._next_look,
+            "woken": self._woken,
             "asked": self._asked.save(),
         }
 
@@ -131,5 +137,6 @@ class SkipTurns:
         self._rests = {name: (until, free_at) for name, (until, free_at) in rests.items()}
         self._place = int(state.get("place", 0))  # nor this
         self._next_look = float(state.get("next look", 0.0))
+        self._woken = float(state.get("woken", -1.0))
         self._asked.load(state["asked"])
         self._sweep, self._skips = float(state["sweep"]), True
