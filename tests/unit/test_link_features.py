@@ -63,8 +63,8 @@ def test_what_was_seen_before_changes_no_row(
         assert fresh.names.items() <= used.names.items()
     # Names that were given back are known, and those that come up later are added.
     again = LinkFeatures(TOPIC, 16)
-    again.remember(dict(used.names))
-    used.remember({})
+    again.load_names(used.save_names())
+    used.load_names([])
     assert [rows(again, at, page) for at, page in enumerate(told)] == [
         rows(used, at, page) for at, page in enumerate(told)
     ]

@@ -29,6 +29,8 @@ from spoor.learn.state import (
     restore_generator,
     revive_link,
     revive_page,
+    texts_column,
+    texts_of,
     unpack,
     write,
 )
@@ -252,3 +254,28 @@ def test_a_column_is_made_of_slices(monkeypatch: pytest.MonkeyPatch, count: int)
     assert made.tolist() == values
     assert sum(taken) == count
     assert max(taken, default=0) <= SLICE
+
+
+@given(st.lists(text, max_size=30))
+def test_texts_in_columns_come_out_again(texts: list[str]) -> None:
+    saved = texts_column(texts)
+    assert texts_of(unpack(pack(saved))) == texts
+    more = texts_column([*texts, "kiln"])
+    for name, array in saved.items():
+        assert more[name][: len(array)].tolist() == array.tolist(), "new ones are at the end"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"sizes": np.array([4, 3], np.uint32)},
+        {"sizes": np.array([4, 5], np.uint32)},
+        {"sizes": np.array([], np.uint32)},
+        {"sizes": np.array([2**32 - 1, 2**32 - 1], np.uint32)},
+        {"letters": np.array([0xFF] * 8, np.uint8)},
+    ],
+)
+def test_texts_in_columns_that_are_damaged_are_refused(damage: dict[str, Any]) -> None:
+    saved = texts_column(["kiln", "clay"])
+    with pytest.raises(ValueError, match=r".*"):
+        texts_of({**saved, **damage})

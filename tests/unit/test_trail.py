@@ -17,7 +17,7 @@ import pytest
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
-from spoor.learn.state import pack, unpack
+from spoor.learn.state import pack, texts_of, unpack
 from spoor.policies.trail import Trail
 from spoor.policies.trail import rows as rows_module
 from spoor.policies.trail.columns import BITS, BY_HAND, COLUMNS, DENSE, LINKING_PAGES
@@ -408,6 +408,10 @@ def before_chunks(state: dict[str, Any]) -> dict[str, Any]:
     old["links"] = links.astype(np.int64)
     old["parents"] = np.column_stack([links[shown], parent[shown]])
     del old["free"], old["ready"], old["slots"]
+    names = old["names"]
+    old["names"] = [
+        list(pair) for pair in zip(names["slots"].tolist(), texts_of(names), strict=True)
+    ]
     assert not old["done"].pop("gone")
     return old
 

@@ -14,9 +14,9 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, islice, takewhile
+from itertools import chain, islice, pairwise, takewhile
 from math import prod
 from pathlib import Path
 from typing import Any, Literal
@@ -108,6 +108,23 @@ def column(values: Iterable[Any], count: int, dtype: Any) -> NDArray[Any]:
     return array
 
 
+def texts_column(texts: Collection[str]) -> dict[str, NDArray[Any]]:
+    """Texts as arrays: where some are added at the end, a checkpoint writes these alone, and JSON
+    would have all of them once more. O(characters)."""
+    letters = "".join(texts).encode("utf-8", "surrogatepass")
+    sizes = column(map(len, texts), len(texts), np.uint32)
+    return {"letters": np.frombuffer(letters, np.uint8), "sizes": sizes}
+
+
+def texts_of(saved: Mapping[str, Any]) -> list[str]:
+    """The texts that `texts_column` was given. Raises ValueError or TypeError for anything else."""
+    letters = saved["letters"].tobytes().decode("utf-8", "surrogatepass")
+    ends = np.cumsum(saved["sizes"], dtype=np.uint64).tolist()
+    if (ends[-1] if ends else 0) != len(letters):
+        raise ValueError("texts are cut short")
+    return [letters[begin:end] for begin, end in pairwise([0, *ends])]
+
+
 def _json(value: Any) -> Iterator[str]:
     """The parts of what `json.dumps` gives."""
     if isinstance(value, dict | list) and len(value) > SLICE:
@@ -150,6 +167,8 @@ class _Plain:
             return value
         if kind is list or kind is tuple:
             self.items += len(value)
+            if _PLAIN.issuperset(map(type, value)):
+                return value if kind is list else [*value]
             return [one if type(one) in _PLAIN else self.of(one) for one in value]
         if isinstance(value, np.ndarray):
             return self._array(value)

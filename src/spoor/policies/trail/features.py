@@ -6,17 +6,18 @@ import math
 import re
 import zlib
 from array import array
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unicodedata import normalize
 
 import numpy as np
 
 from spoor.bounded import Cache
 from spoor.display import masked
+from spoor.learn.state import column, texts_column, texts_of
 from spoor.policies.trail.columns import COLUMNS, DENSE, FIELDS
-from spoor.types import NO_PARENT, Anchor, Page, Topic
+from spoor.types import NO_PARENT, Anchor, Page, State, Topic
 from spoor.web.languages import says_little, stemmer_of
 from spoor.web.text import STOP_WORDS, Vectors, stem, terms, tokens
 from spoor.web.urls import words as url_words
@@ -95,9 +96,21 @@ class LinkFeatures:
         self._lists = Cache[str, bytes](self._list)
         self._urls = Cache[str, tuple[bytes, float, float]](self._url)
 
-    def remember(self, names: dict[int, str]) -> None:
+    def save_names(self) -> State:
+        """The names, in columns: each stays where it is, and new ones are added at the end."""
+        slots = column(self.names, len(self.names), np.int32)
+        return {"slots": slots, **texts_column(self.names.values())}
+
+    def add_names(self, saved: Any) -> None:
+        """Know these names too: of `save_names`, or pairs of a slot and its name."""
+        if isinstance(saved, Mapping):
+            saved = zip(saved["slots"].tolist(), texts_of(saved), strict=True)
+        self.names.update((int(slot), str(name)) for slot, name in saved)
+
+    def load_names(self, saved: Any) -> None:
         """Go on from these names; all that was worked out is worked out again."""
-        self.names = names
+        self.names = {}
+        self.add_names(saved)
         self._tongues.clear()
         self._tongue = self._tongues[ENGLISH]
         self._shapes.clear()

@@ -108,7 +108,7 @@ class Trail:
         self._model: Learner | TwoLearners = untrained
         if weights is not None:
             self._model = TwoLearners(Learner(self.without, BY_HAND, weights, rows), untrained)
-            self._add_names(weights.get("names", ()))
+            self._features.add_names(weights.get("names", ()))
         self._grain = np.float32(self.grain)
         self._queue = PriorityQueue()
         self._rows = LinkRows(self.capacity)
@@ -125,9 +125,6 @@ class Trail:
         """Those of these pages that are worth something else now."""
         self._newest: tuple[LinkId, list[LinkId]] = (NO_PARENT, [])
         """The page observed last, and the links that it was the first to show."""
-
-    def _add_names(self, names: Iterable[tuple[int, str]]) -> None:
-        self._features.names.update((int(slot), str(name)) for slot, name in names)
 
     # -- the value of a link
 
@@ -446,7 +443,7 @@ class Trail:
         settings and model. It replaces what they shared before; the policy's own learning is left
         out. Open links are revalued in their turn. O(learned by all)."""
         for state in others:
-            self._add_names(state.get("names", ()))
+            self._features.add_names(state.get("names", ()))
         self._model.merge(others)
 
     # -- what it knows
@@ -477,7 +474,7 @@ class Trail:
         return {
             "slots": self._slot_rows.save(),
             **self._model.state(),
-            "names": [[slot, name] for slot, name in self._features.names.items()],
+            "names": self._features.save_names(),
             "queue": self._queue.save(),
             **self._rows.save(),
             **self._groups.save(),
@@ -491,7 +488,7 @@ class Trail:
     def load(self, state: State) -> None:
         self._slot_rows.load(state.get("slots", np.zeros(0, np.int32)))
         self._model.restore(state)
-        self._features.remember({int(slot): str(name) for slot, name in state["names"]})
+        self._features.load_names(state["names"])
         self._queue.load(state["queue"])
         self._rows = LinkRows(self.capacity)
         self._rows.load(state)
