@@ -27,6 +27,7 @@ from spoor.protocols import Offer
 from spoor.settings import Settings
 from spoor.simulation.replay import Replay
 from spoor.types import Choice, Failed, Fetch, Fetched, Finished, Link, Outcome, Page, Task
+from spoor.web import novelty as novelty_module
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.novelty import News, Novelty, masked
 from spoor.web.page import parse
@@ -221,6 +222,46 @@ def test_one_new_word_is_news_and_another_order_is_none() -> None:
 
 def calendar(month: int, *links: str) -> Page:
     return page_at(f"http://a.example/cal/{month}", "Events", f"None in 2024, {month}", *links)
+
+
+def test_a_text_that_is_read_again_says_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The columns of its words are kept until the words are forgotten, which a URL can cause."""
+    monkeypatch.setattr(novelty_module, "_MEMO", 12)
+    texts = ["pots in red and blue", "red pots and a kiln of clay", "pots in red and blue"]
+    asked = [
+        (domain, f"http://a.example/{url}", text)
+        for text, url in zip(texts, ("a-b-c-d-e-f", "red", "x-y-z"), strict=True)
+        for domain in ("a.example", "b.example", "a.example")
+    ]
+    novelty, other = Novelty(), Novelty()
+    for one in asked:
+        other._words.clear()
+        other._words._last = None, other._words._last[1]
+        assert novelty.page(*one) == other.page(*one)
+    assert pack(novelty.save()) == pack(other.save())
+
+
+def test_what_was_seen_goes_on_from_a_state_of_now_and_of_before() -> None:
+    def seen(novelty: Novelty) -> list[object]:
+        return [novelty.page("a.example", f"http://a.example/?{n}", text(n)) for n in range(30)]
+
+    def text(number: int) -> str:
+        return " ".join(f"word{chr(97 + at * number % 26)}{at}" for at in range(400))
+
+    novelty = Novelty()
+    assert {*novelty.save()} == {"now", "set"}, "what is not used is not saved"
+    for made in (novelty, Novelty()):
+        made.load(unpack(pack(Novelty().save())))
+        assert seen(made) == seen(Novelty())
+    state = unpack(pack(novelty.save()))
+    state_before = {"before": np.zeros_like(state["now"]), **state}
+    after = []
+    for saved in (state, state_before):
+        other = Novelty()
+        seen(other)  # it is forgotten
+        other.load(saved)
+        after.append(seen(other))
+    assert after == [seen(novelty)] * 2
 
 
 def test_known_words_are_no_news_on_a_page_whose_url_has_one_of_them() -> None:

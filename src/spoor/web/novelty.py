@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import IntEnum
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -96,6 +97,9 @@ class _Words(dict[str, int]):
         self.hashes: NDArray[np.uint64] = np.zeros((2, _MEMO), np.uint64)
         self._new: list[str] = []
         """Words that have a column, and no hashes yet."""
+        self._last: tuple[str | None, NDArray[np.int64]] = (None, np.zeros(0, np.int64))
+        """The text that was read last, and the columns of its words: a page that another domain
+        chose is counted twice."""
 
     def __missing__(self, word: str) -> int:
         self._new.append(word)
@@ -104,12 +108,22 @@ class _Words(dict[str, int]):
 
     def of(self, words: Sequence[str]) -> NDArray[np.uint64]:
         """Shape (2, words): hashes of the words, and of the masked words."""
+        return self.hashes.take(self._columns(words), axis=1)
+
+    def of_text(self, text: str) -> NDArray[np.uint64]:
+        """The same of the words of a text."""
+        if text != self._last[0]:
+            self._last = text, self._columns(text.split())
+        return self.hashes.take(self._last[1], axis=1)
+
+    def _columns(self, words: Sequence[str]) -> NDArray[np.int64]:
         if len(self) + len(words) > _MEMO:
             self.clear()
+            self._last = None, self._last[1]
         columns = np.fromiter(map(self.__getitem__, words), np.int64, len(words))
         if self._new:
             self._hash_new()
-        return self.hashes.take(columns, axis=1)
+        return columns
 
     def _hash_new(self) -> None:
         plain = [word.lower().strip(_MARKS) for word in self._new]
@@ -141,7 +155,7 @@ class Novelty:
         """Take in the words of a page; what is new in them among the pages of a domain, and whether
         it is a copy. Only one whose URL has a query is: it may be a view of other pages. With
         `keep` off the words are looked at and not taken in."""
-        hashes = self._words.of(words[:_CHARACTERS].split())
+        hashes = self._words.of_text(words[:_CHARACTERS])
         bare = hashes[1]
         bare[(bare == self._own(url)[:, None]).any(axis=0)] = 1
         triples = _triples(hashes, hashes64((domain, f"{domain} masked")))
@@ -225,18 +239,21 @@ class Novelty:
         return ~(now | before)
 
     def save(self) -> State:
-        return {
-            "now": self._now,
-            "before": self._before,
-            "set": self._set,
-            "counts": self._counts,
-            "counted": self._counted,
-            "pages": list(self._pages.items()),
-        }
+        state: dict[str, Any] = {"now": self._now, "set": self._set}
+        # What is not used yet need not be read through for each checkpoint.
+        if self._older:
+            state["before"] = self._before
+        if self._counted:
+            state |= {"counts": self._counts, "counted": self._counted}
+            state["pages"] = list(self._pages.items())
+        return state
 
     def load(self, state: State) -> None:
-        self._now, self._before = state["now"].copy(), state["before"].copy()
+        self._now = state["now"].copy()
+        before = state.get("before")
+        self._before = np.zeros_like(self._now) if before is None else before.copy()
         self._older, self._set = bool(self._before.any()), state["set"]
+        self._counts, self._counted, self._pages = np.zeros_like(self._counts), 0, {}
         if "counts" in state:
             self._counts, self._counted = state["counts"].copy(), state["counted"]
             self._pages = dict(map(tuple, state["pages"]))
