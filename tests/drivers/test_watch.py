@@ -218,11 +218,11 @@ def test_killed_it_goes_on_and_loses_nothing(
 
 
 def test_a_full_disk_pauses_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """No file may grow beyond 48 KiB."""
+    """No file may grow beyond 96 KiB; an empty database has 64."""
     out = tmp_path / "run"
     with served(rolling(60.0, 0.4)) as port:
         watch = [sys.executable, "-m", "spoor", *command(port, out, "--for", "60s")]
-        shell = ["bash", "-c", 'ulimit -f 48 && exec "$@"', "bash", *watch]
+        shell = ["bash", "-c", 'ulimit -f 96 && exec "$@"', "bash", *watch]
         done = subprocess.run(shell, check=False, capture_output=True, text=True)
         assert done.returncode == 1, done.stderr
         assert "paused: cannot write" in done.stderr.splitlines()[-1]
