@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -123,6 +124,14 @@ def test_a_reply_that_brings_nothing_new_is_journaled(tmp_path: Path) -> None:
         assert again.crawl.counts.unchanged == before["counts"]["unchanged"] == 1
 
 
+def names_itself(record: Any) -> bool:
+    """Whether a player finds the page before it."""
+    target, refers = map(
+        record.rec_headers.get_header, ("WARC-Target-URI", "WARC-Refers-To-Target-URI")
+    )
+    return bool(target == refers)
+
+
 @pytest.mark.parametrize("asked", [(("If-None-Match", '"one"'),), ()], ids=["asked", "unasked"])
 def test_an_unchanged_page_is_one_revisit_record(
     tmp_path: Path, asked: tuple[tuple[str, str], ...]
@@ -138,6 +147,8 @@ def test_an_unchanged_page_is_one_revisit_record(
         _, *records = [
             (record.rec_type, record.rec_headers.get_header("WARC-Profile"))
             for record in ArchiveIterator(file)
+            if record.rec_type != "revisit"
+            or (record.http_headers is None and names_itself(record))
         ]
     profile = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
     expected = [("revisit", profile)] if asked else [("response", None), ("request", None)]

@@ -28,20 +28,22 @@ _FRAMING = frozenset(("transfer-encoding", "content-length"))
 
 def captured(exchange: Exchange, revisit: Mapping[str, str] | None = None) -> Captured:
     """One exchange as the archive holds it: as a revisit record with these headers, without its
-    body. So is a 304 to a conditional request, of which no more than that stands beside it: the
-    record says whose validators were sent, or that they were those of the document before it.
-    Where it names that document it has no headers of the 304: WARC 1.1, section 6.7.3, needs none,
-    and players send those that they find, so that a browser would show an empty page."""
+    body. So is a 304 to a conditional request: the record says whose validators were sent, or that
+    they were those of the document before it at this URL. No more stands beside it, and not even
+    the headers of the 304 in it: WARC 1.1, section 6.7.3, needs none, and players send those that
+    they find, so that a browser would show an empty page."""
     unchanged = exchange.status == 304 and is_conditional(exchange.request_headers)
-    named = unchanged and bool(revisit)
     if unchanged and not revisit:
-        revisit = {"WARC-Profile": profile(of_payload=False)}
+        revisit = {
+            "WARC-Profile": profile(of_payload=False),
+            "WARC-Refers-To-Target-URI": exchange.url,
+        }
     cut = exchange.truncated or ("skipped" if exchange.skipped else "")
     return Captured(
         exchange.url,
         exchange.began,
         b"" if unchanged else _request(exchange),
-        b"" if named else _response(exchange, body=not revisit),
+        b"" if unchanged else _response(exchange, body=not revisit),
         _TRUNCATED.get(cut, "unspecified") if cut else "",
         None if exchange.document is exchange.body else (exchange.media_type, exchange.document),
         revisit,
