@@ -21,7 +21,7 @@ from spoor.live.changes import json_line
 from spoor.runs.reader import Run
 from spoor.views.server import Ui
 from spoor.views.watch_page import HOURS, WatchPage, timeline
-from spoor.worlds.evolving import EvolvingWorld
+from spoor.worlds.evolving import EvolvingWorld, Version
 from spoor.worlds.newsweb import NewsSettings, news_web
 
 
@@ -172,6 +172,23 @@ def test_a_start_that_cannot_be_had_is_told_once_and_at_once(
     assert run([*private, "--out", str(tmp_path / "private")]) == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("nothing came yet: http://127.0.0.1:9/: 127.0.0.1 is not a public")
+
+
+def test_a_start_that_is_there_no_more_is_told_in_each_pass(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A site that has died says nothing new, as one does that has nothing new to say."""
+    lost = f"{FRONT}lost.html"
+    pages = [Version(0.0, FRONT, "Front", "Front."), Version(0.0, lost, "Lost", "Lost.")]
+    for there in (True, False, False):
+        after = [] if there else [Version(1.0, lost, "", "", gone=True)]
+        world = EvolvingWorld([*pages, *after], roots=[FRONT], start=2.0, end=3.0)
+        with served(world) as port:
+            to = ["--connect-to", f"127.0.0.1:{port}", "--delay", "0", "--once"]
+            assert run(["watch", FRONT, lost, *to, "--out", str(tmp_path / "run")]) == 0
+        said = capsys.readouterr().err.splitlines()
+        assert len(said) == (not there)
+        assert there or said[0].startswith(f"{lost}: 404 Not Found; it was there at 20")
 
 
 def test_a_pass_ends_with_the_requests_that_may_be_sent_at_once(

@@ -181,6 +181,7 @@ class Contents:
         added = tuple(now[key] for key in counted)
         removed = tuple(texts[key] for key in lost if key in texts)
         heading, old_title = title(page), seen.title
+        added, removed = _beside_titles(added, heading, removed, old_title)
         change = _change(added, removed, now.values(), texts.values(), len(lost))
         renamed = plain(heading) != plain(old_title) and bool(heading)
         if renamed and old_title:
@@ -319,6 +320,23 @@ def identity_of(keys: Iterable[int]) -> int:
     """A number that two pages of the same sentences have; 0 for one that says too little."""
     different = sorted(set(keys))
     return signature(" ".join(map(str, different))) if len(different) >= 2 else 0
+
+
+def _beside_titles(
+    added: tuple[str, ...], heading: str, removed: tuple[str, ...], old_title: str
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Sentences that came and went, without a title that is another now and stands in the text,
+    too: as a sentence, or before the first one where that has no end. The title is told itself."""
+    if not (heading and old_title) or plain(heading) == plain(old_title):
+        return added, removed
+    came = {one: one.removeprefix(heading).strip() for one in added}
+    went = {one: one.removeprefix(old_title).strip() for one in removed}
+    same = {plain(rest) for rest in came.values()} & {plain(rest) for rest in went.values()}
+    same.add("")
+    return (
+        tuple(one for one, rest in came.items() if plain(rest) not in same),
+        tuple(one for one, rest in went.items() if plain(rest) not in same),
+    )
 
 
 def _change(

@@ -15,6 +15,11 @@ from spoor.types import State
 SELDOM = 4
 """URLs that were never asked for, after which a known page comes that hardly brings anything."""
 
+EXPLORES = 5
+"""Visits to a host, of which one is to a URL that stood there at the first look and was never asked
+for, while known pages are worth theirs: such a URL brings nothing new itself, but at most shows
+where it stands."""
+
 BEHIND = 8
 """Visits to a host between two to URLs to which only strangers link (`Urls.strangers`)."""
 
@@ -30,6 +35,9 @@ class HostTurns(Saved):
         """Host → visits in a row to URLs never asked for before."""
         self._since_seldom: dict[str, int] = {}
         """Host → such visits since the last one to a known page that hardly brings anything."""
+        self._since_explored: dict[str, int] = {}
+        """Host → its visits to known pages since the last to a URL that stood there at the first
+        look."""
         self._between: dict[str, int] = {}
         """Host → its visits since the last to a URL of strangers, where there are such."""
 
@@ -43,6 +51,10 @@ class HostTurns(Saved):
         if never_asked:
             self._after_new[name] = new_ones + 1
             self._since_seldom[name] = min(since + 1, SELDOM)
+            if not known.came(url):
+                self._since_explored[name] = 0
+        elif (known_ones := self._since_explored.get(name, EXPLORES)) < EXPLORES:
+            self._since_explored[name] = known_ones + 1
         if known.strangers:
             visits = self._between.get(name, 0)
             self._between[name] = 0 if url in known.strangers else visits + 1
@@ -65,19 +77,27 @@ class HostTurns(Saved):
         seen = seen[np.argsort(-worth[seen], kind="stable")]
         # A host with many pages that wait for long keeps no page of others out.
         seen = seen[ranks(hosts[seen]) < most]
-        # One of each in turn, at each host by itself: where a budget lets one request through at a
-        # time, hosts are free in a fixed order, and one would always meet the same turn.
+        # What appeared and known pages take turns, at each host by itself: where a budget lets one
+        # request through at a time, hosts are free in a fixed order, and one would always meet the
+        # same turn.
         names = known.numbered_hosts()
-        # A known page that brings hardly anything yet comes after several of them.
+        # What stood there at the first look comes once in `EXPLORES`; a known page that brings
+        # hardly anything yet comes after several of these.
         after_new = np.array([self._after_new.get(name, 0) > 0 for name in names], dtype=np.int64)
         since = np.array([self._since_seldom.get(name, 0) for name in names], dtype=np.int64)
+        explored = np.array([self._since_explored.get(name, EXPLORES) for name in names])
+        wait = 2 * np.maximum(EXPLORES - 1 - explored, 0)
         host, places_seen = hosts[seen], ranks(hosts[seen])
-        places = 2 * places_seen + 1 - after_new[host]
+        places = 2 * places_seen
         seldom = 2 * SELDOM * places_seen + 2 * np.maximum(SELDOM - since, 0)[host] - 1
+        seldom = EXPLORES * seldom + wait[host]
         turns_of_fresh = 2 * ranks(hosts[fresh]) + after_new[hosts[fresh]]
+        old = np.isneginf(known.born(fresh))
+        turns_of_fresh[old] = EXPLORES * turns_of_fresh[old] + wait[hosts[fresh[old]]]
         if behind.any():
             between = np.array([self._between.get(name, 0) for name in names], dtype=np.int64)
-            soonest = np.where(between < BEHIND, 2 * len(fresh) + 40 * most, 0)
+            last = EXPLORES * (2 * len(fresh) + 40 * most)
+            soonest = np.where(between < BEHIND, last, 0)
             later = hosts[fresh[behind]]
             turns_of_fresh[behind] = 2 * BEHIND * ranks(later) + soonest[later]
         turns_of_seen = np.where(expected[seen] < WORTH_A_TURN, seldom, places)
@@ -117,7 +137,11 @@ class HostTurns(Saved):
         return urls[order], behind[order]
 
     def save(self) -> State:
-        own = {"between": self._between, "since_seldom": self._since_seldom}
+        own = {
+            "between": self._between,
+            "since_seldom": self._since_seldom,
+            "since_explored": self._since_explored,
+        }
         return {**super().save(), **{name: dict(its) for name, its in own.items() if its}}
 
     def load(self, state: State) -> None:
@@ -126,6 +150,7 @@ class HostTurns(Saved):
         super().load({"after_new": after_new})
         self._between = dict(state.get("between", {}))
         self._since_seldom = dict(state.get("since_seldom", {}))
+        self._since_explored = dict(state.get("since_explored", {}))
 
 
 def ranks(hosts: Integers) -> Integers:

@@ -14,12 +14,17 @@ from spoor.foragers.settings import DAY
 from spoor.learn.saved import ARRAY, attributes
 from spoor.types import State
 
-PRIOR = {"hub": 1.0, "wanted": 0.02, "other": 0.001, "absent": 0.0002, "listed": 0.01}
+PRIOR = {"hub": 1.0, "wanted": 0.005, "other": 0.001, "absent": 0.0002, "listed": 0.01}
 GUESSED = 1e-6
 """What a page of a kind brings in a day before it has brought anything: seeds, feeds and sitemaps;
 pages on topic; pages that are not; pages that could not be had (`GUESSED` where
 nothing ever was and only strangers link). `listed`: for each URL that was learned from it at its
 first look, from `LEAST_LISTED` on, up to `MOST_LISTED` in all."""
+
+CHANGED = 0.25
+"""What the change of a known page on topic counts for, where a document that is new counts for 1. A
+topic of which a site has a hundred pages that are edited now and then had three looks of four at
+these, and its lists one."""
 
 LEAST_LISTED = 15
 MOST_LISTED = 0.5
@@ -52,6 +57,7 @@ class PageRates(Columns):
         last=ARRAY,
         prior=ARRAY,
         appeared=ARRAY,
+        edits=ARRAY,
     )
 
     def __init__(self, known: Known) -> None:
@@ -71,6 +77,8 @@ class PageRates(Columns):
         """In a watch: what pages of its kind bring in a day."""
         self.appeared: Integers = np.zeros(0, dtype=np.int64)
         """In a watch: URLs nobody knew to which a link appeared on it after its first look."""
+        self.edits: Integers = np.zeros(0, dtype=np.int64)
+        """In a watch: of its changes those of its own text, which count for `CHANGED` each."""
         if known.watching is not None:
             known.entered = []
 
@@ -117,7 +125,9 @@ class PageRates(Columns):
             self.visits[page] = 0
         else:
             self.visits[page] += 1
-            self.changes[page] += self._paid(page)
+            if self._paid(page):
+                self.changes[page] += 1
+                self.edits[page] += self._known.watching is not None
         self.versions[page] = self._known.version[page]
         self.last[page] = now
 
@@ -172,9 +182,10 @@ class PageRates(Columns):
 
     def pay(self) -> Floats:
         """What each page of a watch brings in a second."""
-        found, appeared = float(self.changes.sum()), float(self.appeared.sum())
+        documents = self.changes - self.edits
+        found, appeared = float(documents.sum()), float(self.appeared.sum())
         share = min(1.0, (found + 1.0) / (appeared + UNKNOWN))
-        brought = self.changes + self.prior + share * self.appeared
+        brought = documents + CHANGED * self.edits + self.prior + share * self.appeared
         rates: Floats = brought / (self.last - self.first + DAY)
         return rates
 
@@ -221,6 +232,6 @@ class PageRates(Columns):
     def load(self, state: State) -> None:
         """Go on from `save`, also of versions before some of the columns."""
         nothing = np.zeros(len(state["visits"]), dtype=np.int64)
-        state = {**dict.fromkeys(("appeared", *SameLists.SAVED), nothing), **state}
+        state = {**dict.fromkeys(("appeared", "edits", *SameLists.SAVED), nothing), **state}
         super().load(state)
         self.same.load(state)

@@ -50,10 +50,10 @@ class ChangeRate(Submits):
     longer than since the last look at either (`SameLists`). What the hubs of a host earn is raised
     to a share of its visits (`EXPLORED`), so that none starves beside pages that change all the
     time. A page that promises to stay as it is (`Cache-Control`) is left alone meanwhile, where its
-    host keeps such promises. At each host a URL never asked for and a known page take turns
-    (`HostTurns`). Pages that a feed or a sitemap says have changed go first, and hosts take turns
-    in a batch. What only strangers link to, where the user named a page of its site, comes once in
-    `BEHIND` visits.
+    host keeps such promises. At each host a URL that appeared and a known page take turns, and one
+    visit in five is to a URL that stood there at the first look (`HostTurns`). Pages that a feed or
+    a sitemap says have changed go first, and hosts take turns in a batch. What only strangers link
+    to, where the user named a page of its site, comes once in `BEHIND` visits.
     """
 
     SAVED = attributes(**Submits.SAVED, _queue=QUEUE, _next_new=VALUE, _batched=VALUE)

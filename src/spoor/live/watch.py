@@ -14,7 +14,7 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -264,14 +264,17 @@ class Watch:
             self._tell_failed(fetch.url, step.choice.link)
 
     def _tell_failed(self, url: str, number: int) -> None:
-        """Tell once that nothing came yet of a start: else its watch would be silent for good."""
+        """Tell once that a start cannot be had: else its watch would be silent for good."""
         known = self.fleet.known
         begins = known.parent[number] < 0 and number not in known.sitemaps
-        if not begins or known.digests[number] or url in self._failed:
+        if not begins or url in self._failed or len(self._failed) >= MOST_FAILED:
             return
-        if len(self._failed) < MOST_FAILED:
-            self._failed.add(url)
+        self._failed.add(url)
+        if not known.digests[number]:
             self.on_fault(f"nothing came yet: {self.last_failure}")
+            return
+        last = datetime.fromtimestamp(known.dated(known.looked[number]), UTC)
+        self.on_fault(f"{self.last_failure}; it was there at {last:%Y-%m-%d %H:%M} UTC")
 
     def _commit(self) -> None:
         """Make durable all that was done; then report it."""
