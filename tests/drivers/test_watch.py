@@ -113,6 +113,8 @@ def test_a_crawl_is_turned_into_a_watch_of_what_it_found(
     )
     assert run(["watch", "--from", str(tmp_path)]) == 2
     assert "is no folder of a run" in capsys.readouterr().err
+    assert run(["watch", "--from", str(out), "--out", str(tmp_path / "other")]) == 2
+    assert "is a watch; it goes on with its own command" in capsys.readouterr().err
     assert run(["show", str(out), FRONT]) == 2  # though it was fetched
     assert "is a watch, whose pages stand in its pages.warc.gz" in capsys.readouterr().err
 

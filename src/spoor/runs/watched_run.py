@@ -19,10 +19,14 @@ MOST_HUBS = 50
 def watched_run(path: Path, settings: Settings) -> tuple[list[str], Settings]:
     """Where to watch: the pages over which the crawl came to most relevant pages, the best first,
     and where it began; and the settings of a watch with the topic of the crawl, where they have
-    none. Raises InputError for what is no run, and for one that found nothing."""
+    none. Raises InputError for what is no run or a watch, and for one that found nothing."""
     if not files.is_run(path):
         raise InputError(f"--from {path} is no folder of a run")
     reader = Run(path)
+    if reader.settings.command == "watch":
+        raise InputError(
+            f"--from {path} is a watch; it goes on with its own command, and --from takes a crawl"
+        )
     led = Counter[str]()
     for page in reader.pages(relevant=True):
         led[page.path[-2] if len(page.path) > 1 else page.url] += 1
