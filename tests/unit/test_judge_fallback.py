@@ -198,6 +198,13 @@ def test_the_state_of_a_version_without_it_goes_on() -> None:
     }
 
 
+def test_the_state_of_a_version_that_counted_no_domains_goes_on() -> None:
+    judge = made(kiln(), None, [])
+    state = {"judge": None, "numbers": [7, 2, 1], "fault": ""}
+    judge.load(state)
+    assert judge.save() == {**state, "domains": [[], []]}
+
+
 def test_only_a_judge_of_words_has_another_one() -> None:
     for settings, has in (
         (Settings(seeds=("http://h/",), topic="kiln"), True),

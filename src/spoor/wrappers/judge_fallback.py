@@ -124,9 +124,9 @@ class JudgeFallback(Wrapper):
 
     def load(self, state: State | None) -> None:
         if state is None or "numbers" not in state:  # of a version that had no fallback
-            state = {"judge": state, "numbers": [1, 0, 0], "domains": [[], []], "fault": ""}
+            state = {"judge": state, "numbers": [1, 0, 0], "fault": ""}
         self._judged, self._failed, self._in_a_row = map(int, state["numbers"])
-        self._domains, self._failing = map(set, state["domains"])
+        self._domains, self._failing = map(set, state.get("domains", ((), ())))
         if state["fault"]:
             self._take_over(str(state["fault"]))
         if isinstance(self._judge, Stateful) and state["judge"] is not None:
