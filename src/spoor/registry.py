@@ -126,7 +126,7 @@ def entry_points(*, group: str, name: str | None = None) -> EntryPoints:
 
 VARIABLE = "SPOOR_PLUG_INS"
 """Environment variable of plug-ins without a package: `KIND.NAME=MODULE:ATTRIBUTE` each, with
-blanks between, as in `policies.mine=my_policy:Mine`."""
+blanks or commas between, as in `policies.mine=my_policy:Mine`."""
 
 _ONE = re.compile(r"(\w+)\.([\w-]+)=([\w.]+:\w+)")
 
@@ -135,7 +135,7 @@ def _of_environment(group: str) -> list[EntryPoint]:
     from importlib import metadata
 
     found = []
-    for text in os.environ.get(VARIABLE, "").split():
+    for text in os.environ.get(VARIABLE, "").replace(",", " ").split():
         one = _ONE.fullmatch(text)
         if one is None or one[1] not in BUILT_IN:
             raise InputError(

@@ -139,7 +139,7 @@ def test_bad_settings(settings: dict[str, object], message: str) -> None:
 
 def test_a_plug_in_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(
-        registry.VARIABLE, f"policies.mine={__name__}:Made  judges.too={__name__}:Made"
+        registry.VARIABLE, f"policies.mine={__name__}:Made, judges.too={__name__}:Made"
     )
     assert find("policies", "mine") is Made
     assert "mine" in names("policies")
