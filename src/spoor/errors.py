@@ -40,6 +40,17 @@ def taking_in(what: str, mend: str, *more: type[Exception]) -> Iterator[None]:
         raise InputError(f"{what} cannot be used ({why}); {mend}") from error
 
 
+def is_of_contents(error: Exception) -> bool:
+    """Whether SQLite failed for what stands in its file, as a text that is no UTF-8 or a table that
+    lacks a column: room, and rights to write, would not mend it."""
+    code = getattr(error, "sqlite_errorcode", None)  # of SQLite itself; else it is Python's
+    return code == _SQLITE_ERROR or (code is None and "decode to UTF-8" in str(error))
+
+
+_SQLITE_ERROR = 1
+"""A statement that does not fit the tables; all that the disk does has a code of its own."""
+
+
 class PluginError(SpoorError):
     """A policy, judge, frontier or world broke its protocol."""
 

@@ -181,7 +181,58 @@ def test_a_pattern_of_a_stranger_is_told_in_one_line(
     tables = tomllib.loads((path / files.SETTINGS).read_text())
     tables["crawl"]["exclude"] = [pattern]
     (path / files.SETTINGS).write_text(tomli_w.dumps(tables))
-    assert run(["show", str(path), "http://a.example/"]) == 2
+    assert run(["explain", str(path), "http://a.example/"]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "a pattern over URLs" in line
     assert len(line) < 2_000
+
+
+def broken(statement: str, *values: object) -> Callable[[sqlite3.Connection], object]:
+    def alter(db: sqlite3.Connection) -> None:
+        db.execute("PRAGMA writable_schema=ON")
+        assert db.execute(statement, values).rowcount
+
+    return alter
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        broken("UPDATE meta SET value = CAST(X'7BFF0A' AS TEXT) WHERE name = 'settings'"),
+        broken(
+            "UPDATE sqlite_master SET sql = CAST(CAST(sql AS BLOB) || X'2F2AFF0A2A2F' AS TEXT) "
+            "WHERE name = 'pages'"
+        ),
+        broken("UPDATE sqlite_master SET sql = sql || ? WHERE name = 'pages'", " '\n\n"),
+    ],
+    ids=["a text that is none", "a table's text that is none", "a table's that does not end"],
+)
+def test_a_damaged_text_is_no_lack_of_room(
+    made: Path,
+    damage: Callable[[sqlite3.Connection], object],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """SQLite has one kind of error for a disk that is full and for a text that is no UTF-8."""
+    path = shutil.copytree(made, tmp_path / "run")
+    url = next(page.url for page in Run(path).pages())
+    with closing(sqlite3.connect(path / files.DATABASE, isolation_level=None)) as db:
+        damage(db)
+    for command in (["label", str(path), url, "yes"], ["forget", str(path), url]):
+        assert run(command) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        assert files.DATABASE in line
+        assert "make room" not in line
+
+
+def test_a_damaged_text_of_a_frontier_is_no_lack_of_room(tmp_path: Path) -> None:
+    file = tmp_path / files.FRONTIER
+    SqliteFrontier(file).close()
+    with closing(sqlite3.connect(file, isolation_level=None)) as db:
+        broken(
+            "UPDATE sqlite_master SET sql = CAST(CAST(sql AS BLOB) || X'2F2AFF0A2A2F' AS TEXT) "
+            "WHERE name = 'links'"
+        )(db)
+    with pytest.raises(InputError, match="is damaged") as told:
+        SqliteFrontier(file)
+    assert "\n" not in str(told.value)

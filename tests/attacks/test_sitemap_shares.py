@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 
 import numpy as np
 import pytest
 
+from spoor.bounded import REMEMBERED
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
@@ -134,3 +136,16 @@ def test_sitemaps_that_wait_have_a_bound() -> None:
         found += [held.link.url for held in ready]
     counts = Counter(domain_of(url) for url in found)
     assert counts == {"evil.example": 4_990, "good.example": 10}
+
+
+def test_sitemaps_cost_no_more_where_seeds_are_many() -> None:
+    """Whoever has a sitemap lists 50,000 others, of whatever host."""
+    its = CrawlFilter(Scope("directory"), sitemaps=True)
+    its.seed([f"http://s{n}.example/a/" for n in range(20_000)])
+    began = time.process_time()
+    taken = [its.takes_sitemap(f"http://s{n}.example/{n}.xml") for n in range(19_900, 20_100)]
+    assert time.process_time() - began < 0.2, "with a look at every seed two seconds"
+    assert taken == [True] * 100 + [False] * 100
+    for n in range(REMEMBERED + 100):
+        its.takes_sitemap(f"http://s1.example/of/{n}.xml")
+    assert len(its.save()["sitemaps"]) == REMEMBERED

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from spoor.errors import InputError, PausedError
+from spoor.errors import InputError, PausedError, is_of_contents
 from spoor.frontier.arrays import CHUNK, digest_of
 from spoor.types import Link, LinkId, State
 
@@ -61,6 +61,8 @@ class FrontierFile:
             # From Python 3.13 on sqlite3 complains of a connection that nobody closed.
             weakref.finalize(self, self._db.close).atexit = False
         except sqlite3.OperationalError as error:
+            if is_of_contents(error):
+                raise self.damaged(str(error)) from error
             if path.parent.is_dir():
                 raise self._paused(error) from error
             raise InputError(f"cannot write {path}: {error}") from error
@@ -93,6 +95,7 @@ class FrontierFile:
             self._db.close()
 
     def damaged(self, problem: str) -> InputError:
+        problem = " ".join(problem.split())[:200]
         return InputError(
             f"{self.path} is damaged ({problem}); put it back from a copy or choose another --out"
         )
@@ -126,9 +129,9 @@ class FrontierFile:
                 with suppress(sqlite3.Error):
                     db.execute("ROLLBACK")
                 raise
-        except sqlite3.OperationalError as error:
-            raise self._paused(error) from error
         except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError) and not is_of_contents(error):
+                raise self._paused(error) from error
             raise self.damaged(str(error)) from error
 
     def start_after(self, generation: int, links: int, hosts: int, moved: int) -> None:

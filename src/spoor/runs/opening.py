@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spoor.distribution import VERSION
-from spoor.errors import InputError, PausedError, SpoorError
+from spoor.errors import InputError, PausedError, SpoorError, is_of_contents
 from spoor.runs import files
 from spoor.runs.database import noted
 from spoor.runs.lock import Lock
@@ -101,6 +101,8 @@ def open_folder(
         settings.refuse_change(known, path / files.SETTINGS)
         ends = committed(path, db)
     except sqlite3.OperationalError as error:  # read-only, full
+        if is_of_contents(error):
+            raise damaged(path, str(error)) from error
         raise unwritable(path, str(error)) from error
     except (
         *(sqlite3.Error, ValueError, TypeError),

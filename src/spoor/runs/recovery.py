@@ -37,7 +37,7 @@ class Ends:
 
 def damaged(path: Path, what: str) -> InputError:
     """Of a database that cannot be used."""
-    file = path / files.DATABASE
+    file, what = path / files.DATABASE, " ".join(what.split())[:200]
     return InputError(
         f"{file} cannot be used ({what}); put it back from a copy or choose another --out"
     )

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from spoor.documents.kinds import Types
-from spoor.errors import TOO_MANY_FILES, InputError, PausedError
+from spoor.errors import TOO_MANY_FILES, InputError, PausedError, is_of_contents
 from spoor.formats.warc_records import DamagedError
 from spoor.formats.warc_writer import ROTATE_AT, Place, WarcWriter
 from spoor.runs import files
@@ -475,9 +475,9 @@ class RunWriter:
         database that no run writes there."""
         try:
             yield
-        except (OSError, sqlite3.OperationalError) as error:
-            raise self._pause(error) from error
-        except sqlite3.DatabaseError as error:
+        except (OSError, sqlite3.DatabaseError) as error:
+            if isinstance(error, OSError | sqlite3.OperationalError) and not is_of_contents(error):
+                raise self._pause(error) from error
             raise damaged(self.path, str(error)) from error
 
     def _pause(self, error: OSError | sqlite3.OperationalError) -> PausedError:

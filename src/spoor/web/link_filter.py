@@ -97,7 +97,7 @@ class CrawlFilter:
         self._flying: dict[LinkId, str] = {}
         self._asked: dict[LinkId, str] = {}
         """What was asked for first, of those of them that led elsewhere."""
-        self._sitemaps: set[str] = set()
+        self._sitemaps: OrderedDict[str, None] = OrderedDict()
         """Sitemaps of hosts in scope, which may be asked for wherever they lie."""
         self._left_out: dict[str, set[int]] = {}
         """Rule → its URLs, hashed."""
@@ -352,9 +352,9 @@ class CrawlFilter:
         """Whether a sitemap may be asked for, wherever it lies: that of a seed's host."""
         if self.scope.scope == "page" or self.scope.excludes(url):
             return False
-        if host(url) not in {host(seed) for seed in self.scope.seeds}:
+        if not self.scope.has_host(url):
             return False
-        self._sitemaps.add(url)
+        remember(self._sitemaps, url, None)
         return True
 
     def _note(self, rule: str, url: str) -> None:
@@ -538,7 +538,7 @@ class CrawlFilter:
             **({} if self._depths is None else {"depths": self._depths.save()}),
             **({} if self._domains is None else {"domains": self._domains.save()}),
             "seeds": list(self.scope.seeds),
-            "sitemaps": sorted(self._sitemaps),
+            "sitemaps": list(self._sitemaps),
             **({} if (of := self._shares_of_sitemaps) is None else {"sitemap_shares": of.save()}),
             **({} if self._listed is None else {"listed": self._listed.save()}),
             **({"named": [*map(list, self._named.items())]} if self._named else {}),
@@ -565,7 +565,7 @@ class CrawlFilter:
             self._domains.load(state["domains"])
         self.scope.forget_seeds()
         self.seed(state["seeds"])
-        self._sitemaps = set(state["sitemaps"])
+        self._sitemaps = OrderedDict.fromkeys(state["sitemaps"])
         if self._shares_of_sitemaps is not None and "sitemap_shares" in state:
             self._shares_of_sitemaps.load(state["sitemap_shares"])
         if self._listed is not None and "listed" in state:

@@ -53,6 +53,8 @@ class Scope:
         if scope == "list" and not len(self._include):
             raise InputError("--scope list holds what --include lists: give --include PATTERN")
         self._seeds: dict[str, None] = {}
+        self._hosts: set[str] = set()
+        """Of the seeds."""
         self._places: set[str] = set()
         """Of the seeds: hosts, domains, folders or pages."""
         self._ports = set(WEB_PORTS)
@@ -87,6 +89,10 @@ class Scope:
         """Whether a canonical URL is a seed."""
         return url in self._seeds
 
+    def has_host(self, url: str) -> bool:
+        """Whether the host of a canonical URL is that of a seed. O(1), however many seeds."""
+        return host(url) in self._hosts
+
     def is_elsewhere(self, url: str) -> bool:
         """Whether nothing but `scope` leaves out a canonical URL, which is on a port of the web."""
         return self.why_not(url) == f"--scope {self.scope}" and _port(url) in WEB_PORTS
@@ -95,6 +101,7 @@ class Scope:
         """Canonical URLs are seeds as well from now on."""
         for url in urls:
             self._seeds[url] = None
+            self._hosts.add(host(url))
             self._places.add(self._place(url))
             self._ports.add(_port(url))
         self._memo.clear()
@@ -102,6 +109,7 @@ class Scope:
     def forget_seeds(self) -> None:
         """There are no seeds, until others are added."""
         self._seeds.clear()
+        self._hosts.clear()
         self._places.clear()
         self._memo.clear()
 
