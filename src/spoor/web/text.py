@@ -358,7 +358,8 @@ def _most_of(path: Path) -> int:
     """Bytes that a file of vectors may unpack to, by those before its first hole: a file with one
     may say that it has terabytes. Raises OSError."""
     with path.open("rb") as file:
-        return MOST_UNPACKED + MOST_TIMES * file.seek(0, os.SEEK_HOLE)
+        written = file.seek(0, os.SEEK_HOLE) if os.fstat(file.fileno()).st_size else 0
+        return MOST_UNPACKED + MOST_TIMES * written
 
 
 def _is_binary(sample: bytes) -> bool:
