@@ -10,6 +10,7 @@ import os
 import ssl
 import subprocess
 import sys
+import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -422,3 +423,17 @@ def said(answer: SimpleNamespace, *lines: str) -> Any:
     for line in lines:
         answer.cookies.load(line)
     return answer
+
+
+def test_a_request_costs_no_look_at_every_seed() -> None:
+    """A list of sites has thousands, and a header without a host is for each of them."""
+    seeds = tuple(f"https://s{n}.example/" for n in range(20_000))
+    known = Credentials(Settings(seeds=seeds, header=("X-Seed: 1",)), {})
+    began = time.process_time()
+    sent = [known.headers(URL(f"https://s{n}.example/")) for n in range(19_900, 20_100)]
+    plain = [known.is_plain(f"s{n}.example") for n in range(19_900, 20_100)]
+    assert time.process_time() - began < 0.2, "half a second and more with a look at each"
+    assert [len(headers) for headers in sent] == [1] * 100 + [0] * 100
+    assert not any(plain)
+    assert Credentials(Settings(seeds=("http://a.b.example/",)), {}).is_plain("b.example")
+    assert not Credentials(Settings(seeds=("http://ab.example/",)), {}).is_plain("b.example")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from contextlib import suppress
 from pathlib import Path
 
@@ -74,3 +75,27 @@ def test_no_file_gives_another_error(tmp_path: Path, content: bytes, kind: str) 
     file.write_bytes(content)
     with suppress(InputError):
         read_seeds([str(file)])
+
+
+@pytest.mark.parametrize("line", ["anna:sesame@s.example", "http://anna:sesame@s.example:x/"])
+def test_a_password_in_a_list_is_not_quoted(tmp_path: Path, line: str) -> None:
+    (tmp_path / "s.txt").write_text(f"s.example\n{line}\n")
+    with pytest.raises(InputError, match=r"s\.txt, line 2: the address has a password") as told:
+        read_seeds([str(tmp_path / "s.txt")])
+    assert "sesame" not in str(told.value)
+    with pytest.raises(InputError, match=r"^the (seed|address) has a password"):
+        read_seeds([line])
+
+
+def test_lines_without_end_take_little_room(tmp_path: Path) -> None:
+    (tmp_path / "s.txt").write_text("s.example\n" * 100_000)
+    tracemalloc.start()
+    try:
+        assert read_seeds([str(tmp_path / "s.txt")]) == ["https://s.example/"]
+        assert tracemalloc.get_traced_memory()[1] < 12_000_000, "26 MB with a place for each line"
+    finally:
+        tracemalloc.stop()
+    (tmp_path / "s.txt").write_text("x" * 1_000_000)
+    with pytest.raises(InputError, match=r"line 1: 'xxx.*is no URL") as told:
+        read_seeds([str(tmp_path / "s.txt")])
+    assert len(str(told.value)) < 1_000

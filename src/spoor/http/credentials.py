@@ -55,7 +55,16 @@ class Credentials:
             self._seeds.setdefault(url.raw_host or "", set()).add((url.scheme, url.port))
         # What is given by a header of its own goes before a password of the same host.
         self._passwords = [*_from_netrc(settings.netrc), *_from_environment(environ)]
-        self._given = [*self._passwords, *self._from_headers(settings.header)]
+        self._given: dict[str, list[_Given]] = {}
+        """By host."""
+        for one in (*self._passwords, *self._from_headers(settings.header)):
+            self._given.setdefault(one.host, []).append(one)
+        self._named: dict[str, set[str]] = {}
+        """Domain → by which schemes the user named hosts of it as seeds."""
+        for host, origins in self._seeds.items():
+            labels, schemes = host.split("."), {scheme for scheme, _ in origins}
+            for at in range(len(labels)):
+                self._named.setdefault(".".join(labels[at:]), set()).update(schemes)
         self._known: dict[URL, Headers] = {}
 
     def headers(self, url: URL) -> Headers:
@@ -68,7 +77,7 @@ class Credentials:
                 self._known.clear()
             chosen = {
                 one.name.lower(): (one.name, one.value)
-                for one in self._given
+                for one in self._given.get(url.raw_host or "", ())
                 if self._belongs(one, origin)
             }
             self._known[origin] = tuple(chosen.values())
@@ -76,12 +85,7 @@ class Credentials:
 
     def is_plain(self, domain: str) -> bool:
         """Whether the user named hosts of a domain as seeds by http, and none by https."""
-        named = (
-            origins
-            for host, origins in self._seeds.items()
-            if host == domain or host.endswith(f".{domain}")
-        )
-        return {scheme for origins in named for scheme, _ in origins} == {"http"}
+        return self._named.get(domain) == {"http"}
 
     def password(self, host: str, port: int) -> tuple[str, str]:
         """(user, password) for a proxy; empty where the user gave none. One without a port is not

@@ -9,7 +9,7 @@ import csv
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -50,8 +50,8 @@ def with_inputs(settings: Settings, seeds: Sequence[str]) -> Settings:
     )
 
 
-_PASSWORD = re.compile(r"\s*https?:[/\\]*[^/\\?#]*:[^/\\?#]+@", re.IGNORECASE)
-"""A URL that has one."""
+_PASSWORD = re.compile(r"\s*(?!mailto:)(?:https?:[/\\]*)?[^/\\?#:]*:[^/\\?#]+@", re.IGNORECASE)
+"""A URL that has one, or what is one but for its scheme."""
 
 
 _URL_COLUMNS = ("url", "website", "site", "domain", "homepage")
@@ -66,61 +66,71 @@ _SITE = re.compile(
 def read_seeds(given: Sequence[str], *, routes: bool = False) -> list[str]:
     """Canonical URLs from arguments and files: one a line, or a column of a table (`.csv`).
     `routes`: as for `canonical`. Raises InputError naming file and line."""
-    urls: list[str] = []
+    urls = dict[str, None]()
     for item in given:
         path = Path(item)
-        lines = [(item, "")]
+        lines: Iterable[tuple[str, int]] = [(item, 0)]
         if "://" not in item:
             if not _is_file(path):
+                if _PASSWORD.match(item):
+                    raise InputError(_HAS_PASSWORD.format("the seed"))
                 meant = f"; did you mean https://{item}?" if _SITE.fullmatch(item) else ""
                 raise InputError(
                     f"seed {shortened(item)!r} is neither a URL (http://…) nor a file of URLs that "
                     f"exists{meant}"
                 )
             lines = _lines_of(path)
-        for line, where in lines:
+        for line, number in lines:
+            where = f"{path}, line {number}: " if number else ""
+            has_password = _PASSWORD.match(line)
             try:
-                urls.append(canonical(line, routes=routes))
+                url = canonical(line, routes=routes)
             except ValueError as error:
-                raise InputError(f"{where}{error}") from None
-            if _PASSWORD.match(line):
-                raise InputError(
-                    f"{where}the address {shortened(urls[-1])} has a password before it; give that "
-                    "by --netrc or the variable SPOOR_BASIC"
-                )
-    return list(dict.fromkeys(urls))
+                if has_password:
+                    raise InputError(where + _HAS_PASSWORD.format("the address")) from None
+                why = error if len(line) <= _SHOWN else f"{shortened(line)!r} is no URL"
+                raise InputError(f"{where}{why}") from None
+            if has_password:
+                raise InputError(where + _HAS_PASSWORD.format(f"the address {shortened(url)}"))
+            urls[url] = None
+    return list(urls)
 
 
-def _lines_of(path: Path) -> list[tuple[str, str]]:
-    """(URL, its place for a message) of each line of a seed file; a site without a scheme is taken
-    as of https."""
+_HAS_PASSWORD = "{} has a password before it; give that by --netrc or the variable SPOOR_BASIC"
+
+_SHOWN = 1_000
+"""Characters of a line that a message quotes whole."""
+
+
+def _lines_of(path: Path) -> Iterator[tuple[str, int]]:
+    """(URL, number) of each line of a seed file; a site without a scheme is taken as of https."""
     try:
         text = read_plain(path, files.MOST_SETTINGS).decode("utf-8-sig")
     except OSError as error:
         raise InputError(f"cannot read the seed file {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InputError(f"the seed file {path} is no text in UTF-8: {error}") from error
-    told = [
-        (f"https://{url}" if _SITE.fullmatch(url) else url, f"{path}, line {number}: ")
-        for url, number in (_column if path.suffix.lower() == ".csv" else _plain)(path, text)
-        if url and not url.startswith("#")
-    ]
+    told = False
+    for url, number in (_column if path.suffix.lower() == ".csv" else _plain)(path, text):
+        if url and not url.startswith("#"):
+            told = True
+            yield f"https://{url}" if _SITE.fullmatch(url) else url, number
     if not told:
         raise InputError(f"the seed file {path} has no URL in it; write one a line")
-    return told
 
 
-def _plain(path: Path, text: str) -> list[tuple[str, int]]:
-    return [(line.strip(), number) for number, line in enumerate(text.splitlines(), 1)]
+def _plain(path: Path, text: str) -> Iterator[tuple[str, int]]:
+    for number, line in enumerate(text.splitlines(), 1):
+        yield line.strip(), number
 
 
-def _column(path: Path, text: str) -> list[tuple[str, int]]:
+def _column(path: Path, text: str) -> Iterator[tuple[str, int]]:
     """The column of a table that has the URLs, by its name; the only one needs none."""
     rows = csv.reader(text.splitlines(), strict=True)
-    found, column = list[tuple[str, int]](), 0
+    begun, column = False, 0
     try:
         for row in rows:
-            if not found and rows.line_num == 1:
+            if not begun and rows.line_num == 1:
                 names = [cell.strip().lower() for cell in row]
                 named = [at for at, name in enumerate(names) if name in _URL_COLUMNS]
                 if not named and len(row) > 1:
@@ -129,10 +139,10 @@ def _column(path: Path, text: str) -> list[tuple[str, int]]:
                 column = named[0] if named else 0
                 if named:
                     continue
-            found.append((row[column].strip() if column < len(row) else "", rows.line_num))
+            begun = True
+            yield row[column].strip() if column < len(row) else "", rows.line_num
     except csv.Error as error:
         raise InputError(f"{path}, line {rows.line_num}: {error}") from error
-    return found
 
 
 def _is_file(path: Path) -> bool:
