@@ -236,3 +236,28 @@ def test_a_damaged_text_of_a_frontier_is_no_lack_of_room(tmp_path: Path) -> None
     with pytest.raises(InputError, match="is damaged") as told:
         SqliteFrontier(file)
     assert "\n" not in str(told.value)
+
+
+NO_TEXT = "UPDATE sqlite_master SET sql = CAST(X'43524541544520ACAC' AS TEXT) WHERE name = ?"
+"""SQLite quotes it, and Python cannot read what SQLite says."""
+
+
+def test_a_schema_that_cannot_be_quoted_is_told_or_made_anew(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = shutil.copytree(made, tmp_path / "run")
+    assert run(["search", str(path), "the"]) == 0
+    with closing(sqlite3.connect(path / files.SEARCH, isolation_level=None)) as db:
+        broken(NO_TEXT, "words")(db)
+    assert run(["search", str(path), "the"]) == 0
+    file = tmp_path / files.FRONTIER
+    SqliteFrontier(file).close()
+    for where, table in ((file, "links"), (path / files.DATABASE, "pages")):
+        with closing(sqlite3.connect(where, isolation_level=None)) as db:
+            broken(NO_TEXT, table)(db)
+    with pytest.raises(InputError, match="is damaged"):
+        SqliteFrontier(file)
+    capsys.readouterr()
+    for command in ("show", "forget"):
+        assert run([command, str(path), "http://a.example/"]) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1

@@ -66,7 +66,7 @@ class FrontierFile:
             if path.parent.is_dir():
                 raise self._paused(error) from error
             raise InputError(f"cannot write {path}: {error}") from error
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise self.damaged(str(error)) from error
 
     def _open(self) -> None:
@@ -109,7 +109,7 @@ class FrontierFile:
     def _query(self, sql: str, *values: object) -> list[Any]:
         try:
             rows: list[Any] = self._db.execute(sql, values).fetchall()
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise self.damaged(str(error)) from error
         return rows
 
@@ -129,7 +129,7 @@ class FrontierFile:
                 with suppress(sqlite3.Error):
                     db.execute("ROLLBACK")
                 raise
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             if isinstance(error, sqlite3.OperationalError) and not is_of_contents(error):
                 raise self._paused(error) from error
             raise self.damaged(str(error)) from error
@@ -270,7 +270,7 @@ class FrontierFile:
                     chunk = chunk[: size - start]
                     data[start : start + len(chunk)] = chunk
                     digests.append(digest_of(chunk))
-        except sqlite3.DatabaseError as error:
+        except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
             raise self.damaged(str(error)) from error
         if digest_of(b"".join(digests)).hex() != digest:
             raise self.damaged(f"its array {name!r} does not fit its digest")

@@ -90,7 +90,7 @@ _ROOM = frozenset(
 )
 
 
-def lacks_room(error: sqlite3.Error) -> bool:
+def lacks_room(error: Exception) -> bool:
     """Whether SQLite could not write what it needs, be it for reading alone: nothing is damaged."""
     return getattr(error, "sqlite_errorcode", None) in _ROOM
 

@@ -39,6 +39,9 @@ _TABLES = (
     "CREATE TABLE known (number INTEGER PRIMARY KEY)",
     "CREATE VIRTUAL TABLE words USING fts5(title, text, tokenize='porter unicode61')",
 )
+_FAULTS = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises; the latter where it quotes a text that is none."""
+
 _VERSION = 1
 
 
@@ -161,16 +164,18 @@ def _index(run: StoredRun) -> Iterator[sqlite3.Connection]:
         files.refuse_links(run.path)
         with closing(_opened_or_new(file)) as db:
             yield db
-    except sqlite3.Error as error:
+    except _FAULTS as error:
         mend = ROOM if lacks_room(error) else "delete it"
-        raise InputError(f"{file} cannot be used ({error}); {mend}") from error
+        raise InputError(
+            f"{file} cannot be used ({' '.join(str(error).split())[:200]}); {mend}"
+        ) from error
 
 
 def _opened_or_new(file: Path) -> sqlite3.Connection:
     """The index in a file; one that is damaged, of another version, or not made by a run is made
     anew, since nothing is lost with it."""
     if file.exists():
-        with suppress(sqlite3.Error):
+        with suppress(*_FAULTS):
             db = _open(file)
             if _is_ours(db):
                 return db
@@ -191,7 +196,7 @@ def _open(file: Path | str) -> sqlite3.Connection:
                 db.execute(statement)
             db.execute(f"PRAGMA user_version={_VERSION}")
         db.execute("COMMIT")
-    except sqlite3.Error:
+    except BaseException:
         db.close()
         raise
     return db

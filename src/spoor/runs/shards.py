@@ -152,8 +152,9 @@ def merged(path: Path) -> sqlite3.Connection:
             for table in ("pages", "failures"):
                 _number(db, table)
             db.commit()
-        except sqlite3.Error as error:
-            raise InputError(f"{path} cannot be read: {error}") from error
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite quotes what is no text
+            why = " ".join(str(error).split())[:200]
+            raise InputError(f"{path} cannot be read: {why}") from error
         undo.pop_all()
     return db
 

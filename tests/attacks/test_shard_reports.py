@@ -1,0 +1,75 @@
+"""What a worker of a cluster reports, whose machine may have another version of Spoor, or a fault."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from spoor.errors import PausedError
+from spoor.integrations.ray.driver import Progress, _Driver
+from spoor.settings import Settings
+from spoor.sharding.coordinator import Coordinator
+
+REPORT: dict[str, Any] = {
+    **dict.fromkeys(("pages", "relevant", "failed", "skipped", "requests", "grant"), 0),
+    **dict.fromkeys(("in_flight", "open", "waiting", "posted", "entered", "pauses", "hosts"), 0),
+    **dict.fromkeys(("cpu", "busy", "loop_hold"), 0.0),
+    "expects": {1: 0},
+    "links": {1: (0, 1, 1, b"x")},
+    "bytes": {"grant": 0, "used": 0, "wanted": 0},
+    "verdicts": [],
+    "downloads": [],
+    "fault": "",
+    "model": None,
+}
+OTHERS: list[Any] = [
+    None,
+    "x",
+    -0.5,
+    [[]],
+    {"a": None},
+    {1: None},
+    {1: (0, 1, "x", None)},
+    (1, 2),
+]
+
+
+def driver_of(path: Path, report: Any) -> _Driver:
+    class Error(Exception):
+        pass
+
+    errors = SimpleNamespace(RayTaskError=Error, RayActorError=Error, WorkerCrashedError=Error)
+    actor = SimpleNamespace(options=lambda **_: SimpleNamespace(remote=lambda: None))
+    ray = SimpleNamespace(
+        remote=lambda **_: lambda kind: actor, get=lambda reference: report, exceptions=errors
+    )
+    coordinator, settings = Coordinator(2, 100), Settings(pages=100, shards=2)
+    its = _Driver(ray, path, settings, coordinator, Progress(coordinator), ())
+    its._pending[1] = (0, "turn")
+    return its
+
+
+def test_a_report_is_read(tmp_path: Path) -> None:
+    its = driver_of(tmp_path, dict(REPORT))
+    its._receive(1)
+    assert its._fault is None
+    assert its._coordinator.reason is None
+
+
+@pytest.mark.parametrize("name", [*REPORT, "all of it"])
+@pytest.mark.parametrize("other", OTHERS, ids=repr)
+def test_what_is_no_report_ends_in_one_line(tmp_path: Path, name: str, other: Any) -> None:
+    report = other if name == "all of it" else {**REPORT, name: other}
+    its = driver_of(tmp_path, report)
+    its._receive(1)
+    if its._fault is None:  # of a kind that is read there
+        assert isinstance(other, type(REPORT[name])) or (name in ("cpu", "busy", "loop_hold"))
+        return
+    assert isinstance(its._fault, PausedError)
+    assert "\n" not in str(its._fault)
+    assert "the same version" in str(its._fault)
+    assert its._coordinator.members[0].ended
+    assert its._coordinator.reason == "a shard failed"
