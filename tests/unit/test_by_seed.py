@@ -30,6 +30,7 @@ SITES = {
 ELSEWHERE = {
     "hop.example": reply("", 302, Location="http://twice.example/"),
     "port.example": reply("", 302, Location="http://inner.example:6379/"),
+    "high.example": reply("", 302, Location="http://inner.example:9999/"),
 }
 SEEDS = [f"http://{name}/" for name in SITES]
 
@@ -149,6 +150,7 @@ def test_a_seed_is_followed_where_it_leads(tmp_path: Path, scope: str) -> None:
     server, out = Loopback(answer), tmp_path / "run"
     with beside(server.serving):
         seeds = ["http://old.example/", "http://hop.example/", "http://port.example/"]
+        seeds += ["http://high.example/"]
         command = ["crawl", *seeds, "--topic", "kiln", "--out", str(out), "--delay", "0"]
         command += ["--connect-to", f"{ADDRESS}:{server.port}", "--follow-seeds"]
         command += ["--scope", scope, "--json"]
@@ -157,12 +159,15 @@ def test_a_seed_is_followed_where_it_leads(tmp_path: Path, scope: str) -> None:
     fetched = {page.url for page in spoor.open(out).pages()}
     assert fetched == {"http://renamed.example/start", "http://renamed.example/b"}, "no other site"
     told = {site.seed: site for site in sites_of_seeds(Run(out))}
-    old, hop, port = (told[seed] for seed in seeds)
+    old, hop, port, high = (told[seed] for seed in seeds)
     assert (old.pages, old.relevant, old.note) == (2, 1, "")
     assert old.best is not None
     assert old.best.url == "http://renamed.example/b"
     assert hop.note == "410 Gone"
     assert port.note.startswith("it redirects to http://inner.example:6379/, which is left out by")
+    assert high.note == (
+        f"it redirects to http://inner.example:9999/, which is left out by --scope {scope}"
+    ), "and --follow-seeds, which it has, does not take it"
 
 
 def test_seeds_are_not_followed_in_shards(capsys: pytest.CaptureFixture[str]) -> None:
