@@ -36,8 +36,13 @@ def taking_in(what: str, mend: str, *more: type[Exception]) -> Iterator[None]:
     try:
         yield
     except more + DAMAGED as error:
-        why = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        why = in_one_line(f"{type(error).__name__}: {error}")
         raise InputError(f"{what} cannot be used ({why}); {mend}") from error
+
+
+def in_one_line(what: object, most: int = 200) -> str:
+    """What an error says, in one line of at most so many characters."""
+    return " ".join(str(what).split())[:most]
 
 
 def is_of_contents(error: Exception) -> bool:

@@ -170,7 +170,7 @@ def find(kind: str, name: str) -> Callable[..., Any]:
     )
 
 
-_OWN = "; one of your own has a name by an entry point 'spoor.{0}' or by SPOOR_PLUG_INS={0}.NAME=…"
+_OWN = f"; one of your own has a name by an entry point 'spoor.{{0}}' or by {VARIABLE}={{0}}.NAME=…"
 
 
 SINGULAR = {

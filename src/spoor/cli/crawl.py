@@ -166,8 +166,6 @@ class FailedSeeds:
 
 def _sites(run: Run) -> list[str]:
     """How many sites gave what was wanted, where one page of each is."""
-    if not run.settings.found_per_host:
-        return []
     from spoor.runs.by_seed import seeds_found
 
     if (found := seeds_found(run)) is None:

@@ -63,7 +63,6 @@ from spoor.types import (
     Starved,
     State,
 )
-from spoor.web.scope import is_on_the_web
 from spoor.web.urls import domain_of
 
 FORMAT = 6
@@ -539,8 +538,6 @@ class Crawl:
             self._entry.redirect_dropped(link, reply.location)
             if not self.frontier.depth(link):  # a seed: whoever gave it wants to know
                 why = f"it redirects to {reply.location}, which is left out by {why}"
-                if "left out by --scope" in why and is_on_the_web(reply.location):
-                    why += " (--follow-seeds takes it)"
             self.frontier.settle(link, now)
             failed = Failed(reply.ticket, "skipped", why)
         elif leaves and self._shards is not None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from spoor.distribution import import_extra
-from spoor.errors import InputError
+from spoor.errors import InputError, in_one_line
 from spoor.process_memory import at_most
 
 SCHEMES = ("s3", "gs")
@@ -54,7 +54,7 @@ def new_object(out: str) -> Iterator[Path]:
             with at_most(MOST_MEMORY):
                 store.put_file(str(part), place, timeout=most)
         except Exception as error:  # whatever its driver raises: access, network, no such bucket
-            reason = " ".join(str(error).split())[:300] or type(error).__name__
+            reason = in_one_line(error, 300) or type(error).__name__
             raise InputError(f"cannot write {out}: {reason}") from error
 
 

@@ -14,7 +14,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from spoor.errors import InputError, PausedError, is_of_contents
+from spoor.errors import InputError, PausedError, in_one_line, is_of_contents
 from spoor.frontier.arrays import CHUNK, digest_of
 from spoor.types import Link, LinkId, State
 
@@ -95,9 +95,9 @@ class FrontierFile:
             self._db.close()
 
     def damaged(self, problem: str) -> InputError:
-        problem = " ".join(problem.split())[:200]
         return InputError(
-            f"{self.path} is damaged ({problem}); put it back from a copy or choose another --out"
+            f"{self.path} is damaged ({in_one_line(problem)}); "
+            "put it back from a copy or choose another --out"
         )
 
     def _paused(self, error: Exception) -> PausedError:

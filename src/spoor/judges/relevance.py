@@ -178,9 +178,8 @@ class Relevance:
         value = self._model.evidence_weight * evidence + min(max(likeness, 0.0), 1.0)
         value += LED * led + self._model.again * words
         unsure = self.tells_once and bool(self._matcher.wanted) and self._model.sure < ENOUGH_SURE
-        if unsure and not evidence:
-            value = min(value, 0.99 * self._model.cut_of_new / self._beta**0.5)
-        if kept.site not in self._model.read and self._said.only_mentions(kept):
+        unread = kept.site not in self._model.read
+        if (unsure and not evidence) or (unread and self._said.only_mentions(kept)):
             value = min(value, 0.99 * self._model.cut_of_new / self._beta**0.5)
         score, relevant = self._told(kept, value, words, self._model.cut_of_new)
         self._surer += relevant and self._wish is None and self._model.sure < FEW_SURE

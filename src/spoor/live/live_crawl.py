@@ -51,6 +51,7 @@ from spoor.runs import files
 from spoor.runs.advised import WORDS, advisor_of, new_advisor
 from spoor.runs.assemble import (
     fault_of,
+    faults_of,
     left_out_of,
     set_revisits,
 )
@@ -225,7 +226,7 @@ class LiveCrawl:
     @property
     def fault(self) -> str:
         """How its policy or judge broke its protocol, and what replaces it; or empty."""
-        return "; ".join(filter(None, map(fault_of, (self.crawl.policy, self.crawl.judge))))
+        return faults_of(self.crawl)
 
     def run(self) -> str:
         """Crawl to the end; returns why it ended."""

@@ -176,6 +176,11 @@ def fault_of(part: object) -> str:
     return part.fault() if isinstance(part, FallsBack) else ""
 
 
+def faults_of(crawl: Crawl) -> str:
+    """The faults of its policy and its judge."""
+    return "; ".join(filter(None, map(fault_of, (crawl.policy, crawl.judge))))
+
+
 def left_out_of(crawl: Crawl) -> LeftOut:
     """The links that the filter of a crawl left out or holds back."""
     return NOTHING_LEFT_OUT if crawl.link_filter is None else crawl.link_filter.left_out()

@@ -48,50 +48,66 @@ class _Site:
             self.best = relevant, score, number
 
 
-def sites_of_seeds(run: StoredRun) -> Iterator[SeedSite]:
-    """Each seed of a run, in its order. Its site is the domain to which it leads, or the host where
-    several hosts of the domain are those of seeds. O(pages + failures) time, O(seeds) memory."""
-    seeds = list(dict.fromkeys(run.settings.seeds))
-    led = run.redirected_seeds()
-    begins = [led.get(seed, seed) for seed in seeds]
-    hosts = Counter(map(registrable_domain, set(map(host, begins))))
+class _Sites:
+    """The sites of the seeds of a run, and what was fetched of each: the domain to which a seed
+    leads, or the host where several hosts of the domain are those of seeds. O(pages) time, O(seeds)
+    memory. To be made within `run.at_once`."""
 
-    def key(name: str) -> str:
-        domain = registrable_domain(name)
-        return name if hosts[domain] > 1 else domain
-
-    keys = [key(host(url)) for url in begins]
-    sites = {name: _Site() for name in keys}
-    failures = dict.fromkeys([*seeds, *begins], "")
-    with run.at_once():
+    def __init__(self, run: StoredRun) -> None:
+        led = run.redirected_seeds()
+        self.begins = {seed: led.get(seed, seed) for seed in run.settings.seeds}
+        """Seed → where it leads, each once, in their order."""
+        names = set(map(host, self.begins.values()))
+        self._hosts = Counter(map(registrable_domain, names))
+        self._sites = {self._key(name): _Site() for name in names}
         for row in run.outcomes():
-            site = sites.get(key(str(row["host"])))
+            site = self.of_host(str(row["host"]))
             if site is not None:
                 site.add(bool(row["relevant"]), float(row["score"]), row["number"])
+
+    def _key(self, name: str) -> str:
+        domain = registrable_domain(name)
+        return name if self._hosts[domain] > 1 else domain
+
+    def of_host(self, name: str) -> _Site | None:
+        """The site of a host; None where no seed leads there."""
+        return self._sites.get(self._key(name))
+
+    def of_seeds(self) -> list[_Site]:
+        """That of each seed, in their order."""
+        return [self._sites[self._key(host(url))] for url in self.begins.values()]
+
+
+def sites_of_seeds(run: StoredRun) -> Iterator[SeedSite]:
+    """Each seed of a run, in its order, with what its site gave (`_Sites`). O(pages + failures)
+    time, O(seeds) memory."""
+    with run.at_once():
+        sites = _Sites(run)
+        failures = dict.fromkeys([*sites.begins, *sites.begins.values()], "")
         for failure in run.failures():
             why = failure.reason or failure.kind
             if failure.url in failures:
                 failures[failure.url] = why
-            site = sites.get(key(failure.host))
+            site = sites.of_host(failure.host)
             if site is not None:
                 site.failed = site.failed or f"{failure.url}: {why}"
-        for start in range(0, len(seeds), _ROWS):
-            some = slice(start, start + _ROWS)
-            numbers = [sites[name].best[2] for name in keys[some]]
-            pages = {page.number: page for page in run.numbered([*filter(None, numbers)])}
-            rows = zip(seeds[some], begins[some], keys[some], numbers, strict=True)
-            for seed, url, name, number in rows:
-                site = sites[name]
-                note = "" if site.relevant else _why(site, failures[seed] or failures[url])
-                yield SeedSite(seed, site.pages, site.relevant, pages.get(number), note)
+        every = [*zip(sites.begins.items(), sites.of_seeds(), strict=True)]
+        for start in range(0, len(every), _ROWS):
+            some = every[start : start + _ROWS]
+            numbers = [site.best[2] for _, site in some if site.best[2]]
+            pages = {page.number: page for page in run.numbered(numbers)}
+            for (seed, begin), site in some:
+                note = "" if site.relevant else _why(site, failures[seed] or failures[begin])
+                yield SeedSite(seed, site.pages, site.relevant, pages.get(site.best[2]), note)
 
 
 def seeds_found(run: StoredRun) -> tuple[int, int] | None:
-    """Seeds on whose site a page counts, and all; None unless a page of each is what is wanted. As
-    `sites_of_seeds`."""
+    """Seeds on whose site a page counts, and all; None unless a page of each is what is wanted.
+    O(pages) time, O(seeds) memory."""
     if not (run.settings.found_per_host and len(run.settings.seeds) > 1):
         return None
-    counts = [bool(site.relevant) for site in sites_of_seeds(run)]
+    with run.at_once():
+        counts = [site.relevant > 0 for site in _Sites(run).of_seeds()]
     return sum(counts), len(counts)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from spoor.display import quiet_json, shown
-from spoor.errors import DAMAGED, InputError, taking_in
+from spoor.errors import DAMAGED, InputError, in_one_line, taking_in
 from spoor.files import sync_folder, write_whole
 from spoor.runs import files
 from spoor.runs.schema import check_format, refuse_programs
@@ -37,9 +37,10 @@ class Ends:
 
 def damaged(path: Path, what: str) -> InputError:
     """Of a database that cannot be used."""
-    file, what = path / files.DATABASE, " ".join(what.split())[:200]
+    file = path / files.DATABASE
     return InputError(
-        f"{file} cannot be used ({what}); put it back from a copy or choose another --out"
+        f"{file} cannot be used ({in_one_line(what)}); "
+        "put it back from a copy or choose another --out"
     )
 
 
@@ -106,7 +107,7 @@ def check_database(path: Path, db: sqlite3.Connection) -> bool:
     refuse_programs(path / files.DATABASE, db)
     problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     if problem != "ok":
-        raise damaged(path, " ".join(str(problem).split())[:200])
+        raise damaged(path, str(problem))
     return True
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from spoor.errors import InputError
+from spoor.errors import InputError, in_one_line
 from spoor.runs import files
 from spoor.runs.recovery import ROOM, lacks_room
 from spoor.runs.stored_run import StoredRun
@@ -166,9 +166,7 @@ def _index(run: StoredRun) -> Iterator[sqlite3.Connection]:
             yield db
     except _FAULTS as error:
         mend = ROOM if lacks_room(error) else "delete it"
-        raise InputError(
-            f"{file} cannot be used ({' '.join(str(error).split())[:200]}); {mend}"
-        ) from error
+        raise InputError(f"{file} cannot be used ({in_one_line(error)}); {mend}") from error
 
 
 def _opened_or_new(file: Path) -> sqlite3.Connection:

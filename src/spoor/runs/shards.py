@@ -10,7 +10,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from spoor.errors import InputError, taking_in
+from spoor.errors import InputError, in_one_line, taking_in
 from spoor.files import read_json, write_whole
 from spoor.runs import files
 from spoor.runs.lock import Lock
@@ -153,8 +153,7 @@ def merged(path: Path) -> sqlite3.Connection:
                 _number(db, table)
             db.commit()
         except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite quotes what is no text
-            why = " ".join(str(error).split())[:200]
-            raise InputError(f"{path} cannot be read: {why}") from error
+            raise InputError(f"{path} cannot be read: {in_one_line(error)}") from error
         undo.pop_all()
     return db
 

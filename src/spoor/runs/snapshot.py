@@ -19,7 +19,7 @@ from spoor.frontier.sqlite import SqliteFrontier
 from spoor.learn.harvest_estimate import Estimate, Harvest
 from spoor.protocols import BoundsSlowHosts, Explains, LiveFrontier, ValuesLinks
 from spoor.runs import files
-from spoor.runs.assemble import fault_of, left_out_of, make_crawl_to_look_at, make_frontier
+from spoor.runs.assemble import faults_of, left_out_of, make_crawl_to_look_at, make_frontier
 from spoor.runs.checkpoints import read_state
 from spoor.runs.database import noted, reading
 from spoor.runs.events import events_of, verdicts_of
@@ -206,7 +206,7 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
         except Exception as error:  # a plug-in's, whose state says nothing to this version of it
             reason = f"{type(error).__name__}: {error}"
             return replace(known, missing=f"this Spoor cannot load its state ({reason})")
-    fault = "; ".join(filter(None, map(fault_of, (engine.policy, engine.judge))))
+    fault = faults_of(engine)
     groups = {
         name: [(feature, weight) for _, feature, weight in group]
         for name, group in groupby(rows, key=lambda row: row[0])

@@ -49,6 +49,7 @@ NOFOLLOW = "a page asks not to follow it (nofollow)"
 _MEMO = 16_384
 """URLs whose verdict is cached."""
 _DOES = "it does something: "
+_FOLLOWED = " (--follow-seeds takes it)"
 
 
 class CrawlFilter:
@@ -373,8 +374,9 @@ class CrawlFilter:
                 self._depths.redirected(before, url, leaves=leaves)
         if url in self._sitemaps:
             return ""
-        moved = before is not None and self._follow_seeds and self.scope.is_seed(before)
-        if moved and self.scope.is_elsewhere(url):
+        of_seed = before is not None and self.scope.is_seed(before)
+        leads_away = of_seed and self.scope.is_elsewhere(url)
+        if leads_away and self._follow_seeds:
             self.seed([url])
         if self.revisits is not None and url in self.revisits:
             if why := self.scope.why_not(url):
@@ -383,7 +385,7 @@ class CrawlFilter:
             return self._passes(link, url)
         if why := self.why_not(url):
             self._note(why, url)
-            return why
+            return why + _FOLLOWED * leads_away
         if self.revisits is not None and (why := self.revisits.barred(self._flying.values())):
             self._holder = (url, "revisits", "")
             return why

@@ -95,7 +95,7 @@ class Scope:
 
     def is_elsewhere(self, url: str) -> bool:
         """Whether nothing but `scope` leaves out a canonical URL, which is on a port of the web."""
-        return self.why_not(url) == f"--scope {self.scope}" and is_on_the_web(url)
+        return self.why_not(url) == f"--scope {self.scope}" and _port(url) in WEB_PORTS
 
     def seed(self, urls: Iterable[str]) -> None:
         """Canonical URLs are seeds as well from now on."""
@@ -181,11 +181,6 @@ class Scope:
         if self.scope == "directory":
             return f"{name}/{rest.partition('?')[0].rpartition('/')[0]}".rstrip("/") + "/"
         return name if self.scope == "host" else f"{name}/{rest}".rstrip("/")
-
-
-def is_on_the_web(url: str) -> bool:
-    """Whether a canonical URL is on a port of web servers."""
-    return _port(url) in WEB_PORTS
 
 
 def _port(url: str) -> str:

@@ -11,6 +11,7 @@ import json
 import mmap
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
 
@@ -382,9 +383,7 @@ class RecordedWorld:
             row = self._row_of.get(front, self._other(front))
             if row is not None and row in rows and self._rows["links"][row]:
                 return row
-        parents = np.zeros(self._pages, dtype=np.int64)
-        parents[self._inside] = np.bincount(self.arcs()[1], minlength=len(self._inside))
-        linked = parents[rows]
+        linked = self._linking_pages[rows]
         linked[self._rows["links"][rows] == 0] = 0
         # Many pages lead to each page of a menu; the front page is the highest of these.
         often = np.flatnonzero(2 * linked >= linked.max())
@@ -392,6 +391,13 @@ class RecordedWorld:
             (place_of(self._urls[rows[at]]).count("/"), -int(linked[at]), int(at)) for at in often
         )
         return int(rows[best])
+
+    @cached_property
+    def _linking_pages(self) -> NDArray[np.int64]:
+        """How many pages of the world link to each page."""
+        pages = np.zeros(self._pages, dtype=np.int64)
+        pages[self._inside] = np.bincount(self.arcs()[1], minlength=len(self._inside))
+        return pages
 
     # -- the graph
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from spoor.crawl.plugin_calls import call_plugin, check_judgement, judge_page
-from spoor.errors import PluginError
+from spoor.errors import PluginError, in_one_line
 from spoor.protocols import Judge, Rejudges, Stateful, TakesLabels
 from spoor.types import Judgement, Page, State
 from spoor.web.urls import domain_of
@@ -82,7 +82,7 @@ class JudgeFallback(Wrapper):
             self._replace(error, f" on {self._in_a_row} pages in a row")
             return self.judge(page)
         if self._failed <= _REPORTED:
-            self._report(f"{_line(error)}; {page.url} counts as not relevant")
+            self._report(f"{in_one_line(error)}; {page.url} counts as not relevant")
         return Judgement(0.0, False, 0.0)
 
     def pass_revise(self) -> Sequence[tuple[str, Judgement]]:
@@ -136,8 +136,8 @@ class JudgeFallback(Wrapper):
         if self._make is None or self._fault:
             raise error
         self._take_over(
-            f"{_line(error)}{where}; keywords judge the rest of the run in its place, and what it "
-            "said before stands"
+            f"{in_one_line(error)}{where}; keywords judge the rest of the run in its place, and "
+            "what it said before stands"
         )
         self._report(self._fault)
 
@@ -146,7 +146,3 @@ class JudgeFallback(Wrapper):
         if self._make is not None:
             self._judge = self._make()
             self.hold(self._judge)
-
-
-def _line(error: PluginError) -> str:
-    return " ".join(str(error).split())[:200]
