@@ -29,6 +29,8 @@ SITES = {
 }
 ELSEWHERE = {
     "hop.example": reply("", 302, Location="http://twice.example/"),
+    "safe.example": reply("", 301, Location="http://www.safe.example/"),
+    "www.safe.example": reply("", 301, Location="http://secured.example/start"),
     "port.example": reply("", 302, Location="http://inner.example:6379/"),
     "high.example": reply("", 302, Location="http://inner.example:9999/"),
 }
@@ -43,7 +45,7 @@ def answer(asked: Asked) -> bytes:
         )
     if asked.path == "/":
         return (SITES | ELSEWHERE).get(asked.host) or elsewhere(asked)
-    if asked.host in ("renamed.example", "twice.example", "gone.example") and asked.path != "/b":
+    if asked.host.split(".")[0] in ("renamed", "twice", "gone", "secured") and asked.path != "/b":
         return elsewhere(asked)
     kilns = {"/b": 30, "/e": 30, "/a": 30 if asked.host == "www.kilns.example" else 0}
     words = "kiln " * kilns.get(asked.path, 0) or "clay and water"
@@ -51,6 +53,8 @@ def answer(asked: Asked) -> bytes:
 
 
 def elsewhere(asked: Asked) -> bytes:
+    if asked.host == "secured.example":
+        return page("http://other.example/b", text="A kiln " * 30)
     if asked.host == "renamed.example":
         return page("/b", "http://other.example/b", text="Here now")
     return (
@@ -173,3 +177,15 @@ def test_a_seed_is_followed_where_it_leads(tmp_path: Path, scope: str) -> None:
 def test_seeds_are_not_followed_in_shards(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["crawl", SEEDS[0], "--topic", "kiln", "--follow-seeds", "--shards", "2"]) == 2
     assert "leave out --shards" in capsys.readouterr().err
+
+
+def test_a_seed_is_followed_over_its_own_site(tmp_path: Path) -> None:
+    """As most are that have moved: to https or www first, and then away."""
+    server, out = Loopback(answer), tmp_path / "run"
+    with beside(server.serving):
+        command = ["crawl", "http://safe.example/", "--topic", "kiln", "--out", str(out)]
+        command += ["--connect-to", f"{ADDRESS}:{server.port}", "--follow-seeds", "--delay", "0"]
+        assert run([*command, "--pages", "9", "--json"]) == 0
+    assert [page.url for page in spoor.open(out).pages()] == ["http://secured.example/start"]
+    (site,) = sites_of_seeds(Run(out))
+    assert (site.seed, site.pages, site.relevant) == ("http://safe.example/", 1, 1)

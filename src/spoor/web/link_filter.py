@@ -374,7 +374,7 @@ class CrawlFilter:
                 self._depths.redirected(before, url, leaves=leaves)
         if url in self._sitemaps:
             return ""
-        of_seed = before is not None and self.scope.is_seed(before)
+        of_seed = before is not None and self.scope.is_seed(self._asked[link])
         leads_away = of_seed and self.scope.is_elsewhere(url)
         if leads_away and self._follow_seeds:
             self.seed([url])
