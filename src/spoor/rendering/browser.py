@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from spoor.distribution import import_extra
 from spoor.errors import InputError
 from spoor.rendering import page_scripts
-from spoor.rendering.browser_processes import come_last, processes_of
+from spoor.rendering.browser_processes import MemoryBound, come_last, processes_of
 from spoor.rendering.render_turns import RenderTurns
 from spoor.setting import MOST_OF_A_BODY
 from spoor.turns import CrowdedError, SiteTimes
@@ -54,11 +54,13 @@ MOST_HELD_BACK = 120
 MOST_ASKED = 2_000
 """Requests of one page, images and styles too; the browser does not answer itself, so each further
 one waits until its page is ended."""
+MOST_WINDOWS = 10
+"""Windows that a page opens, where Chromium lets it; each is a process until it is closed."""
 MOST_BYTES = 32 << 20
 """That these bring."""
 MEMORY = 1 << 30
-"""Bytes that all processes of the browser may have together; beyond, the page that has most is
-ended."""
+"""Bytes that all processes of the browser and its driver may have together; beyond, a page is ended
+(`MemoryBound`)."""
 BUSY = 2.0
 """A page that took so many seconds of processor time gets the lowest priority, with all its
 threads: it takes what no other process wants."""
@@ -82,6 +84,7 @@ _ARGUMENTS = (
     "--proxy-bypass-list=<-loopback>",
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--disable-quic",
+    "--block-new-web-contents",
     "--dns-prefetch-disable",
     "--disable-dev-shm-usage",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
@@ -151,12 +154,15 @@ class _Visit:
     exchange: Exchange
     load: Load
     most: int
+    end: Callable[[str], None] = lambda why: None
+    """End it at once, and say why."""
+    ended: str = ""
     opened: bool = False
     asked: int = 0
     requests: int = 0
     received: int = 0
     held_back: int = 0
-    crashed: bool = False
+    windows: int = 0
     answers: set[asyncio.Task[None]] = field(default_factory=set)
     """Requests that are being answered."""
     leads_to: list[str] = field(default_factory=list)
@@ -181,7 +187,8 @@ class Browser:
         self._user_agent = user_agent
         self._timeout = timeout
         self._body_limit = body_limit
-        self._memory = memory
+        self._memory = MemoryBound(memory)
+        self._watching: asyncio.Task[None] | None = None
         self._report = report
         self._playwright: Playwright | None = None
         self._chromium: Chromium | None = None
@@ -212,16 +219,18 @@ class Browser:
             visit = _Visit(exchange, load, self._body_limit)
             began = asyncio.get_running_loop().time()
             html, failed = b"", ""
+            chromium = await self._started()
             try:
-                chromium = await self._started()
                 self._pages += 1
                 self._open += 1
+                if self._watching is None or self._watching.done():
+                    self._watching = asyncio.create_task(self._watch())
                 try:
                     html, failed = await self._visited(chromium, visit)
                 finally:
                     self._open -= 1
             except BrowserLostError:
-                await self._end()
+                await self._end_lost(chromium)
                 if attempt == 1:
                     continue
                 failed = "it ends the browser"
@@ -234,7 +243,7 @@ class Browser:
 
     async def _started(self) -> Chromium:
         async with self._starting:
-            if self._pages >= PAGES and not self._open:
+            if (self._pages >= PAGES or self._memory.is_over) and not self._open:
                 await self._end()
             if self._chromium is None or not self._chromium.is_connected():
                 await self._end()
@@ -271,6 +280,12 @@ class Browser:
                 "--render never"
             ) from error
 
+    async def _end_lost(self, chromium: Chromium) -> None:
+        """End this browser, where another page has not yet: it may be starting the next one."""
+        async with self._starting:
+            if self._chromium is chromium:
+                await self._end()
+
     async def _end(self) -> None:
         chromium, self._chromium = self._chromium, None
         playwright, self._playwright = self._playwright, None
@@ -291,6 +306,8 @@ class Browser:
 
     async def close(self) -> None:
         """End the browser, whatever its pages do."""
+        if self._watching is not None:
+            self._watching.cancel()
         await asyncio.shield(self._end())
 
     # -- one page
@@ -300,9 +317,15 @@ class Browser:
         from playwright.async_api import Error
 
         context: BrowserContext | None = None
-        watching = asyncio.create_task(self._watch())
         try:
-            async with asyncio.timeout(self._timeout + _CLOSE):
+            async with asyncio.timeout(self._timeout + _CLOSE) as limit:
+
+                def end(why: str) -> None:
+                    visit.ended = visit.ended or why
+                    if not limit.expired():
+                        limit.reschedule(0.0)
+
+                visit.end = end
                 context = await chromium.new_context(
                     user_agent=self._user_agent,
                     service_workers="block",
@@ -311,25 +334,24 @@ class Browser:
                 )
                 return await self._document(context, visit)
         except TimeoutError:
-            return b"", f"its scripts take over {self._timeout:g} s"
-        except Error as error:
-            if visit.crashed:
-                return b"", "it crashes, or takes too much memory"
-            if not chromium.is_connected():
-                raise BrowserLostError from error
-            return b"", f"Chromium gave it up: {str(error).splitlines()[0][:120]}"
+            return b"", visit.ended or f"its scripts take over {self._timeout:g} s"
         except Exception as error:
+            if visit.ended:
+                return b"", visit.ended
             # Playwright has other errors where its own process is gone.
-            if not chromium.is_connected() or "closed" in str(error):
+            if await _is_gone(chromium, error):
                 raise BrowserLostError from error
-            raise
+            if not isinstance(error, Error):
+                raise
+            return b"", f"Chromium gave it up: {str(error).splitlines()[0][:120]}"
         finally:
-            for task in (watching, *visit.answers):
+            visit.end = lambda why: None
+            for task in visit.answers:
                 task.cancel()
             if context is not None:
                 if not await _closed(context):
                     # A page that does not close holds a process that never rests.
-                    await self._end()
+                    await self._end_lost(chromium)
                 _forget_events(context)
 
     async def _document(self, context: BrowserContext, visit: _Visit) -> tuple[bytes, str]:
@@ -352,8 +374,8 @@ class Browser:
         await context.add_init_script(page_scripts.NO_PEERS + page_scripts.NO_SOCKETS)
         await context.route("**/*", answer)
         page = await context.new_page()
-        context.on("page", lambda other: asyncio.ensure_future(_shut(other)))
-        page.on("crash", lambda *_: setattr(visit, "crashed", True))
+        context.on("page", lambda other: asyncio.ensure_future(_shut(other, visit)))
+        page.on("crash", lambda *_: visit.end("it crashes, or takes too much memory"))
         loop = asyncio.get_running_loop()
         until = loop.time() + self._timeout
         await page.goto(visit.exchange.url, wait_until="commit", timeout=self._timeout * 1000)
@@ -383,19 +405,18 @@ class Browser:
         return _marked(html, visit.leads_to).encode("utf-8", "replace")[:most], ""
 
     async def _watch(self) -> None:
-        """End the page with most memory when the browser takes too much; give pages that take much
-        processor time the lowest priority."""
-        while True:
+        """While there are pages, end the one to blame where the browser takes too much memory; give
+        those that take much processor time the lowest priority."""
+        loop = asyncio.get_running_loop()
+        while self._open:
             await asyncio.sleep(0.5)
             tree = await asyncio.to_thread(processes_of, self._mark)
             come_last(
                 [process for process, _, kind, busy in tree if kind == "renderer" and busy > BUSY]
             )
-            if sum(size for _, size, *_ in tree) > self._memory:
-                pages = [(size, process) for process, size, kind, _ in tree if kind == "renderer"]
-                if pages:
-                    with contextlib.suppress(OSError):
-                        os.kill(max(pages)[1], signal.SIGKILL)
+            if (process := self._memory.to_end(tree, loop.time())) is not None:
+                with contextlib.suppress(OSError):
+                    os.kill(process, signal.SIGKILL)
 
 
 async def _complete(ask: Callable[[str], Awaitable[Any]], visit: _Visit) -> None:
@@ -483,7 +504,24 @@ def _forget_events(context: BrowserContext | None = None) -> None:
 _OF_PLAYWRIGHT = os.path.join("playwright", "_impl")
 
 
-async def _shut(page: Page) -> None:
+async def _is_gone(chromium: Chromium, error: Exception) -> bool:
+    """Whether the browser, or its driver, is what ended with an error: Playwright says that only a
+    moment later."""
+    if not chromium.is_connected():
+        return True
+    if "closed" not in str(error):
+        return False
+    with contextlib.suppress(Exception):
+        async with asyncio.timeout(_CLOSE):
+            await (await chromium.new_browser_cdp_session()).detach()
+            return False
+    return True
+
+
+async def _shut(page: Page, visit: _Visit) -> None:
+    visit.windows += 1
+    if visit.windows > MOST_WINDOWS:
+        visit.end("it opens windows without end")
     with contextlib.suppress(Exception):
         await page.close()
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Awaitable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from spoor.rendering.browser import Browser, Load
 from spoor.web.exchange import Exchange, Rendered
@@ -24,6 +24,7 @@ class BrowserThread:
     def __init__(self, browser: Browser) -> None:
         self._browser = browser
         self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(_report)
         self._over = asyncio.Event()
         self._thread = threading.Thread(target=self._work, name="browser", daemon=True)
 
@@ -50,6 +51,14 @@ class BrowserThread:
         await _in(self._loop, self._browser.close())
         self._loop.call_soon_threadsafe(self._over.set)
         await asyncio.to_thread(self._thread.join)
+
+
+def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """As a loop does by itself, but for what Playwright left that nobody waits for: where its
+    process is gone, whoever did hears that."""
+    left = context.get("future")
+    if left is None or isinstance(left, asyncio.Task):
+        loop.default_exception_handler(context)
 
 
 async def _in(loop: asyncio.AbstractEventLoop, call: Awaitable[T]) -> T:

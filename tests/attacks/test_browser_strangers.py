@@ -1,0 +1,149 @@
+"""What a page in the browser can do to the pages of others there, and to what they share: the
+memory of the browser and its driver, and their processes."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+from collections.abc import Awaitable, Callable
+
+import pytest
+from multidict import CIMultiDict, CIMultiDictProxy
+
+from spoor.rendering import browser
+from spoor.rendering.browser import Browser, HeldBackError
+from spoor.rendering.browser_processes import MemoryBound, processes_of
+from spoor.rendering.browser_thread import BrowserThread
+from spoor.web.exchange import Exchange, Rendered
+
+GIB = 1 << 30
+BROWSER = (1, GIB // 16, "browser", 1.0)
+
+
+def renderer(process: int, size: float, busy: float = 0.0) -> tuple[int, int, str, float]:
+    return process, int(size * GIB), "renderer", busy
+
+
+def test_the_page_that_holds_most_memory_is_ended() -> None:
+    bound = MemoryBound(GIB)
+    good, evil = renderer(2, 0.1, 9.0), renderer(3, 0.7)
+    assert bound.to_end([BROWSER, good, evil], 0.0) is None
+    assert bound.to_end([BROWSER, good, renderer(3, 0.9)], 0.5) == 3
+
+
+def test_no_other_page_is_ended_while_memory_becomes_free() -> None:
+    """What a page that was ended sent lies in the browser and its driver for a moment."""
+    bound, good = MemoryBound(GIB), renderer(2, 0.2)
+    sent = (1, int(0.9 * GIB), "browser", 1.0)
+    assert bound.to_end([sent, good, renderer(3, 0.8, 2.0)], 0.0) == 3
+    assert bound.to_end([sent, good], 0.5) is None
+    assert bound.is_over
+    assert bound.to_end([BROWSER, good], 1.5) is None
+    assert not bound.is_over
+
+
+def test_what_lies_with_the_driver_is_due_to_the_page_that_is_busy() -> None:
+    bound = MemoryBound(GIB)
+    good, evil = renderer(2, 0.05, 1.0), renderer(3, 0.04, 6.0)
+    driver = (4, GIB, "driver", 5.0)
+    assert bound.to_end([BROWSER, driver, good, evil], 0.0) == 3
+    assert bound.to_end([BROWSER, driver, good], 9.0) is None, "it took no more since"
+    assert bound.to_end([BROWSER, (4, 2 * GIB, "driver", 5.0), good], 9.5) == 2
+
+
+# ---------------------------------------------------------------- in a Chromium
+
+in_chromium = pytest.mark.skipif(
+    not any(map(shutil.which, browser.NAMES)), reason="no Chromium on PATH: apt install chromium"
+)
+GOOD = "document.body.append('brought ' + 'by a script')"
+LATER = (
+    f"setTimeout(() => {{{GOOD}}}, 300); "
+    + "let n = 0; "
+    + (
+        "const t = setInterval(() => { document.body.append(document.createElement('p')); "
+        "if (++n > 12) clearInterval(t) }, 100)"
+    )
+)
+
+
+def page(host: str, script: str) -> Exchange:
+    body = f"<title>{host}</title><body><p>hello</p><script>{script}</script>".encode()
+    headers = CIMultiDictProxy(CIMultiDict({"content-type": "text/html"}))
+    return Exchange(f"http://{host}/", 200, "OK", (), headers, body, body, 0.0, 0.1)
+
+
+async def nothing(*_: str) -> Exchange:
+    raise HeldBackError
+
+
+def rendered(call: Callable[[Browser], Awaitable[list[Rendered]]], memory: int) -> list[Rendered]:
+    made = Browser(user_agent="x", timeout=4.0, body_limit=1 << 20, memory=memory)
+
+    async def go() -> list[Rendered]:
+        try:
+            return await call(made)
+        finally:
+            await made.close()
+
+    return asyncio.run(go())
+
+
+@pytest.mark.browser
+@in_chromium
+@pytest.mark.parametrize(
+    "script",
+    [
+        "for (let i = 0; i < 150; i++) { const a = document.createElement('a'); a.href = '/' + i;"
+        " a.target = '_blank'; document.body.append(a); a.click() }",
+        "const b = 'x'.repeat(1e8); for (let i = 0; i < 20; i++)"
+        " fetch('/' + i, {method: 'POST', body: b})",
+    ],
+    ids=["windows", "bodies"],
+)
+def test_what_a_page_sends_and_opens_ends_no_other(script: str) -> None:
+    async def both(made: Browser) -> list[Rendered]:
+        await made.render(page("first.test", GOOD), nothing)
+        evil = asyncio.ensure_future(made.render(page("evil.test", script), nothing))
+        good = []
+        for number in range(4):
+            await asyncio.sleep(0.2)
+            good.append(await made.render(page(f"good{number}.test", GOOD), nothing))
+        await evil
+        return good
+
+    good = rendered(both, GIB // 2)
+    assert [(one.failed, b"brought by a script" in one.html) for one in good] == [("", True)] * 4
+
+
+@pytest.mark.browser
+@in_chromium
+def test_pages_are_rendered_again_where_the_driver_is_gone() -> None:
+    """A page fills it, or the system takes it: that of each page that was under way, of which one
+    starts the browser while the other hears of it. Nobody is told of what nobody waits for."""
+    told: list[object] = []
+
+    async def both() -> tuple[list[Rendered], int]:
+        made = Browser(user_agent="x", timeout=8.0, body_limit=1 << 20)
+        thread = BrowserThread(made)
+        thread._loop.default_exception_handler = told.append  # type: ignore[assignment,method-assign]
+        try:
+            await thread.render(page("first.test", GOOD), nothing)
+            pages = [
+                asyncio.ensure_future(thread.render(page(f"{at}.test", LATER), nothing))
+                for at in range(2)
+            ]
+            await asyncio.sleep(0.7)
+            tree = processes_of(f"--spoor={os.getpid()}-{id(made)}")
+            (driver,) = [process for process, _, kind, _ in tree if kind == "driver"]
+            os.kill(driver, signal.SIGKILL)
+            return await asyncio.gather(*pages), made.starts
+        finally:
+            await thread.close()
+
+    made, starts = asyncio.run(both())
+    assert [(one.failed, b"brought by a script" in one.html) for one in made] == [("", True)] * 2
+    assert starts == 2
+    assert not told
