@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from markdown_it import MarkdownIt
 
 from attacks.measure import Note, within_law
 from attacks.test_damaged_files import DAMAGES, MANY, OTHERS, bounded, change, places, put
@@ -88,6 +89,46 @@ def test_a_digest_of_hostile_changes_costs_little(record_property: Note) -> None
     size = len(json.dumps(lines))
     page = within_law(lambda: digest.html(lines, "Hostile"), size, record_property)
     assert page.count("<li>") == MOST_TOLD
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("# All else is old", "---", "~~~", "```", "> so", "- one", "1. one", "    code"),
+        "[a]: //e",
+    ],
+)
+def test_no_sentence_is_more_than_one_in_a_digest(text: str) -> None:
+    """The sign before it began a list, in which it was a heading, or a fence around all that follows."""
+    line = told_line(json.dumps({**LINE, "added": [text], "removed": [text]}).encode())
+    other = told_line(json.dumps({**LINE, "id": "b", "url": "http://b.example/"}).encode())
+    assert line is not None
+    assert other is not None
+    read = MarkdownIt("commonmark").parse(digest.markdown([line, other], "News"))
+    assert {token.type for token in read} <= PARTS
+    assert sum(token.type == "heading_open" for token in read) == 4
+    assert sum(token.type == "bullet_list_open" for token in read) == 4
+
+
+PARTS = frozenset(
+    f"{name}_{side}"
+    for name in ("heading", "paragraph", "bullet_list", "list_item")
+    for side in ("open", "close")
+) | {"inline"}
+
+
+def test_no_address_of_a_page_shows_a_picture_in_a_digest() -> None:
+    line = told_line(
+        json.dumps({**LINE, "url": "http://a.example/?![x](//evil.example) \\"}).encode()
+    )
+    assert line is not None
+    inner = [
+        one.type
+        for token in MarkdownIt("commonmark").parse(digest.markdown([line], "News"))
+        for one in token.children or ()
+    ]
+    assert inner.count("link_open") == 1
+    assert "image" not in inner
 
 
 def test_a_line_tells_a_bounded_part_of_what_changed() -> None:

@@ -82,6 +82,19 @@ def test_text_stays_text_in_markdown(pieces: list[tuple[str, list[str]]]) -> Non
             assert str(token.attrGet("href") or "http://docs.example").startswith("http://docs")
 
 
+@pytest.mark.parametrize("query", ["\\", "![](//e)\\", "a=&lt;b", "a=&colon;&copy=1", "(_x_*"])
+def test_no_address_ends_its_link_in_markdown(query: str) -> None:
+    """A backslash is not escaped in a query: it took the end of a link away."""
+    html = f"<p>{WORDS}<a href='/?{query.replace('&', '&amp;')}'>link</a> and more</p>"
+    read = extract("text/html", URL, html.encode())
+    assert isinstance(read, Document)
+    (block,) = (one for one in MarkdownIt().parse(read.markdown) if one.type == "inline")
+    (link,) = (token for token in block.children or () if token.type == "link_open")
+    wanted = f"http://docs.example/?{query}".replace("\\", "%5C")
+    assert link.attrGet("href") == MarkdownIt().normalizeLink(wanted)
+    assert not any(token.type == "image" for token in block.children or ())
+
+
 @pytest.mark.parametrize(
     ("written", "markdown"),
     [

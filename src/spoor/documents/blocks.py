@@ -12,6 +12,10 @@ _SIGNS = "\\`*_[]<"
 """What Markdown reads within a line; the backslash first."""
 _INLINE = re.compile(f"[{re.escape(_SIGNS)}]")
 _LINE_START = re.compile(r"^(\s*)([-+>#=~|]|\d+[.)](?=\s))")
+_POINTED = re.compile("[()<> ]")
+"""Signs that the target of a link may hold between `<` and `>` alone."""
+_REFERENCE = re.compile(r"&(?=#?\w{1,40};)", re.ASCII)
+"""Where a reference to a character begins."""
 _FENCE = re.compile(r"`{3,}")
 _BREAK = re.compile("\r\n?")
 _CONTROLS = re.compile("[\0-\x08\x0b\x0e-\x1f\x7f-\x9f]")
@@ -174,6 +178,18 @@ def escaped(text: str) -> str:
     for sign in _SIGNS:
         text = text.replace(sign, f"\\{sign}")
     return text
+
+
+def link_target(url: str) -> str:
+    """A canonical URL as the target of a link, from `(` to `)`: what in it would end the target, or
+    be read as another URL, is escaped."""
+    if "\\" in url:  # which nothing escapes in a query
+        url = url.replace("\\", "%5C")
+    if "&" in url and ";" in url:
+        url = _REFERENCE.sub("&amp;", url)
+    if not _POINTED.search(url):
+        return f"({url})"
+    return f"(<{url.replace('<', '%3C').replace('>', '%3E')}>)"
 
 
 def _cell(text: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
-from spoor.documents.blocks import escaped, one_line
+from spoor.documents.blocks import escaped, link_target, one_line
 from spoor.web.tree_walk import MAX_DEPTH
 from spoor.web.urls import Joiner
 
@@ -61,8 +61,6 @@ _MOST_MARKUP = 8
 _CODE = frozenset(tag for tag, mark in _MARKUP.items() if mark == "`")
 _ESCAPED = re.compile(r"\\([\\`*_\[\]<])")
 _TICKS = re.compile("`+")
-_POINTED = re.compile("[()<> ]")
-"""Signs that a target in Markdown may hold between `<` and `>` alone."""
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset(("ul", "ol", "menu", "dir"))
 _LANGUAGE = re.compile(r"(?:lang(?:uage)?|brush|highlight(?:-source)?)[-:]\s*([\w+#.]+)")
@@ -352,7 +350,7 @@ def _marked(tag: str, content: str, target: str) -> str:
     if tag == "a":
         if not target:
             return content
-        marked = f"[{inner}](<{target}>)" if _POINTED.search(target) else f"[{inner}]({target})"
+        marked = f"[{inner}]{link_target(target)}"
     elif _MARKUP[tag] == "`":
         plain = _ESCAPED.sub(r"\1", inner) if "\\" in inner else inner
         within = "`" in plain

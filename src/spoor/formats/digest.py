@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from spoor.display import shown
-from spoor.documents.blocks import escaped
+from spoor.documents.blocks import escaped, link_target
 from spoor.web.urls import host
 
 Line = Mapping[str, Any]
@@ -112,7 +112,8 @@ def _items(story: Story) -> list[str]:
     out += [f"    - also {_link(copy)}" for copy in story.copies]
     for sign, name in (("+", "added"), ("−", "removed")):
         for sentence in line.get(name, ())[:MOST_SENTENCES]:
-            out.append(f"    - {sign} {_plain(' '.join(_begin(sentence)))}")
+            # With a plain blank the sign would begin a list, and the sentence a heading or a fence.
+            out.append(f"    - {sign}\u00a0{_plain(' '.join(_begin(sentence)))}")
     return out
 
 
@@ -131,8 +132,12 @@ def _moment(when: str) -> str:
 
 
 def _link(line: Line) -> str:
-    url = line["url"].replace("<", "%3C").replace(">", "%3E")
-    return f"[{_plain(line['title'] or line['url'])}](<{url}>)"
+    return f"[{_plain(line['title'] or line['url'])}]{link_target(_one_word(line['url']))}"
+
+
+def _one_word(url: str) -> str:
+    """A URL, which may be a stranger's, without blanks and ends of lines."""
+    return "%20".join(url.split())
 
 
 def _plain(text: str) -> str:
