@@ -140,7 +140,7 @@ def test_odd_answers_and_odd_lines_end_no_receiver(tmp_path: Path, hook: str) ->
     assert [told for told, _ in Hook.got] == [told.decode() for told in lines]
     assert Hook.got[0][1] == "one"
     assert all(len(key) == 64 for _, key in Hook.got[1:])
-    for damaged in ('{"a": -1}', "[" * 100_000, '{"a": 1e999}', "[]"):
+    for damaged in ('{"a": -1}', '{"a": [0, "", -9]}', "[" * 100_000, '{"a": 1e999}', "[]"):
         (tmp_path / "delivered.json").write_text(damaged)
         with pytest.raises(InputError, match="is damaged"):
             deliver(tmp_path, "", (f"{hook}odd",), size)

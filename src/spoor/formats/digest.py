@@ -110,10 +110,10 @@ def _items(story: Story) -> list[str]:
     line = story.line
     out = [f"- {_link(line)}{_facts(line)}"]
     out += [f"    - also {_link(copy)}" for copy in story.copies]
-    for sign, name in (("+", "added"), ("−", "removed")):
+    # A plain plus would begin a list, in which the sentence is a heading or a fence if it likes.
+    for sign, name in (("\\+", "added"), ("−", "removed")):
         for sentence in line.get(name, ())[:MOST_SENTENCES]:
-            # With a plain blank the sign would begin a list, and the sentence a heading or a fence.
-            out.append(f"    - {sign}\u00a0{_plain(' '.join(_begin(sentence)))}")
+            out.append(f"    - {sign} {_plain(' '.join(_begin(sentence)))}")
     return out
 
 

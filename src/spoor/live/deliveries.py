@@ -206,8 +206,8 @@ class Deliveries:
                 # Earlier versions wrote the offset alone.
                 end, last, *tries = (place, "") if isinstance(place, int) else place
                 told[str(name)] = _Place(int(end), str(last), *map(int, tries[:1]))
-            if any(place.end < 0 for place in told.values()):
-                raise ValueError("it names a place before the first line")
+            if any(place.end < 0 or place.tries < 0 for place in told.values()):
+                raise ValueError("it counts from below nothing")
             for one in self._receivers:
                 if one.name_before in told:
                     told.setdefault(one.name, told.pop(one.name_before))
