@@ -164,3 +164,26 @@ def test_nothing_is_imported_before_the_first_request_that_waits_for_its_reply(
 def test_the_lab_imports_statistics_once_something_is_compared() -> None:
     script = "import sys, spoor.lab.papers; sys.exit('scipy.stats' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["--version"], 0), (["no-such"], 2)])
+def test_a_thread_that_waits_for_a_server_at_the_end_brings_no_words_of_packages(
+    arguments: list[str], code: int
+) -> None:
+    """A name server, or a receiver of a watch, that does not answer: compiled packages told of
+    leaks, in thirty lines."""
+    script = (
+        "import threading\n"
+        "from spoor.cli.main import main\n"
+        "from spoor.web.urls import canonical\n"
+        "canonical('b', 'http://a.example/')\n"
+        "threading.Thread(target=lambda: threading.Event().wait(), daemon=True).start()\n"
+        f"main({arguments})\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == code
+    lines = done.stdout.splitlines() + done.stderr.splitlines()
+    assert len(lines) == 1
+    assert "leaked" not in done.stderr

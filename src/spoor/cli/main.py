@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from types import FrameType
@@ -100,7 +101,20 @@ def command_tree(*commands: str, names_only: bool = False) -> Any:
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
-    sys.exit(run(arguments))
+    code = 1
+
+    def end() -> None:
+        # What waits for a server that does not answer is ended with the process, and not before:
+        # compiled packages would say of all that such a thread still holds that it leaked.
+        if any(thread.daemon for thread in threading.enumerate()):
+            for stream in (sys.stdout, sys.stderr):
+                with suppress(OSError, ValueError):
+                    stream.flush()
+            os._exit(code)
+
+    atexit.register(end)
+    code = run(arguments)
+    sys.exit(code)
 
 
 def run(arguments: list[str] | None = None) -> int:
