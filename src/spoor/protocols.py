@@ -445,6 +445,9 @@ class LinkFilter(Protocol):
     owns: Callable[[str], bool] | None
     """Of a crawl in shards, whether a canonical URL is this shard's; None for the only one."""
 
+    knows: Callable[[str], bool]
+    """Whether the frontier has a canonical URL, open or done. The crawl sets it."""
+
     @property
     def by_depth(self) -> bool:
         """Whether it matters how many links from a seed a URL is."""

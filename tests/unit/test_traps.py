@@ -32,6 +32,7 @@ from spoor.web.link_filter import CrawlFilter
 from spoor.web.novelty import News, Novelty, masked
 from spoor.web.page import parse
 from spoor.web.scope import Scope
+from spoor.web.trap_rests import IN_VAIN
 from spoor.web.traps import SAMPLE, Traps
 from spoor.web.url_groups import groups, oddity
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
@@ -110,8 +111,9 @@ def crawled(link_filter: CrawlFilter, pages: int = 900) -> Counter[str]:
 def test_six_traps_beside_a_site() -> None:
     got = crawled(CrawlFilter(Scope(), traps=Traps()))
     assert got["page"] >= 0.95 * 500
-    # A tenth; what is in flight while a group is closed comes on top.
-    assert got.total() - got["page"] <= 0.1 * 550 + 16, "and the crawl ends: there is nothing more"
+    # A tenth; what is in flight while a group is closed, and what is asked for at the end, come on top.
+    most = 0.1 * 550 + 16 + IN_VAIN
+    assert got.total() - got["page"] <= most, "and the crawl ends: there is nothing more"
     assert set(got) == {"page", "calendar", "session", "facets", "lost", "in", "hosts"}
 
 
@@ -363,7 +365,7 @@ def test_a_held_link_is_asked_for_in_the_end_and_a_catalogue_is_fetched_whole() 
     for trap in ("calendar", "session"):
         lost, requests, inside = benchmark.generated(trap)
         assert lost == 0, trap
-        assert inside <= 0.1 * requests, trap
+        assert inside <= 0.1 * requests + IN_VAIN, trap
 
 
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 3)), max_size=40), st.integers(0, 40))

@@ -46,6 +46,8 @@ class LinkEntry:
         self._admit = admit
         self._filter = link_filter
         self._outbox = outbox
+        if link_filter is not None:
+            link_filter.knows = self._knows
         if link_filter is not None and outbox is not None:
             link_filter.owns = outbox.owns
             outbox.by_depth = link_filter.by_depth
@@ -61,6 +63,9 @@ class LinkEntry:
         self.frontier = frontier
         if self.shards is not None:
             self.shards.frontier = frontier
+
+    def _knows(self, url: str) -> bool:
+        return self.frontier.find(url) is not None
 
     def seed(self, urls: Iterable[str | Link]) -> int:
         """Enter seeds; returns how many were new. Those that other shards own are left to them."""

@@ -83,6 +83,7 @@ class CrawlFilter:
         self.scope = scope
         self._follow_seeds = follow_seeds
         self.owns: Callable[[str], bool] | None = None
+        self.knows: Callable[[str], bool] = _nothing
         self.revisits: Revisits | None = None
         """The pages of an earlier run that are asked for again."""
         self._traps = traps
@@ -237,7 +238,7 @@ class CrawlFilter:
         for index, url in enumerate(urls_of(links)):
             listed = news and traps.outside(url, page)
             name = traps.holder(url, listed=listed, linked_by=linking_domain(url, page.url))
-            if name:
+            if name and not self.knows(url):
                 traps.hold(name, HeldLink(links[index], parent, score, depth, False))
             else:
                 admitted.append(index)
@@ -592,3 +593,7 @@ def _sitemaps(links: Sequence[Link]) -> Sequence[int]:
     if isinstance(links, PageLinks):
         return ()
     return [index for index, link in enumerate(links) if link.kind == "sitemap"]
+
+
+def _nothing(url: str) -> bool:
+    return False

@@ -30,6 +30,10 @@ class Tries:
         row[1] += vain
         remember(self._rows, domain, row, _DOMAINS)
 
+    def pages(self, domain: str) -> int:
+        """Pages of a domain."""
+        return self._rows.get(domain, (0, 0))[0]
+
     def left(self, domain: str) -> bool:
         """Whether groups of a domain may be tried again."""
         pages, vain = self._rows.get(domain, (0, 0))

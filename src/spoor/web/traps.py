@@ -16,7 +16,8 @@ that only pages without news link to; hosts of one domain. Its laws:
    What only pages without news link to is held back where others of its own shape were tried.
 3. It is tried again: two of its links after 32 more pages of the crawl, later and later, and at the
    end. One page with news opens it, and all that was held back is asked for like any link. Tries in
-   vain take a thirtieth of the pages of their domain at most (`spoor.web.trap_tries`).
+   vain take a thirtieth of the pages of their domain at most (`spoor.web.trap_tries`). Once no
+   other link is left, more is asked for of what pays (`spoor.web.trap_rests`).
 4. A parameter that was seen not to matter (the same text without it, 4 times, never another) keeps
    a URL back only where the page without it, or this page with it, was fetched: sessions, sources,
    prints.
@@ -42,6 +43,7 @@ from spoor.web.actions import is_view
 from spoor.web.chosen_by_others import is_of_stranger, linking_domain, of_stranger, owner
 from spoor.web.novelty import News, Novelty
 from spoor.web.parameter_effects import ParameterEffects
+from spoor.web.trap_rests import Rests, worth
 from spoor.web.trap_tries import Tries
 from spoor.web.url_groups import groups, narrow
 from spoor.web.urls import domain_of, host, registrable_domain
@@ -127,6 +129,7 @@ class Traps:
         self._of_strangers = 0
         """How many groups that are held back are of links of other domains."""
         self._tries = Tries()
+        self._rests = Rests()
         self._ready: list[HeldLink] = []
         """Links to enter again at once."""
         self._trying: set[str] = set()
@@ -260,7 +263,8 @@ class Traps:
             count = self._count(name)
             if name not in self._waiting:
                 continue
-            if not (self._pages >= count.next or (over and count.tries < _LAST)):
+            last = over and count.tries < _LAST and not _in_rests(name)
+            if not (self._pages >= count.next or last):
                 continue
             if not self._tries.left(self._waiting.domain(name)):
                 continue
@@ -271,7 +275,24 @@ class Traps:
                 if held is not None:
                     self._trying.add(held.link.url)
                     ready.append(held)
+        if over and not ready:
+            ready = [held for domain in self._waiting.domains() for held in self._rest(domain)]
         return ready
+
+    def _rest(self, domain: str) -> Sequence[HeldLink]:
+        """Links of a domain to ask for once there are no others."""
+        most, waiting = self._rests.most(domain, self._tries.pages(domain)), self._waiting
+        for name in waiting.groups(domain) if most else ():
+            if _in_rests(name) and (links := waiting.best(name, most, self._worth)):
+                urls = [held.link.url for held in links]
+                self._rests.ask(domain, urls)
+                self._trying.update(urls)
+                return links
+        return ()
+
+    def _worth(self, url: str) -> float:
+        count = self._groups.get(groups(url)[0][0])
+        return worth(0, 0) if count is None else worth(count.new, count.pages)
 
     # -- what it learns
 
@@ -286,10 +307,12 @@ class Traps:
         self._pages += 1
         site = host(page.url)
         tried = self._tried.pop(page.url, False)
+        tried = not self._rests.ended(page.url, news=news == News.WORDS) and tried
         self._tries.count(registrable_domain(site), pages=1)
         if page.text:
             remember(self._with_text, site, None)
         stranger = linking_domain(page.url, found_on())
+        self._waits_no_longer(page.url, stranger)
         if self._says_something(page) and stranger:
             self._count_for(stranger, page, news, relevant=relevant, tried=tried)
         if self._says_something(page) and (news == News.WORDS or not stranger):
@@ -306,6 +329,13 @@ class Traps:
                 self._add(name, page.url, news, weight, same, tried=tried)
         remember(self._hosts, site, None)
         return news == News.WORDS
+
+    def _waits_no_longer(self, url: str, stranger: str) -> None:
+        for name in self._names(url):
+            self._waiting.drop(name, url)
+        if stranger:
+            for name in narrow(url):
+                self._waiting.drop(of_stranger(name, stranger), url)
 
     def _count_for(
         self, stranger: str, page: Page, news: int, *, relevant: bool, tried: bool
@@ -326,7 +356,7 @@ class Traps:
     def failed(self, url: str, found_on: str = "") -> None:
         """Count a URL with a query that brought an error, or led to a known page; it was found
         on the page of another URL (empty for a seed)."""
-        tried = self._tried.pop(url, False)
+        tried = not self._rests.ended(url, news=False) and self._tried.pop(url, False)
         if "?" not in url:
             return
         blamed = hash64(found_on) if found_on else 0
@@ -410,6 +440,7 @@ class Traps:
             "lost": self.lost,
             "tried": list(self._tried),
             "in_vain": self._tries.save(),
+            "rests": self._rests.save(),
             "due": self._due,
         }
 
@@ -433,6 +464,8 @@ class Traps:
         self._waiting.load(waiting, left, state.get("lost", 0))
         self._tried = OrderedDict.fromkeys(state["tried"], True)
         self._tries.load(state["in_vain"])
+        if rests := state.get("rests"):
+            self._rests.load(rests)
         self._ready = list(map(HeldLink.of, state["ready"]))
         self._trying = set(state["trying"])
         self._pages, self._due = state["pages"], state["due"]
@@ -465,3 +498,9 @@ def _most(name: str, url: str) -> int:
 
 def _born(url: str) -> str:
     return f"{host(url)}: links of pages without news"
+
+
+def _in_rests(name: str) -> bool:
+    """Whether more and more of a group may be asked for in the end: what strangers chose, and the
+    same without a parameter, is not."""
+    return not (name.endswith("=") or is_of_stranger(name))

@@ -137,6 +137,23 @@ class WaitingLinks:
         self._gone(group)
         return held
 
+    def drop(self, group: str, url: str) -> None:
+        """A URL waits no longer in a group, if it did."""
+        its = self._groups.get(group)
+        if its is not None and its.links.pop(url, None) is not None:
+            self._gone(group)
+
+    def best(self, group: str, most: int, worth: Callable[[str], float]) -> list[HeldLink]:
+        """So many links of a group, which wait no longer: those with the URLs that are worth most,
+        more than 0; of equal ones those that waited longest. O(links)."""
+        if group not in self._groups:
+            return []
+        links = self._groups[group].links
+        best = heapq.nlargest(most, links, worth)
+        found = [links.pop(url) for url in best if worth(url) > 0.0]
+        self._gone(group, len(found))
+        return found
+
     def all(self, group: str) -> list[HeldLink]:
         """All links of a group, which wait no longer."""
         if group not in self._groups:
@@ -157,6 +174,14 @@ class WaitingLinks:
                 gone.append(links.pop(url))
                 self._gone(group)
         return gone
+
+    def domains(self) -> list[str]:
+        """Those of all links that wait."""
+        return list(self._of_domain)
+
+    def groups(self, domain: str) -> list[str]:
+        """Those of a domain, the oldest first."""
+        return list(self._of_domain.get(domain, ()))
 
     def domain(self, group: str) -> str:
         """The domain of a group with links that wait."""

@@ -1,0 +1,150 @@
+"""What the guard against traps held back, once nothing else is left: a site whose pages repeat one
+another is fetched, one without end is not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from spoor.crawl import Crawl
+from spoor.frontier.memory import MemoryFrontier
+from spoor.judges.facts import Function
+from spoor.learn.state import pack, unpack
+from spoor.policies.breadth_first import BreadthFirst
+from spoor.simulation.replay import Replay
+from spoor.types import Fetch, Fetched, Task
+from spoor.web.link_filter import CrawlFilter
+from spoor.web.page import parse
+from spoor.web.scope import Scope
+from spoor.web.trap_rests import FOR_NEWS, IN_VAIN, Rests, worth
+from spoor.web.traps import Traps
+
+HOME = "http://a.example/"
+LANGUAGES, PAGES, SUBJECTS = 12, 60, 6
+WORDS = np.random.default_rng(1).integers(97, 117, (8 * PAGES * LANGUAGES, 8), dtype=np.uint8)
+
+
+def _text(number: int) -> str:
+    return " ".join(bytes(word).decode() for word in WORDS[8 * number : 8 * number + 8])
+
+
+class Manual:
+    """A manual in twelve languages: one page of so many is translated, others in each; what is not
+    is there in English. Each page links to others of its language, and to itself in all."""
+
+    def __init__(self, one_of: int) -> None:
+        self.one_of, self.asked = one_of, list[str]()
+
+    def text(self, language: int, page: int) -> int:
+        translated = language == 0 or (page * 7 + language * 3) % self.one_of == 0
+        return page + PAGES * language if translated else page
+
+    def answer(self, fetch: Fetch) -> Fetched:
+        self.asked.append(fetch.url)
+        parts = fetch.url.removeprefix(HOME).split("/")
+        links = [f"/{language}/s0/0.html" for language in range(LANGUAGES)]
+        text = "Welcome"
+        if len(parts) == 3:
+            language, page = int(parts[0]), int(parts[2].removesuffix(".html"))
+            text = _text(self.text(language, page))
+            near = [(page + step) % PAGES for step in (1, 2, 7)]
+            links = [f"/{language}/s{one % SUBJECTS}/{one}.html" for one in near]
+            links += [f"/{other}/s{page % SUBJECTS}/{page}.html" for other in range(LANGUAGES)]
+        body = "".join(f'<a href="{link}">on</a> ' for link in links)
+        return Fetched(fetch.ticket, parse(f"<p>{text}</p>{body}".encode(), fetch.url))
+
+
+def _crawl(world: object, guard: CrawlFilter, in_flight: int) -> set[str]:
+    """The texts that came."""
+    crawl = Crawl(
+        BreadthFirst(Task(np.random.default_rng(0))),
+        Function(lambda page: False),
+        MemoryFrontier(),
+        pages=5_000,
+        link_filter=guard,
+    )
+    crawl.seed([HOME])
+    replay = Replay(crawl, world, in_flight=in_flight)  # type: ignore[arg-type]
+    return {outcome.page.text for outcome in replay if outcome.page}
+
+
+@pytest.mark.parametrize(("one_of", "in_flight"), [(3, 1), (5, 1), (20, 1), (50, 1), (20, 16)])
+def test_a_manual_of_which_most_pages_are_not_translated_comes_whole(
+    one_of: int, in_flight: int
+) -> None:
+    world = Manual(one_of)
+    whole = {world.text(*one) for one in np.ndindex(LANGUAGES, PAGES)}
+    guard = CrawlFilter(Scope(), traps=Traps())
+    texts = _crawl(world, guard, in_flight)
+    assert len(texts) == len(whole) + 1
+    assert len(set(world.asked)) == len(world.asked)
+
+
+class Chain:
+    """Pages that say the same and lead to the next one, for ever, beside one."""
+
+    def __init__(self) -> None:
+        self.asked = list[str]()
+
+    def answer(self, fetch: Fetch) -> Fetched:
+        self.asked.append(fetch.url)
+        at = int(fetch.url.removeprefix(HOME).removeprefix("at/") or 0)
+        source = f'<p>Go on to the next page</p><a href="/at/{at + 1}">on</a>'
+        return Fetched(fetch.ticket, parse(source.encode(), fetch.url))
+
+
+def test_a_chain_without_end_is_left() -> None:
+    world = Chain()
+    _crawl(world, CrawlFilter(Scope(), traps=Traps()), 1)
+    assert len(world.asked) <= 16 + IN_VAIN
+
+
+def test_links_to_fetched_pages_do_not_wait() -> None:
+    world, guard = Manual(50), CrawlFilter(Scope(), traps=Traps())
+    _crawl(world, guard, 4)
+    assert guard._traps is not None
+    waiting = {held.link.url for name in guard._traps._waiting for held in _all(guard._traps, name)}
+    assert waiting.isdisjoint(world.asked)
+
+
+def _all(traps: Traps, name: str) -> list:  # type: ignore[type-arg]
+    return traps._waiting.all(name)
+
+
+def test_more_and_more_is_asked_for_until_too_much_was_in_vain() -> None:
+    rests, given = Rests(), list[int]()
+    while most := rests.most("a", pages=100):
+        urls = [f"http://a/x/{sum(given) + at}" for at in range(most)]
+        given.append(most)
+        rests.ask("a", urls)
+        assert all(rests.ended(url, news=False) for url in urls)
+        rests.load(unpack(pack(rests.save())))
+    assert given == [2, 4, 8, 16] == [2, 4, 8, IN_VAIN - 14]
+    assert rests.most("a", pages=700) == 5, "a twentieth of its pages are more"
+    assert rests.most("b", pages=1) == 2
+    rests.ask("b", ["http://b/1", "http://b/2"])
+    assert rests.most("b", pages=2) == 0, "no more than it has pages"
+
+
+def test_news_allow_more() -> None:
+    rests = Rests()
+    urls = [f"http://a/x/{at}" for at in range(IN_VAIN)]
+    rests.ask("a", urls)
+    assert rests.most("a", pages=100) == 0
+    assert all(rests.ended(url, news=url == urls[0]) for url in urls)
+    assert rests.most("a", pages=100) == 2, "and begins anew"
+    rests.ask("a", urls[:FOR_NEWS])
+    assert rests.most("a", pages=100) == 1, "one was not in vain"
+
+
+def test_a_link_is_worth_its_chance_of_news() -> None:
+    assert worth(0, 0) == 0.5
+    assert worth(3, 18) == 0.2
+    assert worth(0, 18) == 0.05
+    assert worth(0, 19) == 0.0
+
+
+def test_what_was_not_asked_for_here_does_not_count() -> None:
+    rests = Rests()
+    assert not rests.ended("http://a/x", news=True)
+    assert rests.most("a", pages=0) == 2
