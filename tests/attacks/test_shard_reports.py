@@ -10,6 +10,7 @@ import pytest
 
 from spoor.errors import PausedError
 from spoor.integrations.ray.driver import Progress, _Driver
+from spoor.integrations.ray.reports import misfit_of
 from spoor.settings import Settings
 from spoor.sharding.coordinator import Coordinator
 
@@ -57,6 +58,55 @@ def test_a_report_is_read(tmp_path: Path) -> None:
     its._receive(1)
     assert its._fault is None
     assert its._coordinator.reason is None
+
+
+SUMMARY: dict[str, Any] = {
+    "resumed": False,
+    "judged_anew": 0,
+    **dict.fromkeys(("last_failure", "policy_fault", "judge_fault"), ""),
+    "judge": {"asked": 1, "seconds": 0.5},
+    "left_out": {"scope": 2},
+    "held_back": [{"group": "a", "links": 2, "why": "b"}],
+}
+MORE: dict[str, dict[str, Any]] = {
+    "open": {"process": 9, "notes": ["a"]},
+    "turn": {},
+    "end": {"summary": SUMMARY},
+}
+MISFITS: list[tuple[str, str, dict[str, Any]]] = [
+    ("turn", "links", {"links": {99: (0, 1, 1, b"x")}}),
+    ("turn", "links", {"links": {-1: (0, 1, 1, b"x")}}),
+    ("turn", "links", {"links": {1: (-1, 1, 1, b"x")}}),
+    ("turn", "pages", {"pages": 1 << 80}),
+    ("turn", "cpu", {"cpu": float("nan")}),
+    ("turn", "verdicts", {"verdicts": [[]]}),
+    ("turn", "downloads", {"downloads": [("x",)]}),
+    ("turn", "notes", {"notes": 5}),
+    ("open", "process", {"process": "x"}),
+    ("open", "notes", {"notes": [1]}),
+    ("end", "summary", {"summary": {}}),
+    ("end", "summary", {"summary": 5}),
+    ("end", "summary", {"summary": {**SUMMARY, "judge": {"asked": "x"}}}),
+    ("end", "summary", {"summary": {**SUMMARY, "held_back": [{}]}}),
+    ("end", "summary", {"summary": {**SUMMARY, "left_out": {"scope": None}}}),
+]
+
+
+@pytest.mark.parametrize("call", MORE)
+def test_reports_of_each_call_are_read(call: str) -> None:
+    assert not misfit_of({**REPORT, **MORE[call]}, call, (0, 1))
+
+
+@pytest.mark.parametrize(("call", "name", "other"), MISFITS)
+def test_what_no_shard_says_ends_in_one_line(
+    tmp_path: Path, call: str, name: str, other: dict[str, Any]
+) -> None:
+    """A shard that there is none of, a count beyond all, a last report without what it did."""
+    its = driver_of(tmp_path, {**REPORT, **MORE[call], **other})
+    its._pending[1] = (0, call)
+    its._receive(1)
+    assert isinstance(its._fault, PausedError)
+    assert f"({name})" in str(its._fault)
 
 
 @pytest.mark.parametrize("name", [*REPORT, "all of it"])

@@ -26,6 +26,7 @@ from spoor.integrations.ray.cluster import (
     ray_is_gone,
     started,
 )
+from spoor.integrations.ray.reports import misfit_of
 from spoor.judges import named
 from spoor.learn.harvest_estimate import Harvest
 from spoor.live.exporters import Exporter, exporters
@@ -307,7 +308,7 @@ class _Driver:
         except (errors.RayActorError, errors.WorkerCrashedError) as error:
             self._away(shard, error, now)
             return
-        if misfit := _misfit(report):
+        if misfit := misfit_of(report, call, self._coordinator.members):
             other = f"shard {shard} reports what this Spoor does not read ({misfit})"
             mend = "install the same version on all machines, and give the same command to go on"
             self._failed(shard, PausedError(f"paused: {other}; {mend}"))
@@ -420,38 +421,6 @@ class _Driver:
                 for shard in sorted(self._last)
             ],
         }
-
-
-_KINDS: dict[str, type | tuple[type, ...]] = {
-    **dict.fromkeys(("pages", "relevant", "failed", "skipped", "requests", "grant"), int),
-    **dict.fromkeys(("in_flight", "open", "waiting", "posted", "entered", "pauses", "hosts"), int),
-    **dict.fromkeys(("cpu", "busy", "loop_hold"), (int, float)),
-    **dict.fromkeys(("expects", "links", "bytes"), dict),
-    **dict.fromkeys(("verdicts", "downloads"), list),
-    "fault": str,
-    "model": (bytes, type(None)),
-}
-"""What a report holds."""
-
-
-def _misfit(report: Any) -> str:
-    """What a report lacks, or has of another kind; empty where it is one. A machine of a cluster
-    may have another version of Spoor."""
-    if not isinstance(report, dict):
-        return type(report).__name__
-    for name, kind in _KINDS.items():
-        if not isinstance(report.get(name, ...), kind):
-            return name
-    batches, expects = report["links"], report["expects"]
-    if not all(isinstance(one, int) for way in expects.items() for one in way):
-        return "expects"
-    for target, batch in batches.items():
-        fits = isinstance(target, int) and isinstance(batch, tuple) and len(batch) == 4
-        if not fits or [*map(type, batch)] != [int, int, int, bytes]:
-            return "links"
-    account = report["bytes"]
-    fits = account.keys() == {"grant", "used", "wanted"}
-    return "" if fits and all(isinstance(one, int) for one in account.values()) else "bytes"
 
 
 def _summed(accounts: Sequence[Mapping[str, float]]) -> dict[str, float]:
