@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from spoor import bounded
 from spoor.learn.state import pack, unpack
-from spoor.types import Anchor, HeldLink, Link
+from spoor.types import Anchor, HeldLink, Link, LinkId
 from spoor.views.explain import left_out_lines
 from spoor.web import domain_shares, page_limits, traps
 from spoor.web.link_filter import TOO_MANY, CrawlFilter
+from spoor.web.page import parse
 from spoor.web.page_limits import PageLimits
 from spoor.web.scope import Scope
 from spoor.web.traps import Traps
@@ -178,3 +179,15 @@ def test_what_a_limit_gave_up_is_told_after_its_group_is_forgotten(
         within._limits.hold(f"host {number}.a.example", held)
     left_out = within.left_out()
     assert left_out.rules == {"--pages-per-host 1": 2, TOO_MANY: 7}
+
+
+def test_a_link_that_the_frontier_knows_does_not_wait_for_its_domain() -> None:
+    guard = CrawlFilter(Scope(), traps=Traps())
+    assert guard._domains is not None
+    guard._domains.hold(_held("http://b.example/waits"))
+    guard.knows = "http://b.example/known".__eq__
+    source = b'<a href="http://b.example/known">a</a><a href="http://b.example/other">b</a>'
+    page = parse(source, "http://a.example/")
+    admitted = guard.admit(page, 1, LinkId(0), 0.0, str)
+    assert [link.url for link in admitted] == ["http://b.example/known"]
+    assert [links for _, links, _ in guard._domains.held_groups()] == [2]
