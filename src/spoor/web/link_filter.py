@@ -213,12 +213,8 @@ class CrawlFilter:
             links = those(links, [index for index in range(len(links)) if index not in waits])
         domains = self._domains
         if domains is not None and domains.may_hold():
-            urls = urls_of(links)
-            held = [
-                index
-                for index, url in enumerate(urls)
-                if domains.holds(url) and not self.knows(url)
-            ]
+            urls = enumerate(urls_of(links))
+            held = [at for at, url in urls if domains.holds(url) and not self.knows(url)]
             for index in held:
                 domains.hold(HeldLink(links[index], parent, score, depth, False))
             known = frozenset(held)
