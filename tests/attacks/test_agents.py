@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,18 @@ from attacks.measure import Note, within_law
 from loopback import ADDRESS, Asked, Loopback, beside, page, reply
 from spoor.errors import InputError
 from spoor.http.subrequests import Subrequests, scope_of_parts
-from spoor.integrations.mcp.crawls import MOST_AT_ONCE, AgentCrawls, AgentLimits
+from spoor.integrations.mcp.crawls import (
+    MOST_AT_ONCE,
+    MOST_CHARACTERS,
+    AgentCrawls,
+    AgentLimits,
+)
 from spoor.integrations.mcp.http_server import http_server
 from spoor.integrations.mcp.messages import fault_of
 from spoor.integrations.mcp.server import make_server
 from spoor.rendering.browser import HeldBackError
+from spoor.runs.reader import Run
+from spoor.runs.search import Found
 from spoor.settings import Settings
 
 pytestmark = pytest.mark.server
@@ -148,6 +156,25 @@ def test_words_of_servers_are_marked_as_data(site: Loopback, tmp_path: Path) -> 
     assert "a.example" not in crawls.read(name, "http://a.example/", 100, 0).splitlines()[0]
     assert "example" not in crawls.judge(name, "http://a.example/", False)
     crawls.close()
+
+
+def test_a_list_of_long_addresses_has_a_bound(
+    crawls: AgentCrawls, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred of 8,000 characters each filled what a model may read."""
+    name = crawls.begin("kiln", ["http://a.example/", "http://b.example/", "http://c.example/"], 3)
+    assert crawls.wait(name, 30)
+    (row, *_) = crawls.run(name).pages()
+    rows = [replace(row, url=f"http://a.example/{at}?{'k' * 8_000}") for at in range(12)]
+    hits = [Found(at, one.url, "", 0.5, True, (("kiln", True),)) for at, one in enumerate(rows)]
+    monkeypatch.setattr(Run, "pages", lambda *_, **__: iter(rows))
+    monkeypatch.setattr(Run, "search", lambda *_, **__: hits)
+    first = crawls.found(name, 100, 0)
+    assert len(first) < MOST_CHARACTERS + 500
+    assert first.count('{"url"') == 6
+    assert first.endswith("[6 of these more]")
+    assert crawls.found(name, 100, 6).count('{"url"') == 6
+    assert len(crawls.search(name, "kiln", 100)) < MOST_CHARACTERS + 500
 
 
 def test_a_seed_has_a_bound(crawls: AgentCrawls) -> None:

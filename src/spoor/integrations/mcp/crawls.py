@@ -12,7 +12,7 @@ import re
 import secrets
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -43,7 +43,7 @@ MOST_OF_A_URL = 2_000
 """Characters."""
 
 MOST_CHARACTERS = 50_000
-"""Characters of a document in one answer."""
+"""Characters of a document, or of a list of them, in one answer."""
 
 LAST_GRACE = 1.0
 """Seconds that what is in flight has once the server ends: clients kill it after some."""
@@ -169,11 +169,11 @@ class AgentCrawls:
         run = self.run(name)
         rows = sorted(run.pages(relevant=True), key=lambda row: (-row.score, row.seq))
         chosen = rows[max(0, offset) :][: max(1, min(limit, MOST_LISTED))]
-        lines = [
+        lines = (
             {"url": row.url, "title": row.title[:300], "score": round(row.score, 3)}
             for row in chosen
-        ]
-        return as_data("\n".join(json.dumps(line, ensure_ascii=False) for line in lines), name)
+        )
+        return _listed(lines, len(chosen), name)
 
     def read(self, name: str, url: str, characters: int, offset: int) -> str:
         """A document as Markdown, with its source, marked as data."""
@@ -197,8 +197,7 @@ class AgentCrawls:
             }
             for one in found
         )
-        lines = [json.dumps(row, ensure_ascii=False) for row in rows]
-        return as_data("\n".join(lines), name)
+        return _listed(rows, len(found), name)
 
     def judge(self, name: str, url: str, relevant: bool) -> str:
         """Judge a page otherwise: the crawl learns from it."""
@@ -320,6 +319,22 @@ class AgentCrawls:
             for host, until in self._crawls[name].rests.items():
                 self._rests[host] = max(until, self._rests.get(host, 0.0))
             del self._granted[name]
+
+
+def _listed(rows: Iterable[Mapping[str, Any]], count: int, crawl: str) -> str:
+    """As many of `count` documents as fit into `MOST_CHARACTERS`, one at least, a line of JSON
+    each, marked as data: servers choose how long their addresses are."""
+    lines, room = list[str](), MOST_CHARACTERS
+    for row in rows:
+        line = json.dumps(row, ensure_ascii=False)
+        room -= len(line) + 1
+        if lines and room < 0:
+            return f"{as_data(_LINE.join(lines), crawl)}\n\n[{count - len(lines)} of these more]"
+        lines.append(line)
+    return as_data(_LINE.join(lines), crawl)
+
+
+_LINE = "\n"
 
 
 def as_data(text: str, crawl: str) -> str:
