@@ -29,18 +29,24 @@ def renderer(process: int, size: float, busy: float = 0.0) -> tuple[int, int, st
 def test_the_page_that_holds_most_memory_is_ended() -> None:
     bound = MemoryBound(GIB)
     good, evil = renderer(2, 0.1, 9.0), renderer(3, 0.7)
-    assert bound.to_end([BROWSER, good, evil], 0.0) is None
-    assert bound.to_end([BROWSER, good, renderer(3, 0.9)], 0.5) == 3
+    assert bound.to_end([BROWSER, good, evil], 0.0) == []
+    assert bound.to_end([BROWSER, good, renderer(3, 0.9)], 0.5) == [3]
+
+
+def test_all_that_take_the_room_of_others_are_ended_at_once() -> None:
+    sizes = (0.1, 0.9, 0.15, 1.2, 0.8)
+    pages = [renderer(at, size) for at, size in enumerate(sizes, 2)]
+    assert MemoryBound(GIB).to_end([BROWSER, *pages], 0.0) == [5, 3, 6]
 
 
 def test_no_other_page_is_ended_while_memory_becomes_free() -> None:
     """What a page that was ended sent lies in the browser and its driver for a moment."""
     bound, good = MemoryBound(GIB), renderer(2, 0.2)
     sent = (1, int(0.9 * GIB), "browser", 1.0)
-    assert bound.to_end([sent, good, renderer(3, 0.8, 2.0)], 0.0) == 3
-    assert bound.to_end([sent, good], 0.5) is None
+    assert bound.to_end([sent, good, renderer(3, 0.8, 2.0)], 0.0) == [3]
+    assert bound.to_end([sent, good], 0.5) == []
     assert bound.is_over
-    assert bound.to_end([BROWSER, good], 1.5) is None
+    assert bound.to_end([BROWSER, good], 1.5) == []
     assert not bound.is_over
 
 
@@ -48,9 +54,9 @@ def test_what_lies_with_the_driver_is_due_to_the_page_that_is_busy() -> None:
     bound = MemoryBound(GIB)
     good, evil = renderer(2, 0.05, 1.0), renderer(3, 0.04, 6.0)
     driver = (4, GIB, "driver", 5.0)
-    assert bound.to_end([BROWSER, driver, good, evil], 0.0) == 3
-    assert bound.to_end([BROWSER, driver, good], 9.0) is None, "it took no more since"
-    assert bound.to_end([BROWSER, (4, 2 * GIB, "driver", 5.0), good], 9.5) == 2
+    assert bound.to_end([BROWSER, driver, good, evil], 0.0) == [3]
+    assert bound.to_end([BROWSER, driver, good], 9.0) == [], "it took no more since"
+    assert bound.to_end([BROWSER, (4, 2 * GIB, "driver", 5.0), good], 9.5) == [2]
 
 
 # ---------------------------------------------------------------- in a Chromium

@@ -405,7 +405,7 @@ class Browser:
         return _marked(html, visit.leads_to).encode("utf-8", "replace")[:most], ""
 
     async def _watch(self) -> None:
-        """While there are pages, end the one to blame where the browser takes too much memory; give
+        """While there are pages, end those to blame where the browser takes too much memory; give
         those that take much processor time the lowest priority."""
         loop = asyncio.get_running_loop()
         while self._open:
@@ -414,7 +414,7 @@ class Browser:
             come_last(
                 [process for process, _, kind, busy in tree if kind == "renderer" and busy > BUSY]
             )
-            if (process := self._memory.to_end(tree, loop.time())) is not None:
+            for process in self._memory.to_end(tree, loop.time()):
                 with contextlib.suppress(OSError):
                     os.kill(process, signal.SIGKILL)
 

@@ -21,15 +21,19 @@ keep that for a moment."""
 _SHARE = 1 / 8
 """Of all memory, which a page has that is ended for what it holds itself."""
 
+_MUCH = 1 / 2
+"""Of all memory, which others have that are ended with it."""
+
 _DRIVER = b"run-driver"
 """Among the arguments of what Playwright sends its commands through."""
 
 
 class MemoryBound:
-    """Says which page is ended where a browser with all its processes takes more than `most` bytes:
-    the one that holds most; where none holds much, since what it sent lies in the browser or its
-    driver, the one that took most processor time. One that was not to blame would be the next, so
-    there is none until `SETTLES` is over, or they take more than when the last one was ended."""
+    """Says which pages are ended where a browser with all its processes takes more than `most`
+    bytes: the one that holds most, and each other that holds half of that room, as long as they
+    take too much. Where none holds much, since what it sent lies in the browser or its driver, it
+    is the one that took most processor time. One that was not to blame would be the next, so there
+    is none until `SETTLES` is over, or they take more than when the last one was ended."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -42,22 +46,27 @@ class MemoryBound:
         """Whether they took too much when they were looked at last."""
         return self._had > 0
 
-    def to_end(self, processes: Iterable[Process], now: float) -> int | None:
-        """The process of that page, if any, at `now` by a clock that never goes back."""
+    def to_end(self, processes: Iterable[Process], now: float) -> list[int]:
+        """The processes of those pages, at `now` by a clock that never goes back."""
         found = [*processes]
         total = sum(size for _, size, *_ in found)
         if total <= self._most:
             self._had = 0
-            return None
+            return []
         pages = [one for one in found if one[2] == "renderer"]
         large = [one for one in pages if one[1] >= self._most * _SHARE]
         settling = self._had > 0 and (not large or now - self._ended_at < SETTLES)
         if not pages or (settling and total <= 1.1 * self._had):
-            return None
+            return []
         self._had, self._ended_at = total, now
-        if large:
-            return max(large, key=lambda one: one[1])[0]
-        return max(pages, key=lambda one: one[3])[0]
+        if not large:
+            return [max(pages, key=lambda one: one[3])[0]]
+        ended = list[int]()
+        for process, size, *_ in sorted(large, key=lambda one: -one[1]):
+            if not ended or (total > self._most and size >= self._most * _MUCH):
+                ended.append(process)
+                total -= size
+        return ended
 
 
 def come_last(processes: Iterable[int]) -> None:
