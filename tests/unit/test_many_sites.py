@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from noisy_news import sentence
 from spoor.judges import many_sites
 from spoor.judges.feedback import Frequencies, KeptPage
 from spoor.judges.many_sites import (
@@ -117,6 +120,39 @@ def test_a_site_whose_pages_say_it_plainly_has_no_frame() -> None:
     words = np.array([0.9, 0.8, 0.8, 0.7, 0.9, 0.2, 0.2, 0.2])
     sites = np.array([1, 1, 1, 1, 2, 2, 2, 2], np.uint64)
     assert frames_of(words, sites) == {2: 0.2}
+
+
+def test_where_few_sites_have_a_frame_they_are_about_it() -> None:
+    """One paper of twenty has a sentence about it in most of its stories."""
+    sites = np.repeat(np.arange(20, dtype=np.uint64), 8)
+    words = np.where(sites == 3, 0.2, 0.0)
+    words[-1] = 0.9
+    assert frames_of(words, sites) == {}
+    words[sites < 4] = 0.2
+    assert set(frames_of(words, sites)) == {0, 1, 2, 3}
+
+
+def test_new_stories_of_the_one_site_that_is_about_it_are_told() -> None:
+    """Of twenty sites one has eight old stories with a sentence about kilns, and prints five."""
+    judge, rng = Relevance(parse("kilns")), Random(1)
+
+    def story(name: str, *, on_topic: bool, site: int) -> Page:
+        text = [sentence(rng).replace("kiln", "garden") for _ in range(41)]
+        if on_topic:
+            text[20] = "The kiln of the town was fired again."
+        said = " ".join(text)
+        return Page(f"http://{WORDS[site % 13]}{site}.example/{name}", title=name, text=said)
+
+    for site in range(SITES - 10):
+        for number in range(8 if site == 0 else 0):
+            judge.judge(story(f"old{number}", on_topic=True, site=site))
+        for number in range(3):
+            judge.judge(story(f"other{number}", on_topic=False, site=site))
+    plain = "Kilns are ovens. A kiln fires pots. Kilns need wood and kiln builders."
+    judge.judge(Page("http://world.example/kilns", title="Kilns of the world", text=plain))
+    judge.revise()
+    new = [judge.judge(story(f"new{number}", on_topic=True, site=0)) for number in range(5)]
+    assert [one.relevant for one in new] == [True] * 5
 
 
 def test_the_cut_lies_between_the_best_page_of_each_site_and_the_others() -> None:

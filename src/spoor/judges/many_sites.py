@@ -3,8 +3,8 @@
 There a wish is mostly for a kind of page that each site has once or twice, as *installation* is,
 and nearly every page of a site mentions it: in its menu, on its front page, in a sentence. So what
 most pages of a site say of a wish is its *frame*, and says nothing of one of them; unless they say
-it plainly, since then the site is about it. And the cut is found by how many pages of a site are
-above it: the best page of each site against all others.
+it plainly, or few sites have such a frame, since then the site is about it. And the cut is found by
+how many pages of a site are above it: the best page of each site against all others.
 
 A page of that kind has the words in its title, its URL or an anchor to it; in a text they count by
 how few sites mention them. And sites of one template are one voice: what they have in common would
@@ -33,6 +33,9 @@ FRAME = 0.35
 """What this share of the pages of a site says at most is its frame …"""
 PLAIN = 0.45
 """… if it is less than this share of the most that any page of the crawl says."""
+SHARED = 0.2
+"""… and at least such a share of the sites has one, also those of two pages or three: where few
+have, these are about it, and what their stories say in a sentence is no frame."""
 MOST_FRAME = 0.9
 """What the words of a page say beyond a frame is stretched as for a frame of this at most."""
 ENOUGH_PAGES = 5.0
@@ -133,18 +136,22 @@ def sites_read(sites: Sites, before: Set[int]) -> frozenset[int]:
 
 
 def frames_of(words: Floats, sites: Sites) -> dict[int, float]:
-    """Site → what its pages say of the wish as a rule; none where that is nothing. `words`: what
-    each page says, in [0, 1]. O(n log n)."""
-    frames = dict[int, float]()
+    """Site → what its pages say of the wish as a rule; none where that is nothing, or something on
+    a few sites only (`SHARED`). `words`: what each page says, in [0, 1]. O(n log n)."""
+    frames, having, counted = dict[int, float](), 0, 0
     order = np.lexsort((words, sites))
     _, starts = np.unique(sites[order], return_index=True)
     plain = PLAIN * float(words.max(initial=0.0))
     for start, end in zip(starts.tolist(), [*starts[1:].tolist(), len(order)], strict=True):
-        if end - start >= FEW_PAGES:
-            frame = float(words[order[start + int((end - start) * FRAME)]])
-            if 0.0 < frame < plain:
+        if end - start < 2:
+            continue
+        frame = float(words[order[start + int((end - start) * FRAME)]])
+        counted += 1
+        if 0.0 < frame < plain:
+            having += 1
+            if end - start >= FEW_PAGES:
                 frames[int(sites[order[start]])] = frame
-    return frames
+    return frames if having >= SHARED * counted else {}
 
 
 def without_frames(words: Floats, sites: Iterable[int], frames: Mapping[int, float]) -> Floats:
