@@ -1,6 +1,7 @@
 """What a watch tells on sites with noise of eight kinds, and on recorded histories.
 
     .venv/bin/python benchmarks/watch.py                    generated sites; --seeds 3 4 5: others
+    .venv/bin/python benchmarks/watch.py --topic kilns      the same sites by the default judge
     .venv/bin/python benchmarks/watch.py --recorded DATA    a front page and a wiki as they changed
     .venv/bin/python benchmarks/watch.py --windows DATA     the same at many times, taken together
 
@@ -9,6 +10,10 @@ Each fleet has the same requests a day for each site. Told are documents about k
 topic. Recall: of these those told, from the second half day to two hours before the end. Delay:
 from publication to the line. Of the changes told those that an editor made are right. A feed reader
 asks each site's feed every quarter of an hour and reads what is new in it.
+
+`--topic`: pages are wanted that say it in their own text, which most of the old ones that a box of
+the most read shows do, too. None states a date. Told are new documents with it, others (whose box
+or advertisement says it), and old ones.
 
 `--windows`: a few documents in one window say little of a median, so those of `WINDOWS` count as
 one, each watched twice (500 seconds later, looks fall otherwise). Behind each median stands by how
@@ -44,7 +49,9 @@ from spoor.foragers.states import SelfTaught
 from spoor.foragers.watching import Watching
 from spoor.isolate import parse_page
 from spoor.judges.facts import TextPattern
+from spoor.judges.topic import judge_of_topic, topic_of_phrase
 from spoor.live.changes import ChangeTracker, Line
+from spoor.protocols import Judge
 from spoor.types import (
     Deferred,
     Failed,
@@ -384,9 +391,11 @@ def _ratio(its: list[list[float]], first: list[list[float]], chosen: Iterable[in
     return _median(mine) / _median(others)
 
 
-def fleet_named(name: str, seeds: list[str], wanted: str, per_day: int, seed: int = 0) -> Fleet:
+def fleet_named(
+    name: str, seeds: list[str], wanted: str | Judge, per_day: int, seed: int = 0
+) -> Fleet:
     hosts = Hosts(delay=1.0, per_host=1, per_day=per_day)
-    watching = Watching(TextPattern(wanted))
+    watching = Watching(TextPattern(wanted) if isinstance(wanted, str) else wanted)
     rng = np.random.default_rng(seed)
     task = FleetTask(seeds, SelfTaught(), rng, hosts=hosts, watching=watching)
     offered = registry.parameters(registry.find("fleets", name))  # as `spoor watch` does
@@ -397,6 +406,7 @@ def fleet_named(name: str, seeds: list[str], wanted: str, per_day: int, seed: in
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--topic")
     options.add_argument("--recorded", type=Path)
     options.add_argument("--windows", type=Path)
     options.add_argument("--sources", nargs="+", choices=WINDOWS, default=list(WINDOWS))
@@ -406,6 +416,9 @@ def main() -> None:
     options.add_argument("--per-day", type=int, default=300)
     options.add_argument("--fleets", nargs="+", default=sorted(registry.names("fleets")))
     chosen = options.parse_args()
+    if chosen.topic:
+        topical(chosen.seeds, chosen)
+        return
     print(f"{'fleet':<12} {'requests':>8} {'told':>5} precision  recall    delay  changes right")
     if chosen.windows:
         windows(chosen.windows, chosen.per_day, chosen.fleets, chosen.sources)
@@ -443,6 +456,24 @@ def generated(seeds: list[int], sites: int, days: float, per_day: int, fleets: l
     for name, its in found.items():
         times = "" if name == "feed reader" else _times(its.delays, found[best].delays)
         print(f"{name:<12} {requests[name]:>8} {its.row()}   {times}", flush=True)
+
+
+def topical(seeds: list[int], options: argparse.Namespace) -> None:
+    """What the judge that a topic has tells, where old pages are on topic, too."""
+    word = options.topic.rstrip("s")
+    for name in options.fleets:
+        new, told, old, found, asked = 0, 0, 0, 0, 0
+        for seed in seeds:
+            world = NoisySites(options.sites, options.days, 24.0, seed)
+            judge = judge_of_topic(topic_of_phrase(options.topic))
+            fleet = fleet_named(name, world.hosts, judge, options.per_day, seed)
+            urls = {line["url"] for line in watch(fleet, world) if line["kind"] == "new"}
+            its = {url for url, one in world.by_url.items() if word in " ".join(one.text)}
+            begin, end = world.start + DAY / 2, world.end - 2 * HOUR
+            due = {url for url in its if begin <= world.by_url[url].published < end}
+            told, old = told + len(urls), old + len(urls - world.by_url.keys())
+            new, found, asked = new + len(urls & its), found + len(urls & due), asked + len(due)
+        print(f"{name:<12} told {told}, new and with the word {new}, old {old}; {found} of {asked}")
 
 
 def recorded(data: Path, days: float, per_day: int, fleets: list[str]) -> None:

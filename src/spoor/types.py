@@ -101,7 +101,8 @@ class Page:
     """Canonical URLs of the feeds that it names as its own."""
     dated: tuple[tuple[str, float], ...] = ()
     """Of a feed or sitemap that a watch reads: (URL, Unix seconds of its last change) of the
-    entries that say it."""
+    entries that say it. Of another document: its own URL, and when it says that it was published;
+    midnight (UTC) where it says the day alone."""
 
 
 class InLink(NamedTuple):

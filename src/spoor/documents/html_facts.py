@@ -32,6 +32,9 @@ _PUBLISHED = (
     "dcterms.modified",
     "og:updated_time",
 )
+_BELOW_TITLE = ", ".join(f"{place}time[datetime]" for place in ("h1 ~ ", "h1 + * ", "h1 > "))
+"""Where the date of a document stands that has one title."""
+
 _AUTHORS = (
     "author",
     "citation_author",
@@ -72,6 +75,8 @@ class Facts:
         told += [item.get("dateModified") for item in self._data]
         for node in self._tree.css("time[itemprop=datePublished], time[pubdate]")[:3]:
             told.append(node.attributes.get("datetime"))
+        if len(self._tree.css("h1")) == 1:
+            told += [node.attributes.get("datetime") for node in self._tree.css(_BELOW_TITLE)[:1]]
         return next(filter(None, map(iso_date, told)), "")
 
     def author(self) -> str:

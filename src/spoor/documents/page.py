@@ -12,7 +12,7 @@ from spoor.documents.kinds import as_html, tell
 from spoor.setting import WITH_TEXT
 from spoor.types import Link, Page
 from spoor.web.page import MAX_LINKS, MAX_TEXT, Facts, parse, robots_flags
-from spoor.web.sitemaps import dates_of
+from spoor.web.sitemaps import date_in, dates_of
 from spoor.web.urls import Joiner
 
 LIMITS = Limits(characters=MAX_TEXT, links=MAX_LINKS)
@@ -65,6 +65,8 @@ def page_of(
     dated = dates_of(body, url) if main and told.kind in _FEEDS else ()
     if main and (told.kind == "feed" or dated):
         flags.add("feed")
+    elif main:
+        dated = _published(document, url)
     return Page(
         url=url,
         content_type=document.media_type,
@@ -84,8 +86,14 @@ def page_of(
 
 def _with_main_text(page: Page, body: bytes, content_type: str) -> Page:
     read = extract(content_type, page.url, body, replace(LIMITS, comments=False))
-    text = "" if isinstance(read, Unreadable) else read.text
-    return replace(page, main=text)
+    if isinstance(read, Unreadable):
+        return replace(page, main="")
+    return replace(page, main=read.text, dated=_published(read, page.url))
+
+
+def _published(document: Document, url: str) -> tuple[tuple[str, float], ...]:
+    date = date_in(document.date)
+    return () if date is None else ((url, date),)
 
 
 def _followed(document: Document, nofollow: bool) -> list[Link]:

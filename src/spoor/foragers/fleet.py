@@ -251,9 +251,11 @@ class Fleet:
         return True
 
     def _revised(self) -> list[int]:
-        """Pages that the judge calls relevant only now."""
-        watching = self.known.watching
-        return [] if watching is None else watching.revise(self.known.find)
+        """Pages that the judge calls relevant only now, and those that are known only now to be
+        new."""
+        watching, released = self.known.watching, self.known.released
+        self.known.released = []
+        return released if watching is None else released + watching.revise(self.known.find)
 
     def _judgement(self, reply: Fetched | Failed) -> Judgement | None:
         watching = self.known.watching

@@ -112,6 +112,7 @@ class Known(Looks):
             self.again.pop(url, None)
         self.hints.leave(gone)
         self.promises.leave(gone)
+        self.boxes.leave(gone)
         watching.leave(gone)
 
     def save(self) -> State:
@@ -148,6 +149,7 @@ class Known(Looks):
             "compaction": None if self._compaction is None else self._compaction.save(),
             "hints": self.hints.save(),
             "promises": self.promises.save(),
+            "boxes": self.boxes.save(),
             "watching": None if self.watching is None else self.watching.save(),
             **({"strangers": list(map(list, self.strangers.items()))} if self.strangers else {}),
         }
@@ -203,6 +205,9 @@ class Known(Looks):
         self.hints.load(state["hints"])
         if "promises" in state:  # a version before this had none
             self.promises.load(state["promises"])
+        self.released = []
+        if "boxes" in state:  # a version before this had none
+            self.boxes.load(state["boxes"])
         if self.watching is not None:
             self.watching.load(state["watching"])
             self.strangers = {int(url): by for url, by in state.get("strangers", ())}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import zlib
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from itertools import islice
 from typing import Any
@@ -17,9 +17,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.foragers.boxes import MOST_SHOWN, Age, Boxes, in_main, rows_of, spots
+from spoor.foragers.hints import Hints
 from spoor.foragers.states import Describe
 from spoor.foragers.urls import NEVER, Urls
-from spoor.foragers.watching import FUTURE, Hints, Promises, Watching
+from spoor.foragers.watching import FUTURE, Promises, Watching
 from spoor.hashing import hash64
 from spoor.types import Link, Page, urls_of
 from spoor.web.urls import host, registrable_domain
@@ -41,6 +43,12 @@ NEW = 86_400.0
 RESTS = 21_600.0
 """Seconds after a look at a document within which a copy of it under another URL says nothing: some
 sites have a new URL for it at each look."""
+
+YOUNG = 2 * 86_400.0
+"""Seconds before its link appears up to which a page is young …"""
+
+OLD = 7 * 86_400.0
+"""… and from which on it is old; before the last look at the page to which its link comes."""
 
 HINTED = 2 * 86_400.0
 """Seconds up to which an entry of a sitemap that is older than that of a new page is followed."""
@@ -66,6 +74,10 @@ class Looks(Urls):
         """What is wanted and what counts as a change; None: everything, as in the paper."""
         self.hints = Hints()
         self.promises = Promises()
+        self.boxes = Boxes()
+        self.released: list[int] = []
+        """URLs that were held (`Boxes`) and are new from now on, for whom it concerns: who asks
+        empties it."""
         self.again: dict[int, float] = {}
         """URL that is looked at once more, in a watch → when."""
         self.hubs: set[int] = set()
@@ -180,6 +192,8 @@ class Looks(Urls):
                 self.again[other] = now  # it has moved, or there are two of it
             if counts:
                 self.date[url] = self._date(watching, url, page, self.dated(now), first=first)
+                if first and born > NEVER:
+                    self._check_age(watching, url, self.dated(now))
             if watching.content and not self.guessed(url):
                 watching.parameters.see(self.urls[url], self.hosts[url], watching.content)
             if counts and not first:
@@ -189,6 +203,49 @@ class Looks(Urls):
         if counts:
             self.active[url] = now
         return counts
+
+    def _check_age(self, watching: Watching, url: int, now: float) -> None:
+        """A page was read whose link appeared: where it says nothing of its age, and a box alone
+        that is not believed shows it, it is held."""
+        other = watching.copy_of.get(url, -1)
+        if other >= 0 and self._age(now)(other) == "old":
+            self._release(self.boxes.dated(url, young=False), now)
+        elif watching.stated is not None:
+            young = watching.stated > self._born[url] - YOUNG
+            self._release(self.boxes.dated(url, young=young), now)
+        elif not self.boxes.believes(url):
+            born = self._born[url]
+            self._brought(self.parent[url], born, -1)
+            self._brought(self.parent[url], NEVER, 1)
+            self._born[url] = self.date[url] = NEVER
+            self.boxes.held[url] = born
+
+    def _release(self, urls: Sequence[int], now: float) -> None:
+        """What was held is new after all; what was late appears."""
+        for url in urls:
+            born = self.boxes.held.pop(url, now)
+            self._brought(self.parent[url], NEVER, -1)
+            self._brought(self.parent[url], born, 1)
+            self._born[url] = born
+            if self.digests[url]:
+                if self.date[url] == NEVER:
+                    self.date[url] = born
+                self.released.append(url)
+
+    def _age(self, now: float) -> Callable[[int], Age]:
+        """How old URLs are by what is known of them at a look; nothing for those of some days."""
+        since = min(now, self.dated(self._previous))
+
+        def age(url: int) -> Age:
+            born = self._born[url]
+            if born == now and self.fetched[url] == NEVER:
+                return "new"
+            date = self.date[url] if self.date[url] > NEVER else born
+            if date < since - OLD:
+                return "old"
+            return "young" if date > since - YOUNG else ""
+
+        return age
 
     def _is_before_guessed(self, url: int) -> bool:
         """Whether a page has the content of one to which only strangers linked, and its own site
@@ -204,9 +261,7 @@ class Looks(Urls):
         born = self._born[url] if first else self.dated(self._previous)
         date = watching.date(self.hosts[url], page, now, first=first, born=born)
         if not first:
-            if watching.judge is None or self.brought[url] + self._brings(url, page) < LIST:
-                return date
-            return self.date[url]
+            return self.date[url] if self._will_be_list(url, page) else date
         # Of a seed nothing: whoever names it knows it.
         known_since = self.dated(self.active[url])
         if born == NEVER and date > known_since + FUTURE:
@@ -215,6 +270,31 @@ class Looks(Urls):
         if born == NEVER and date > now - NEW and self._is_older(url, date):
             return NEVER
         return date
+
+    def is_list(self, url: int) -> bool:
+        """Whether a page is no document, in a watch of a topic: it shows where documents are."""
+        watching = self.watching
+        if watching is None or watching.judge is None:
+            return False
+        return self.brought[url] >= LIST or self.boxes.grown(url) >= LIST
+
+    def _will_be_list(self, url: int, page: Page) -> bool:
+        """The same with the links of a download that have yet to be entered."""
+        watching, name = self.watching, self.hosts[url]
+        if watching is None or watching.judge is None:
+            return False
+        if self.is_list(url) or self.brought[url] + self._brings(url, page) >= LIST:
+            return True
+        plain = (watching.parameters.without(one, host(one)) for one in urls_of(page.links))
+        unknown: dict[str, int] = {}
+        own = [
+            self._numbers.get(one, len(self.urls) + unknown.setdefault(one, len(unknown)))
+            for one in plain
+        ]
+        placed = spots(page.links, name, page.title)
+        grown = self.boxes.grows(url, rows_of(placed, own))
+        its = in_main(page, page.links, placed, grown)
+        return self.boxes.grown(url) + sum(its.values()) >= LIST
 
     def _brings(self, url: int, page: Page) -> int:
         """How many URLs of its host a download links to that nobody knew before."""
@@ -267,6 +347,11 @@ class Looks(Urls):
         else:
             self._unsettled.add(url)
         self.states[url] = self._describe(page)
+
+    def moved(self, url: int, location: str, now: float) -> int:
+        target = super().moved(url, location, now)
+        self.boxes.moved(url, target)
+        return target
 
     def superseded(self, url: int) -> bool:
         """Whether it differs in nothing but what says nothing from a URL that is known."""
@@ -323,13 +408,14 @@ class Looks(Urls):
         targets |= dict.fromkeys((feed for feed in page.feeds if self.admits(feed)), "feed")
         lists, numbers = "sitemap" in page.flags, list[int]()
         before, today = frozenset(self.links_before(url)), self.dated(now)
+        number_of: dict[str, int] = {}
         for target, kind in targets.items():
             date = dated.get(target)
             if date is not None and date > today:
                 date = None
             if kind == "listed" and lists and (date or NEVER) < today - HINTED and born == NEVER:
                 continue
-            name = host(target)
+            name, shown = host(target), target
             target = watching.parameters.without(target, name)
             number, stranger = self._kept(target), self.stranger(url, name)
             if number is None:
@@ -361,7 +447,35 @@ class Looks(Urls):
             if kind == "sitemap" and not stranger:
                 self.sitemaps.add(number)
             numbers.append(number)
+            number_of[shown] = number
+        if not page.flags & {"feed", "sitemap"}:
+            self._see_boxes(url, page, admitted, number_of, born, now)
         return list(dict.fromkeys(numbers))
+
+    def _see_boxes(
+        self,
+        url: int,
+        page: Page,
+        admitted: Sequence[Link],
+        number_of: Mapping[str, int],
+        born: float,
+        now: float,
+    ) -> None:
+        """Where the links of a page stand, and what that says of those that came."""
+        boxes, own = self.boxes, [number_of.get(one, -1) for one in urls_of(admitted)]
+        placed = spots(admitted, self.hosts[url], page.title)
+        links = list(rows_of(placed, own))
+        if grown := boxes.grows(url, links):
+            boxes.note_grown(url, in_main(page, admitted, placed, grown))
+        today = self.dated(now)
+        if born == NEVER and self._born[url] > NEVER:
+            for _, number in links:
+                if self._born[number] == NEVER and self.fetched[number] == NEVER:
+                    boxes.late.setdefault(number, now)
+                    while len(boxes.late) > MOST_SHOWN:
+                        boxes.late.popitem(last=False)
+        age, last = self._age(today), self._previous
+        self._release(boxes.look(url, self.hosts[url], links, age, last, now), today)
 
     def _has_room(self, name: str, stranger: str) -> bool:
         """Whether one URL more of a host may wait."""

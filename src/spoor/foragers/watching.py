@@ -6,7 +6,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable
-from itertools import chain
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,20 +15,27 @@ from numpy.typing import NDArray
 from spoor.bounded import remember
 from spoor.foragers.contents import Change, Contents, identity_of
 from spoor.foragers.flat import NOTHING, KeyIndex, NumberSet, reach
+from spoor.foragers.hints import pairs
 from spoor.foragers.idle_parameters import IdleParameters
 from spoor.foragers.remembered import Memory
 from spoor.learn.state import column
 from spoor.protocols import Judge, Rejudges, Stateful
 from spoor.types import Judgement, Page, State
+from spoor.web.dates import date_of_url
 from spoor.web.sentences import content, signature
 
 NEVER = float("-inf")
+
+DAY = 86_400.0
 
 FUTURE = 60.0
 """Seconds by which a server's clock may be ahead: a date that is later is nobody's."""
 
 JUST_NOW = 60.0
 """A date that is that close before the download may be made with the page."""
+
+LEAST_MAIN = 25
+"""Words of a main text that is judged in place of the whole page."""
 
 SAME_DATE = 3
 """Pages of a host that state the same second, from which on it is their template's."""
@@ -64,6 +71,9 @@ class Watching:
         """What changed in the page that was taken in last."""
         self.judgement: Judgement | None = None
         """The verdict on it."""
+        self.stated: float | None = None
+        """The date that the page of which `date` was asked last states of itself, where it counts;
+        one that may be made with the reply does not."""
         self.content = 0
         """64 bits of it at its host, if it was read for the first time; else 0, as of nothing."""
         self.parameters = IdleParameters()
@@ -78,6 +88,8 @@ class Watching:
         """Such, and those of pages that were left by a compaction."""
         self._dates: dict[str, OrderedDict[int, int]] = {}
         """Host → second that is stated → pages that state it."""
+        self._dates_of_urls: dict[str, tuple[int, int]] = {}
+        """Host → pages whose URL has the date that they state, and such as have another one."""
         self._pages = 0
         self._asked = 0
         """Pages that were judged when the judge was asked for newer verdicts last."""
@@ -163,7 +175,7 @@ class Watching:
         if self.judge is None:
             self.wanted.add(url)
             return None
-        judgement = self.judge.judge(page)
+        judgement = self.judge.judge(_without_others(page))
         self._note(url, judgement)
         return judgement
 
@@ -210,19 +222,39 @@ class Watching:
         `born`: when its URL appeared on a known page; of one that was looked at before, that look.
         A date that the page states counts unless it lies in the future, is made with each reply,
         or stands on other pages of its host too; no document is younger than the first link to it,
-        and no change older than the look that did not show it.
+        and no change older than the look that did not show it. Where a page states none, its URL
+        may (`spoor.web.dates.date_of_url`), unless those of its host were wrong before.
         """
-        stated = page.modified
+        published = dict(page.dated).get(page.url) if first else None
+        stated = page.modified if published is None else published
         if stated is not None and (stated > now + FUTURE or self._of_template(host, stated)):
-            stated = None
+            stated = published = None
+        self.stated = None if stated is not None and stated > now - JUST_NOW else stated
         if not first:
             return now if stated is None or stated < born else stated
+        by_url = self._of_url(host, page.url, published)
         if stated is None:
-            return born
+            if by_url is None or born == NEVER:
+                return born
+            self.stated = by_url
+            return min(by_url, born)
         if born == NEVER:
             # At the first look, a date that is that of the request says nothing.
             return NEVER if stated > now - JUST_NOW else stated
-        return min(stated, born)
+        return min(_end_of(stated), born)
+
+    def _of_url(self, host: str, url: str, published: float | None) -> float | None:
+        """When a page was published at the latest, by its URL; it is noted whether that is right
+        by what the page says."""
+        found = date_of_url(url)
+        if found is None:
+            return None
+        begin, end = found
+        right, wrong = self._dates_of_urls.get(host, (0, 0))
+        if published is not None:
+            of_url = begin - DAY <= published <= end + DAY
+            self._dates_of_urls[host] = right + of_url, wrong + (not of_url)
+        return None if wrong > max(2, right) else end + DAY / 2
 
     def _of_template(self, host: str, stated: float) -> bool:
         dates = self._dates.setdefault(host, OrderedDict())
@@ -269,11 +301,12 @@ class Watching:
             "contents": self.contents.save(),
             "wanted": self.wanted.numbers(),
             "verdicts": [[url, *verdict] for url, verdict in self.verdicts.items()],
-            "copy_of": _pairs(self.copy_of.items()),
+            "copy_of": pairs(self.copy_of.items()),
             "same": self._contents_had(),
             "earlier": column(self._earlier, len(self._earlier), np.uint64),
             "left": self._left.save(),
-            "dates": {host: _pairs(dates.items()) for host, dates in self._dates.items()},
+            "dates": {host: pairs(dates.items()) for host, dates in self._dates.items()},
+            "dates_of_urls": [[host, *pages] for host, pages in self._dates_of_urls.items()],
             "parameters": self.parameters.save(),
             "pages": self._pages,
             "asked": self._asked,
@@ -299,6 +332,9 @@ class Watching:
         self._dates = {
             host: OrderedDict(map(tuple, dates.tolist())) for host, dates in state["dates"].items()
         }
+        self._dates_of_urls = {  # a version before this had none
+            host: (right, wrong) for host, right, wrong in state.get("dates_of_urls", ())
+        }
         self.parameters.load(state.get("parameters", {}))  # a version before this counted by host
         self._pages, self._next = state["pages"], state["next"]
         self._asked = state.get("asked", 0)  # a version before this did not count
@@ -306,69 +342,25 @@ class Watching:
             self.judge.load(state["judge"])
 
 
+def _without_others(page: Page) -> Page:
+    """A page without what it says of others: headlines of most read and related stories, menus,
+    advertisements. Where hardly a main text was found, all of it."""
+    words = page.main.split()
+    if len(words) < LEAST_MAIN:
+        return page
+    text = " ".join(words)
+    return replace(page, text=text, headings=tuple(one for one in page.headings if one in text))
+
+
+def _end_of(stated: float) -> float:
+    """The latest moment that a date means: a midnight stands for a day."""
+    return stated if stated % DAY else stated + DAY - 1.0
+
+
 def _key(keys: Iterable[int], host: str) -> int:
     """64 bits of a content at its host; 0 where there is none."""
     same = identity_of(keys)
     return same ^ signature(host) if same else 0
-
-
-class Hints:
-    """What feeds and sitemaps say of other pages, and how often each was right."""
-
-    TRIALS = 10
-    RIGHT = 0.2
-    """Least share of right hints of a page that is believed, after so many."""
-
-    def __init__(self) -> None:
-        self.open: OrderedDict[int, int] = OrderedDict()
-        """Page that is said to have changed → who says it."""
-        self._right: Counter[int] = Counter()
-        self._wrong: Counter[int] = Counter()
-
-    def believed(self, source: int) -> bool:
-        """Whether a page has been right often enough."""
-        right, wrong = self._right[source], self._wrong[source]
-        return right + wrong < self.TRIALS or right >= self.RIGHT * (right + wrong)
-
-    def add(self, url: int, source: int) -> None:
-        """`source` says that a page has changed."""
-        if self.believed(source):
-            self.open[url] = source
-
-    def settle(self, url: int, right: bool) -> None:
-        """A page was asked for: whether it had changed."""
-        source = self.open.pop(url, None)
-        if source is not None:
-            (self._right if right else self._wrong)[source] += 1
-
-    def leave(self, left: Collection[int]) -> None:
-        """Pages are known no more."""
-        for url in left:
-            self.open.pop(url, None)
-            del self._right[url], self._wrong[url]
-        for url, source in self.open.items():
-            if source in left:
-                self.open[url] = -1
-
-    def counts(self) -> dict[int, tuple[int, int]]:
-        """Source → (right, wrong)."""
-        return {
-            source: (self._right[source], self._wrong[source])
-            for source in self._right | self._wrong
-        }
-
-    def save(self) -> State:
-        return {
-            "open": _pairs(self.open.items()),
-            "right": _pairs(self._right.items()),
-            "wrong": _pairs(self._wrong.items()),
-        }
-
-    def load(self, state: State) -> None:
-        """Go on from `save`."""
-        self.open = OrderedDict(map(tuple, state["open"].tolist()))
-        self._right = Counter(dict(map(tuple, state["right"].tolist())))
-        self._wrong = Counter(dict(map(tuple, state["wrong"].tolist())))
 
 
 class Promises:
@@ -468,7 +460,3 @@ class Promises:
         self._tests = {url: (said, until) for url, said, until in state["tests"]}
         self._liars, self._given = set(state["liars"]), Counter(state["given"])
         self._kept, self._broken = dict(state["kept"]), Counter(state["broken"])
-
-
-def _pairs(items: Collection[tuple[int, int]], dtype: type[np.generic] = np.int64) -> Any:
-    return column(chain.from_iterable(items), 2 * len(items), dtype).reshape(-1, 2)

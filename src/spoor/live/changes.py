@@ -154,7 +154,9 @@ class ChangeTracker:
             more["share"] = change.share
             if change.title_before is not None:
                 more["title_before"] = change.title_before
-        if before is not None and version > before and self._changes != "none" and wanted:
+        tells = self._changes == "all" or not known.is_list(url)
+        tells &= wanted and self._changes != "none"
+        if before is not None and version > before and tells:
             lines.append(self._line("changed", url, date, now, **more))
         elif change is not None and before is None:
             self._pending[url] = more

@@ -121,6 +121,11 @@ class PageLinks(Sequence[Link]):
         found = self._read.found
         return {at for at, number in enumerate(self._numbers) if found[number].nofollow}
 
+    def places(self) -> list[tuple[str, tuple[str, ...], str]]:
+        """As `places_of`. Makes no anchor."""
+        found = [self._read.found[number] for number in self._numbers]
+        return [(one.place.path, one.headings, one.place.region) for one in found]
+
     def those(self, indices: Sequence[int], urls: Sequence[str] | None = None) -> PageLinks:
         """Some of them, with other URLs where these are given."""
         if urls is None:
@@ -183,6 +188,14 @@ def _numbers(column: object, least: int, end: int, *, length: int | None = None)
         raise ValueError(f"a number outside of [{least}, {end})")
     numbers: list[int] = array.tolist()
     return numbers
+
+
+def places_of(links: Sequence[Link]) -> list[tuple[str, tuple[str, ...], str]]:
+    """Tag path, headings above and region of each link; of a parsed page without their words."""
+    if isinstance(links, PageLinks):
+        return links.places()
+    anchors = [link.anchor for link in links]
+    return [(anchor.tag_path, anchor.headings, anchor.region) for anchor in anchors]
 
 
 def at_hand(links: Sequence[Link]) -> Sequence[Link]:

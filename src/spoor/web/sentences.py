@@ -110,10 +110,11 @@ def content(page: Page) -> dict[int, str]:
     """Signature → sentence of what a page says: its main text where that was read
     (`Page.main`), else all its text; in reading order.
 
-    A sentence that is the text of a link says something of another page, and is left out; so is
-    one without words.
+    A sentence that is the text of a link to another page says something of that, and is left out;
+    so is one without words.
     """
-    teasers = {plain(link.anchor.text) for link in page.links if link.anchor.text}
+    links, own = page.links, page.url
+    teasers = {plain(link.anchor.text) for link in links if link.anchor.text and link.url != own}
     found: dict[int, str] = {}
     for sentence in sentences(page.main or page.text):
         words = plain(sentence)
