@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from noisy_news import KINDS, article, page, sentence
 from spoor import registry
 from spoor.errors import InputError
-from spoor.foragers import looks
+from spoor.foragers import watched_links
 from spoor.foragers.contents import Contents
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
@@ -273,8 +273,8 @@ def test_links_of_a_stranger_take_neither_places_nor_turns(
     crew: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Another site links to more new addresses at each look than may wait."""
-    monkeypatch.setattr(looks, "MOST_WAITING", 50)
-    monkeypatch.setattr(looks, "MOST_OF_A_STRANGER", 10)
+    monkeypatch.setattr(watched_links, "MOST_WAITING", 50)
+    monkeypatch.setattr(watched_links, "MOST_OF_A_STRANGER", 10)
     begin, other = 1e9, "http://evil.example/"
     versions, expected = [version(begin - 5, "", ["Front."], "n0", "n1")], set[str]()
     versions += [version(begin - 5, f"n{number}", article(number)) for number in range(2)]
@@ -326,7 +326,7 @@ def test_links_of_a_stranger_take_neither_places_nor_turns(
 def test_own_links_are_entered_however_many_of_a_stranger_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(looks, "MOST_WAITING", 20)
+    monkeypatch.setattr(watched_links, "MOST_WAITING", 20)
     other = "http://evil.example/"
     world = EvolvingWorld([version(0, "", ["Front."])], roots=[SITE], start=1e9, end=1e9 + DAY)
     urls = fleet_of(world, Watching(), seeds=[SITE, other]).known

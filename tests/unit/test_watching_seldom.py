@@ -11,13 +11,12 @@ import numpy as np
 import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
+from daily_passes import BEGIN, LIT, SITE, a_pass, fleet_of, passes, version
 from noisy_news import article
-from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.passes import LEAST_LOOKED_AT
 from spoor.foragers.request_budget import DAY, RequestBudget
-from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.states import NoStates
 from spoor.foragers.watching import Watching
 from spoor.judges.facts import TextPattern
@@ -30,37 +29,6 @@ from spoor.web.exchange import Exchange
 from spoor.web.validators import Validators
 from spoor.worlds.evolving import EvolvingWorld, Version
 from stepping import take
-
-SITE = "http://news.example/"
-BEGIN = 1e9
-LIT = "The kiln is lit."
-
-
-def version(at: float, name: str, text: list[str], *links: str, gone: bool = False) -> Version:
-    targets = tuple(f"{SITE}{link}" for link in links)
-    return Version(BEGIN + at, f"{SITE}{name}", name.title(), " ".join(text), targets, gone)
-
-
-def fleet_of(world: EvolvingWorld, *, once: bool = False, delay: float = 1.0) -> Fleet:
-    hosts = Hosts(delay=delay, per_host=1)
-    watching = Watching(TextPattern("kiln is lit"))
-    rng = np.random.default_rng(0)
-    fleet = change_rate(FleetTask([SITE], NoStates(), rng, hosts=hosts, watching=watching))
-    fleet.crew.only_due = once  # type: ignore[attr-defined]
-    return fleet
-
-
-def a_pass(fleet: Fleet, world: EvolvingWorld, at: float, tracker: ChangeTracker) -> list[Line]:
-    """A pass of `--once` that begins then: until nothing is due."""
-    crew, now, lines = fleet.crew, BEGIN + at, list[Line]()
-    assert isinstance(crew, ChangeRate)
-    crew.began = now
-    world.advance(now)
-    while crew.due(now):
-        now, told = take(fleet.next(now), fleet, world, now, tracker)
-        lines += told
-        assert now < BEGIN + at + 3_600
-    return lines
 
 
 @pytest.mark.parametrize("dated", [True, False], ids=["dated", "undated"])
@@ -186,28 +154,6 @@ def test_each_pass_looks_at_a_share_of_the_known_pages_and_no_more() -> None:
     first = fleet.counts.requests
     a_pass(fleet, small, DAY, tracker)
     assert fleet.counts.requests - first == LEAST_LOOKED_AT
-
-
-def passes(world: EvolvingWorld, days: int, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The names that each of so many daily passes asks for; each goes on from its saved state."""
-    answer, asked = EvolvingWorld.answer, list[list[str]]()
-
-    def note(world: EvolvingWorld, fetch: Fetch) -> Reply:
-        asked[-1].append(fetch.url.removeprefix(SITE))
-        return answer(world, fetch)
-
-    monkeypatch.setattr(EvolvingWorld, "answer", note)
-    fleet = fleet_of(world, once=True, delay=0.5)
-    tracker = ChangeTracker(fleet)
-    for day in range(days):
-        asked.append([])
-        a_pass(fleet, world, day * DAY, tracker)
-        saved, told = unpack(pack(fleet.save())), unpack(pack(tracker.save()))
-        fleet = fleet_of(world, once=True, delay=0.5)
-        fleet.load(saved)
-        tracker = ChangeTracker(fleet)
-        tracker.load(told)
-    return asked
 
 
 @pytest.mark.parametrize(("living", "dead"), [(100, 500), (300, 300), (500, 100), (8, 30)])

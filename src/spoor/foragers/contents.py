@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from spoor.bounded import remember
 from spoor.foragers.flat import ByteRows
+from spoor.foragers.near_copies import LEAST_COMMON
 from spoor.learn.state import column
 from spoor.types import Page, State
 from spoor.web.sentences import content, plain, signature, title, without_digits
@@ -44,6 +45,9 @@ what they lose only the number can be told."""
 
 LEAST_WORDS = 3
 """Words that have to come or go."""
+
+UNKNOWN_WORDS = 10
+"""Words that a sentence counts for of which the text is no more kept."""
 
 NEAR = 0.8
 """Least resemblance of a sentence and a corrected one, in [0, 1]."""
@@ -152,6 +156,21 @@ class Contents:
         row = self._pages[url]
         return _title(row, _parts(row)[-1]) if row else ""
 
+    def resemblance(self, url: int, other: int, host: str) -> float:
+        """Share of the words of two pages of a host that stand in sentences which both have, in
+        [0, 1]; 0 where these are few. What stands on several pages of the host does not count."""
+        shared: Mapping[int, int] = self._shared.get(host, {})
+        pages = [
+            dict.fromkeys(key for key in self.keys(one) if shared.get(key, 0) < OFTEN)
+            for one in (url, other)
+        ]
+        common, both = pages[0].keys() & pages[1].keys(), pages[0].keys() | pages[1].keys()
+        if len(common) < LEAST_COMMON:
+            return 0.0
+        texts = {**self._text(other, self.keys(other)), **self._text(url, self.keys(url))}
+        words = {key: len(texts.get(key, "").split()) or UNKNOWN_WORDS for key in both}
+        return sum(words[key] for key in common) / sum(words.values())
+
     def forget(self, url: int) -> None:
         """Keep nothing of a page."""
         if self._pages[url]:
@@ -174,6 +193,7 @@ class Contents:
         came = [key for key in now if key not in before]
         went = [key for key in before if key not in now]
         texts = self._text(url, seen.keys)
+        came, went = _without_other_signatures(now, came, went, texts)
         self._learn(seen, now, came, went, texts)
         shared = self._share(host, came)
         counted = [key for key in came if key not in seen.flips and shared.get(key, 0) < OFTEN]
@@ -191,7 +211,7 @@ class Contents:
             remember(seen.gone, key, None, MOST_FLIPS)
         if heading:
             seen.title = heading
-        if came or went:
+        if now.keys() != before.keys():
             seen.keys = list(now)
             self._keep_text(url, now.values())
         self._keep(url, seen.packed())
@@ -314,6 +334,19 @@ def _pieces(data: NDArray[np.uint8], sizes: NDArray[np.int64]) -> Iterator[bytes
     """Bytes cut into pieces of these sizes."""
     whole = data.tobytes()
     return (whole[begin:end] for begin, end in pairwise(accumulate(sizes.tolist(), initial=0)))
+
+
+def _without_other_signatures(
+    now: Mapping[int, str], came: list[int], went: list[int], texts: Mapping[int, str]
+) -> tuple[list[int], list[int]]:
+    """Of what came and went, without sentences of which the words are the same: a version before
+    this gave some of them other signatures."""
+    same = {key: signature(plain(texts[key])) for key in went if key in texts}
+    new = {key for key, its in same.items() if its != key and its in now}
+    if not new:
+        return came, went
+    known = {same[key] for key in new}
+    return [key for key in came if key not in known], [key for key in went if key not in new]
 
 
 def identity_of(keys: Iterable[int]) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spoor.foragers.flat import filled
 from spoor.types import State
@@ -55,6 +56,11 @@ class Discoveries(Sequence[Discovery]):
 
     def __iter__(self) -> Iterator[Discovery]:
         return map(Discovery, *self._columns.values())
+
+    def told(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The URL of each, and when it was submitted."""
+        urls, moments = self._columns["url"], self._columns["at"]
+        return np.array(urls, dtype=np.int64), np.array(moments, dtype=np.float64)
 
     def without(self, left: Collection[int]) -> Discoveries:
         """Those of other URLs."""

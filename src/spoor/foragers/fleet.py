@@ -224,11 +224,11 @@ class Fleet:
             linked = known.links_before(url)
             changed |= known.links(url, reply.page, now) != linked
             known.promises.asked(url, known.hosts[url], reply.fresh_for, now, changed=changed)
-            pages = [url, *self._revised()]
+            pages = [url, *self._revised(judged=True)]
         elif isinstance(reply, NotModified):
             known.unchanged(url, now)
             known.promises.asked(url, known.hosts[url], reply.fresh_for, now, changed=False)
-            pages, reply = [url], reply.as_failed()
+            pages, reply = [url, *self._revised()], reply.as_failed()
         else:
             absent = reply.kind == "absent"
             # Every site is asked for a sitemap.
@@ -236,6 +236,9 @@ class Fleet:
             known.tried(url, now)
             if absent:
                 known.absent(url, now)
+            else:
+                known.stays(url)
+            pages = self._revised()
             if reply.retry_after is not None and reply.kind != "robots":
                 known.promises.rest(url, now + reply.retry_after)
         crew.end_step(url, [], pages, now)
@@ -250,12 +253,14 @@ class Fleet:
         crew.submit(watching.revise(self.known.find, now=True), now)
         return True
 
-    def _revised(self) -> list[int]:
-        """Pages that the judge calls relevant only now, and those that are known only now to be
-        new."""
+    def _revised(self, *, judged: bool = False) -> list[int]:
+        """Pages that are known only now to be new, and, where the judge has `judged` one, those
+        that it calls relevant only now."""
         watching, released = self.known.watching, self.known.released
         self.known.released = []
-        return released if watching is None else released + watching.revise(self.known.find)
+        if watching is None or not judged:
+            return released
+        return released + watching.revise(self.known.find)
 
     def _judgement(self, reply: Fetched | Failed) -> Judgement | None:
         watching = self.known.watching
@@ -330,6 +335,9 @@ class Fleet:
             failed = Failed(reply.ticket, "redirect", f"to {reply.location}")
         else:
             self.known.alias[url] = target
+            if self.known.doubted.get(url) == target:
+                del self.known.doubted[url]
+            self.known.stays(url)
             here = target in self._pages or target in self._queue
             busy = any(target == other for other, _ in self._flights.values())
             if not (here or busy or stranger):
@@ -341,8 +349,9 @@ class Fleet:
                 return Deferred(reply.ticket, reply.location, now, f"redirect {reply.status}")
             failed = Failed(reply.ticket, "duplicate", f"redirects to {reply.location}")
         self.counts.failed += 1
+        self.known.stays(url)
         if self._steady is not None:
-            self._steady.end_step(url, [], [], now)
+            self._steady.end_step(url, [], self._revised(), now)
         elif not (self._queue or self._flights or self._again):
             self._end_step(now)
         return Outcome(Choice(url), failed, None, 0.0)

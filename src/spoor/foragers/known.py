@@ -11,15 +11,16 @@ import numpy as np
 from spoor.foragers import crowding
 from spoor.foragers.compaction import Compaction
 from spoor.foragers.flat import filled
-from spoor.foragers.looks import Admit, Looks
+from spoor.foragers.looks import Admit
 from spoor.foragers.states import Describe
 from spoor.foragers.urls import NEVER
+from spoor.foragers.watched_links import LinkedLooks
 from spoor.foragers.watching import Watching
 from spoor.types import State
 from spoor.web.urls import host
 
 
-class Known(Looks):
+class Known(LinkedLooks):
     """Every URL that a fleet has seen."""
 
     def __init__(
@@ -110,6 +111,9 @@ class Known(Looks):
         for url in left:
             self._absent.pop(url, None)
             self.again.pop(url, None)
+        self.doubted = {
+            url: other for url, other in self.doubted.items() if not {url, other} & gone
+        }
         self.hints.leave(gone)
         self.promises.leave(gone)
         self.boxes.leave(gone)
@@ -140,6 +144,7 @@ class Known(Looks):
             "crowded_from": self._crowded_from,
             "ahead": self.ahead,
             "absent": [list(one) for one in self._absent.items()],
+            "doubted": [list(one) for one in self.doubted.items()],
             "again": [list(one) for one in self.again.items()],
             "active": np.array(self.active, dtype=np.float64),
             "left": self.left.save(),
@@ -189,6 +194,7 @@ class Known(Looks):
             for url, since in self._absent.items():
                 self.dead[url] = since
         self.again = {int(url): at for url, at in state.get("again", ())}
+        self.doubted = dict(map(tuple, state.get("doubted", ())))  # a version before this had none
         self.active = filled("d", state.get("active", state["fetched"]))
         if "active" in state:  # a version before this had none
             self.left.load(state["left"])

@@ -7,9 +7,8 @@ computer shares them, and each forager reads what was downloaded last.
 from __future__ import annotations
 
 import math
-import zlib
 from array import array
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from itertools import islice
 from typing import Any
@@ -17,21 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.foragers.boxes import MOST_SHOWN, Age, Boxes, in_main, rows_of, spots
+from spoor.foragers.boxes import Age, Boxes, in_main, rows_of, spots
 from spoor.foragers.hints import Hints
+from spoor.foragers.near_copies import MOVED, SAME
 from spoor.foragers.states import Describe
 from spoor.foragers.urls import NEVER, Urls
 from spoor.foragers.watching import FUTURE, Promises, Watching
-from spoor.hashing import hash64
 from spoor.types import Link, Page, urls_of
-from spoor.web.urls import host, registrable_domain
-
-MOST_WAITING = 20_000
-"""URLs of one host that were never asked for, up to which a watch takes more: an endless site fills
-no memory. Links left out are taken when their page changes."""
-
-MOST_OF_A_STRANGER = 1_000
-"""Such URLs of a registrable domain to which only one other domain links: apart from its own."""
+from spoor.web.urls import host
 
 LIST = 3
 """URLs that appeared on a page, from which on it is a list; or pages that link to one and are older
@@ -49,9 +41,6 @@ YOUNG = 2 * 86_400.0
 
 OLD = 7 * 86_400.0
 """… and from which on it is old; before the last look at the page to which its link comes."""
-
-HINTED = 2 * 86_400.0
-"""Seconds up to which an entry of a sitemap that is older than that of a new page is followed."""
 
 Admit = Callable[[Page, int], Sequence[Link]]
 
@@ -78,6 +67,8 @@ class Looks(Urls):
         self.released: list[int] = []
         """URLs that were held (`Boxes`) and are new from now on, for whom it concerns: who asks
         empties it."""
+        self.doubted: dict[int, int] = {}
+        """URL → another one that says nearly the same, and is its copy if it itself is no more."""
         self.again: dict[int, float] = {}
         """URL that is looked at once more, in a watch → when."""
         self.hubs: set[int] = set()
@@ -161,6 +152,7 @@ class Looks(Urls):
         """
         self.tried(url, now)
         self.dead[url] = NEVER
+        self.stays(url)
         self._previous, self.looked[url] = self.looked[url], now
         key = hash((hash(page.text), hash(page.title))) or 1
         if key == self._keys[url] and url not in self._unsettled:
@@ -187,9 +179,8 @@ class Looks(Urls):
                 self.hubs.add(url)
             if first and self._is_before_guessed(url):
                 watching.stand_for(url)
-            other = watching.copy_of.get(url, -1) if first and born > NEVER else -1
-            if other in watching.wanted and self.looked[other] < now - RESTS:
-                self.again[other] = now  # it has moved, or there are two of it
+            if first and born > NEVER:
+                self._find_original(watching, url, now)
             if counts:
                 self.date[url] = self._date(watching, url, page, self.dated(now), first=first)
                 if first and born > NEVER:
@@ -203,6 +194,35 @@ class Looks(Urls):
         if counts:
             self.active[url] = now
         return counts
+
+    def _find_original(self, watching: Watching, url: int, now: float) -> None:
+        """A page was read whose link appeared: whether it is another URL of a document that is
+        known. That is looked at once more: it has moved, or there are two of it. What says only
+        nearly the same is held until it is known whether the other is there."""
+        other = watching.copy_of.get(url, -1)
+        if other < 0 and url not in watching.copy_of and url in watching.wanted:
+            share, near = watching.nearest(url, self.hosts)
+            near = watching.copy_of.get(near, near)
+            if near in (-1, url) or (self.guessed(near) and not self.guessed(url)):
+                return
+            gone = self.dead[near] > NEVER or self.alias.get(near) == url
+            if not gone and self._born[near] >= self._born[url]:
+                return  # they appeared together
+            rests = self.looked[near] >= now - RESTS
+            if share >= SAME or (share >= MOVED and (gone or not rests)):
+                other = watching.copy_of[url] = near
+                if share < SAME and not gone:
+                    self.doubted[near] = url
+        if other in watching.wanted and (self.looked[other] < now - RESTS or other in self.doubted):
+            self.again[other] = now
+
+    def stays(self, url: int) -> None:
+        """A URL was asked for, and has not moved: what says only nearly the same is another
+        document."""
+        watching, other = self.watching, self.doubted.pop(url, -1)
+        if watching is not None and watching.copy_of.get(other) == url:
+            del watching.copy_of[other]
+            self.released.append(other)
 
     def _check_age(self, watching: Watching, url: int, now: float) -> None:
         """A page was read whose link appeared: where it says nothing of its age, and a box alone
@@ -315,6 +335,7 @@ class Looks(Urls):
         """Its server says that it is what it was."""
         self.tried(url, now)
         self.dead[url] = NEVER
+        self.stays(url)
         self.looked[url] = now
         self._unchanged(url)
 
@@ -322,6 +343,7 @@ class Looks(Urls):
         """Its server says that nothing is there: what comes is younger."""
         if self.watching is None:
             return
+        self.doubted.pop(url, None)
         if self.dead[url] == NEVER:
             self.dead[url] = now
         if not self.digests[url]:
@@ -368,150 +390,6 @@ class Looks(Urls):
     def admits(self, url: str) -> bool:
         """Whether a redirect may lead to a URL, as a link may."""
         return self._admit is None or bool(self._admit(Page(url, links=[Link(url)]), 0))
-
-    def links(self, url: int, page: Page, now: float) -> list[int]:
-        """Numbers of the pages that it links to, each once, in page order, itself left out."""
-        content, count = self.digests[url], len(page.links)
-        if self.watching is not None:  # links of pictures change without a word
-            count = zlib.crc32("\n".join(urls_of(page.links)).encode("utf-8", "replace"))
-        self.shown_again, self.relinked = [], False
-        before = self._links.of(url)
-        if self._links.is_as(url, content, count):
-            return before
-        first = not self._links.knows(url)
-        born = NEVER if first else self.dated(now)
-        admitted = page.links if self._admit is None else self._admit(page, 0)
-        count_before = len(self)
-        if self.watching is None:
-            numbers = [self.number(target, born) for target in dict.fromkeys(urls_of(admitted))]
-        else:
-            numbers = self._watched_links(url, page, admitted, born, now)
-        links = [number for number in numbers if number != url]
-        if first or len(self) > count_before:
-            self.active[url] = now
-        self._links.note(url, content, count, links)
-        if self.watching is not None:
-            self.relinked = not first and before != links
-            self._cite(before, -1)
-            self._cite(links)
-        return links
-
-    def _watched_links(
-        self, url: int, page: Page, admitted: Sequence[Link], born: float, now: float
-    ) -> list[int]:
-        """As `links`, with the feeds that the page names, and what it says of the ages of others;
-        of a sitemap only what is new or changed. Beyond `MOST_WAITING` and `MOST_OF_A_STRANGER`
-        nothing is entered; a stranger says nothing of the pages of another site."""
-        watching, dated = self.watching, dict(page.dated)
-        assert watching is not None
-        targets = {link.url: link.kind for link in admitted}
-        targets |= dict.fromkeys((feed for feed in page.feeds if self.admits(feed)), "feed")
-        lists, numbers = "sitemap" in page.flags, list[int]()
-        before, today = frozenset(self.links_before(url)), self.dated(now)
-        number_of: dict[str, int] = {}
-        for target, kind in targets.items():
-            date = dated.get(target)
-            if date is not None and date > today:
-                date = None
-            if kind == "listed" and lists and (date or NEVER) < today - HINTED and born == NEVER:
-                continue
-            name, shown = host(target), target
-            target = watching.parameters.without(target, name)
-            number, stranger = self._kept(target), self.stranger(url, name)
-            if number is None:
-                left = self.left.find(hash64(target)) if len(self.left) else None
-                if left is not None:
-                    hinted = date is not None and date > self.dated(left.at) and not stranger
-                    if born > NEVER or hinted:
-                        numbers.append(self.number(target, NEVER, url, now))
-                    if hinted:
-                        self.hints.add(numbers[-1], url)
-                    continue
-                if not self._has_room(name, stranger):
-                    self.left_out[name] = self.left_out.get(name, 0) + 1
-                    continue
-                seen = born if date is None or stranger else min(today, max(date, born))
-                number = self.number(target, seen, url, now)
-                if born > NEVER:
-                    self.not_before[number] = self._previous
-            elif not stranger:
-                if date is not None and date > self.dated(self.fetched[number]) > NEVER:
-                    self.hints.add(number, url)
-                elif born > NEVER and number not in before:
-                    self._linked_by_own(number, url, now)
-                if number in self.strangers:
-                    self._belongs(number, url)
-                elsewhere = self.came(number) and self.parent[number] not in (-1, url, number)
-                if elsewhere and born > NEVER and number not in before:
-                    self.shown_again.append(number)
-            if kind == "sitemap" and not stranger:
-                self.sitemaps.add(number)
-            numbers.append(number)
-            number_of[shown] = number
-        if not page.flags & {"feed", "sitemap"}:
-            self._see_boxes(url, page, admitted, number_of, born, now)
-        return list(dict.fromkeys(numbers))
-
-    def _see_boxes(
-        self,
-        url: int,
-        page: Page,
-        admitted: Sequence[Link],
-        number_of: Mapping[str, int],
-        born: float,
-        now: float,
-    ) -> None:
-        """Where the links of a page stand, and what that says of those that came."""
-        boxes, own = self.boxes, [number_of.get(one, -1) for one in urls_of(admitted)]
-        placed = spots(admitted, self.hosts[url], page.title)
-        links = list(rows_of(placed, own))
-        if grown := boxes.grows(url, links):
-            boxes.note_grown(url, in_main(page, admitted, placed, grown))
-        today = self.dated(now)
-        if born == NEVER and self._born[url] > NEVER:
-            for _, number in links:
-                if self._born[number] == NEVER and self.fetched[number] == NEVER:
-                    boxes.late.setdefault(number, now)
-                    while len(boxes.late) > MOST_SHOWN:
-                        boxes.late.popitem(last=False)
-        age, last = self._age(today), self._previous
-        self._release(boxes.look(url, self.hosts[url], links, age, last, now), today)
-
-    def _has_room(self, name: str, stranger: str) -> bool:
-        """Whether one URL more of a host may wait."""
-        if stranger:
-            return self.of_strangers[registrable_domain(name), stranger] < MOST_OF_A_STRANGER
-        return self.waiting.get(name, 0) < MOST_WAITING
-
-    def _belongs(self, number: int, url: int) -> None:
-        """A page of its own domain links to what only strangers linked to: it is its own now."""
-        self._waits_no_more(number)
-        self._waits(number, "")
-        self._brought(self.parent[number], self._born[number], -1)
-        self._brought(url, self._born[number], 1)
-        self.parent[number] = url
-
-    def _linked_by_own(self, number: int, url: int, now: float) -> None:
-        """A page of its own host, or domain, links to a URL for the first time: where strangers to
-        it alone did so before, it appears now, whoever guessed it. What another host of its domain
-        led to appears now where nothing was ever there."""
-        name, at = self.hosts[number], self.parent[number]
-        if at < 0 or (self._born[number] > NEVER and number not in self._absent):
-            return
-        if self.digests[number] and not self.stranger(at, name):
-            return
-        domain = registrable_domain(name)
-
-        def nearness(page: int) -> int:
-            own = self.hosts[page]
-            return (own == name) + (registrable_domain(own) == domain)
-
-        if nearness(at) < nearness(url):
-            self._appears(number, url, now, self._previous)
-            if self.digests[number] and self.date[number] == NEVER:
-                self.date[number] = self.dated(now)  # it states none
-            if self.fetched[number] > NEVER:
-                self.hints.add(number, url)
 
     def _appears(self, number: int, parent: int, now: float, not_before: float) -> None:
         """A URL that was known before appears now, on a page; at `not_before` it had not yet."""

@@ -145,7 +145,8 @@ class ChangeRate(Submits):
         expected, worth = pages.waiting(pages.explored(hosts), now)
         self._next_new = len(worth)
         if self.only_due:
-            may = passes.of_pass(pages, known, hosts, worth, self.began, now)
+            told = passes.told_at(known, self.agent.discoveries)
+            may = passes.of_pass(pages, known, hosts, worth, self.began, now, told)
         else:
             may = np.array(known.fetched) > -np.inf
         may[[*known.promises.kept_alone(now), *known.free()]] = False
@@ -155,7 +156,8 @@ class ChangeRate(Submits):
         """Whether there is a hint, a URL never asked for, or a page that has changed by now, by
         its rate more likely than not; of a host that is not `without`."""
         self.pages.catch_up()
-        its = passes.due(self.pages, self._known, self.began, now).tolist()
+        told = passes.told_at(self._known, self.agent.discoveries)
+        its = passes.due(self.pages, self._known, self.began, now, told).tolist()
         hosts = self._known.hosts
         return any(hosts[url] not in without for url in chain(self._urgent(now), its))
 

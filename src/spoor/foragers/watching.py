@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from spoor.foragers.contents import Change, Contents, identity_of
 from spoor.foragers.flat import NOTHING, KeyIndex, NumberSet, reach
 from spoor.foragers.hints import pairs
 from spoor.foragers.idle_parameters import IdleParameters
+from spoor.foragers.near_copies import NearCopies
 from spoor.foragers.remembered import Memory
 from spoor.learn.state import column
 from spoor.protocols import Judge, Rejudges, Stateful
@@ -77,6 +78,10 @@ class Watching:
         self.content = 0
         """64 bits of it at its host, if it was read for the first time; else 0, as of nothing."""
         self.parameters = IdleParameters()
+        self.near = NearCopies()
+        """Of the pages whose contents are kept."""
+        self._like: list[int] = []
+        """Pages that may resemble the one that was taken in last."""
         self._newest = array("Q")
         """The page that had a content first, and has it or had no other since → that content; 0 for
         other pages."""
@@ -98,7 +103,7 @@ class Watching:
     def take(self, url: int, host: str, page: Page, first: bool) -> bool:
         """Judge and compare a content that is not bit for bit that of the last download. Returns
         whether it counts as another content."""
-        self.change, self.content = None, 0
+        self.change, self.content, self._like = None, 0, []
         self.judgement = self._judged(url, page)
         if self.judgement is not None:
             self._pages += 1
@@ -115,7 +120,11 @@ class Watching:
             return first
         known = url in self.contents
         self.change = self.contents.see(url, host, page)
-        key = _key(self.contents.keys(url), host)
+        keys = self.contents.keys(url)
+        key = _key(keys, host)
+        if self.change is not None or not known:
+            self._like = self.near.candidates(keys) if first else []
+            self.near.note(url, keys)
         # Of one without a content that it had first, any is another.
         other = not before or key != before
         counts = self.change is not None or (not known and (first or other))
@@ -137,6 +146,14 @@ class Watching:
                 self.content = key
                 if other != url:
                     self.copy_of[url] = other
+
+    def nearest(self, url: int, hosts: Sequence[str]) -> tuple[float, int]:
+        """Of the page that was taken in last, if it is wanted and was read for the first time: how
+        much another page of its host resembles it, in [0, 1], and which; (0.0, −1) where none says
+        nearly the same."""
+        its = (one for one in self._like if one != url and hosts[one] == hosts[url])
+        found = [(self.contents.resemblance(url, one, hosts[url]), one) for one in its]
+        return max(found, default=(0.0, -1))
 
     def stand_for(self, url: int) -> None:
         """A page that was taken for a copy of another now stands for it."""
@@ -277,6 +294,7 @@ class Watching:
                 self._same.remove(key)
                 self._newest[url] = 0
                 self._earlier[key] = None
+            self.near.leave(url, self.contents.keys(url))
             self.contents.forget(url)
             self.verdicts.pop(url, None)
             self.copy_of.pop(url, None)
@@ -303,6 +321,7 @@ class Watching:
             "verdicts": [[url, *verdict] for url, verdict in self.verdicts.items()],
             "copy_of": pairs(self.copy_of.items()),
             "same": self._contents_had(),
+            "near": self.near.save(),
             "earlier": column(self._earlier, len(self._earlier), np.uint64),
             "left": self._left.save(),
             "dates": {host: pairs(dates.items()) for host, dates in self._dates.items()},
@@ -322,6 +341,11 @@ class Watching:
             (url, (score, why, "".join(topic))) for url, score, why, *topic in state["verdicts"]
         )
         self.copy_of = dict(map(tuple, state["copy_of"].tolist()))
+        if "near" in state:
+            self.near.load(state["near"])
+        else:  # a version before this had none
+            for url in self.wanted:
+                self.near.note(url, self.contents.keys(url))
         self._newest, self._earlier = array("Q"), {}
         self._same = KeyIndex(self._newest)
         for key, url in state["same"].tolist():  # of versions before this several of a page

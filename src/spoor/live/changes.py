@@ -110,6 +110,7 @@ class ChangeTracker:
                 lines += self._lost(url, now)
             elif step.reply.kind == "unchanged":
                 self._back(url)
+                lines += self._moved_here(url, now)
         else:
             lines += self._fetched(url, step.reply, now)
         return self.found(now, lines)
@@ -164,11 +165,16 @@ class ChangeTracker:
                 self._forget_pending()
         if before is not None or (self._changes == "all" and wanted):
             self._versions[url] = version
+        return lines + self._moved_here(url, now)
+
+    def _moved_here(self, url: int, now: float) -> list[Line]:
+        """A page is there: whether it is that of a document which has left its URL."""
+        known, watching = self._fleet.known, self._fleet.known.watching
         old = -1 if watching is None else watching.copy_of.get(url, -1)
         left = old >= 0 and (known.alias.get(old) == url or old in self._absent)
         if left and url not in self._versions and self._matters(old):
-            lines += self._moved(old, url, now)
-        return lines
+            return self._moved(old, url, now)
+        return []
 
     def _moved(self, old: int, url: int, now: float) -> list[Line]:
         known = self._fleet.known

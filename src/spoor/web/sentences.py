@@ -34,11 +34,13 @@ _MONTH_NAMES = frozenset(
     name.lower() for names in (calendar.month_name, calendar.month_abbr) for name in names if name
 )
 _MONTHS = "|".join(sorted(_MONTH_NAMES, key=len, reverse=True))
+_DAYS = "|".join(name.lower() for names in (calendar.day_name, calendar.day_abbr) for name in names)
 _TIMES = re.compile(
+    rf"(?:\b(?:{_DAYS})\b[.,]?\s{{1,3}})?(?:"
     rf"\d{{1,4}}[-/.]\d{{1,2}}[-/.]\d{{1,4}}|\d{{1,2}}:\d\d(?::\d\d)?(?:\s*[ap]\.?m\b)?"
     rf"|\d{{1,2}}(?:st|nd|rd|th)?\.?\s+(?:{_MONTHS})\b\.?(?:,?\s+\d{{4}})?"
     rf"|\b(?:{_MONTHS})\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}})?"
-    r"|(?<!\d)\d+\s+(?:seconds?|minutes?|mins?|hours?|days?|weeks?|months?|years?)\s+ago"
+    r"|(?<!\d)\d+\s+(?:seconds?|minutes?|mins?|hours?|days?|weeks?|months?|years?)\s+ago)"
 )
 _IN_TIMES = re.compile(r"\d[-/.:]\d")
 """A part of each of these that has neither the name of a month nor "ago": to look for all of them
