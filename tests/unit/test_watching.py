@@ -72,14 +72,17 @@ def test_noise_is_no_change_and_news_in_it_is(kinds: tuple[str, ...]) -> None:
     assert pack(again.save()) != pack(contents.save())  # it has looked once more
 
 
+@pytest.mark.parametrize("site", ["", " - The Town News", " – News | The Town"])
 @pytest.mark.parametrize("end", [".", ""], ids=["sentence", "before the first"])
-def test_a_corrected_title_is_told_as_a_title_also_where_the_text_has_it(end: str) -> None:
+def test_a_corrected_title_is_told_as_a_title_also_where_the_text_has_it(
+    end: str, site: str
+) -> None:
     contents, rest = Contents(), "A kiln was lit in the town last night. Potters sleep now."
     for heading in ("News of the town", "Corrected: news from the town"):
-        page = Page("http://h/", title=heading, main=f"{heading}{end} {rest}", text="…")
+        page = Page("http://h/", title=heading + site, main=f"{heading}{end} {rest}", text="…")
         change = contents.see(0, "h", page)
     assert change is not None
-    assert change.title_before == "News of the town"
+    assert change.title_before == f"News of the town{site}"
     assert (change.added, change.removed) == ((), ())
     more = replace(page, title="Kilns", main=f"Kilns{end} {rest} It rained on all of them at noon.")
     change = contents.see(0, "h", more)

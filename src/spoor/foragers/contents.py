@@ -8,6 +8,7 @@ several pages of it.
 
 from __future__ import annotations
 
+import re
 import zlib
 from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -51,6 +52,13 @@ UNKNOWN_WORDS = 10
 
 NEAR = 0.8
 """Least resemblance of a sentence and a corrected one, in [0, 1]."""
+
+
+MOST_PARTS = 8
+"""Of a title, that are looked at."""
+
+_BETWEEN = re.compile(r" [-–—|·•»]+ ")
+"""Where the name of a site begins in a title."""
 
 
 class Change(NamedTuple):
@@ -362,14 +370,25 @@ def _beside_titles(
     too: as a sentence, or before the first one where that has no end. The title is told itself."""
     if not (heading and old_title) or plain(heading) == plain(old_title):
         return added, removed
-    came = {one: one.removeprefix(heading).strip() for one in added}
-    went = {one: one.removeprefix(old_title).strip() for one in removed}
+    came = {one: _without_title(one, heading) for one in added}
+    went = {one: _without_title(one, old_title) for one in removed}
     same = {plain(rest) for rest in came.values()} & {plain(rest) for rest in went.values()}
     same.add("")
     return (
         tuple(one for one, rest in came.items() if plain(rest) not in same),
         tuple(one for one, rest in went.items() if plain(rest) not in same),
     )
+
+
+def _without_title(sentence: str, title: str) -> str:
+    """What a sentence says behind a title, with or without the name of the site that ends it."""
+    for name in (
+        title,
+        *(title[: found.start()] for found in islice(_BETWEEN.finditer(title), MOST_PARTS)),
+    ):
+        if sentence.startswith(name):
+            return sentence[len(name) :].strip()
+    return sentence
 
 
 def _change(

@@ -14,6 +14,8 @@ from markupsafe import Markup, escape
 
 from spoor.display import shown
 from spoor.documents.blocks import escaped, link_target
+from spoor.formats.feeds import came_to_be_wanted
+from spoor.formats.site_names import without_site_names
 from spoor.web.urls import host
 
 Line = Mapping[str, Any]
@@ -91,6 +93,7 @@ def headings(topics: Iterable[str]) -> dict[str, str]:
 
 def markdown(lines: Sequence[Line], title: str, notes: Sequence[str] = ()) -> str:
     """The digest as Markdown; `notes` stand above it, each one line."""
+    lines = without_site_names(lines)
     out = [f"# {_plain(title)}", "", _newest(lines)]
     out += [f"\n> {_plain(note)}" for note in notes]
     for day, topics in stories(lines).items():
@@ -127,8 +130,8 @@ def _newest(lines: Sequence[Line]) -> str:
 
 
 def _moment(when: str) -> str:
-    """RFC 3339 to the minute."""
-    return when[:16].replace("T", " ")
+    """RFC 3339 to the minute; of what stands for a day, the day."""
+    return when[:10] if when[11:19] == "23:59:59" else when[:16].replace("T", " ")
 
 
 def _link(line: Line) -> str:
@@ -146,6 +149,8 @@ def _plain(text: str) -> str:
 
 def _facts(line: Line) -> str:
     facts = [WORDS[line["kind"]]] if line["kind"] in WORDS else []
+    if came_to_be_wanted(line):
+        facts = ["an old page that is about it now"]
     if line["date"] is not None and line["kind"] in ("new", "changed"):
         facts.append(f"of {_moment(line['date'])}")
     if "from" in line:
@@ -164,6 +169,7 @@ def html(
 ) -> str:
     """The digest as a page that needs no network, with the differences of what changed, a timeline,
     and a table of the sources (`spoor.live.sources.Source`). All text from the web is escaped."""
+    lines = without_site_names(lines)
     body = [Markup("<h1>{}</h1><p class=note>{}</p>").format(shown(title), _newest(lines))]
     body += [Markup("<p class=note>{}</p>").format(shown(note)) for note in notes]
     body.append(_timeline(lines))

@@ -11,6 +11,8 @@ from html import escape
 from typing import Any
 from xml.etree import ElementTree
 
+from spoor.formats.site_names import without_site_names
+
 
 def rss(lines: Sequence[Mapping[str, Any]], title: str, home: str = "") -> bytes:
     """Lines of a watch, oldest first (`spoor.live.changes.Line`), as RSS 2.0, newest first. A
@@ -21,7 +23,7 @@ def rss(lines: Sequence[Mapping[str, Any]], title: str, home: str = "") -> bytes
     _add(channel, "title", title)
     _add(channel, "link", home or (lines[0]["url"] if lines else ""))
     _add(channel, "description", "New and changed documents")
-    for line in reversed(lines):
+    for line in reversed(without_site_names(lines)):
         item = ElementTree.SubElement(channel, "item")
         # Most readers of feeds take a title for HTML; one that does not shows the reference.
         _add(item, "title", _title(line, _NOT_XML.sub("", line["title"]).replace("<", "&lt;")))
@@ -47,14 +49,20 @@ def json_feed(lines: Sequence[Mapping[str, Any]], title: str, home: str = "") ->
             "content_text": summary(line),
             "date_published": _date(line),
             "tags": _tags(line),
-            "_spoor": dict(line),
+            "_spoor": dict(whole),
         }
-        for line in reversed(lines)
+        for line, whole in zip(reversed(without_site_names(lines)), reversed(lines), strict=True)
     ]
     feed: dict[str, Any] = {"version": "https://jsonfeed.org/version/1.1", "title": title}
     feed |= {"home_page_url": home} if home else {}
     feed |= {"items": items}
     return json.dumps(feed, ensure_ascii=False, indent=1).encode("utf-8", "replace")
+
+
+def came_to_be_wanted(line: Mapping[str, Any]) -> bool:
+    """Whether what a change says is that an old page is on the topic now: what came and went in it
+    is not known."""
+    return line["kind"] == "changed" and not ("share" in line or "title_before" in line)
 
 
 _SAYS = {"changed": "Changed: ", "moved": "Moved: ", "gone": "Gone: "}
@@ -86,6 +94,8 @@ def summary(line: Mapping[str, Any]) -> str:
         parts.append(f"the title was: {line['title_before']}")
     if line.get("why"):
         parts.append(f"{line['score']:.2f}: " + ", ".join(reason for reason, _ in line["why"][:3]))
+    if came_to_be_wanted(line):
+        return "\n".join(["an old page that is about it now", *parts])
     return "\n".join(parts if line["kind"] == "new" and parts else [line["kind"], *parts])
 
 

@@ -70,6 +70,11 @@ LED = 0.5
 ENOUGH_SURE = 12
 """Sure pages from which on a watch tells a page without a word of the wish on it or around it:
 what few new pages have in common may be the template of the day."""
+WORDLESS = 0.6
+"""… and the least score of one without a word on it, also where what it is linked with says the
+words, as the most read and related stories of a news site do. Of 126 stories that were told of six
+made sites seven had no word, all of them wrong, with .51 to .54; of 389 articles of an encyclopedia
+that nine topics told, two, with more."""
 REFUSED = 0.25
 """Weight of pages that are not wanted, beside the mean of all."""
 AGAIN = 1.5
@@ -228,7 +233,11 @@ class Relevance:
                 value = min(value, 0.5 * cut)
         if self._matcher.unwanted and self._said.unwanted([page])[0]:
             value = min(value, 0.5 * cut)
-        if value < cut:
+        least = cut
+        wordless = self._matcher.wanted and not evidence and not self.takes_wordless
+        if self.tells_once and wordless and self._model.pages:
+            least += (2.0 * WORDLESS - 1.0) * max(top - cut, 0.0)
+        if value < least:
             return round(float(min(0.49, 0.5 * max(0.0, value) / cut)), 2), False
         above = (value - cut) / max(top - cut, 1e-9)
         return round(float(min(1.0, 0.5 + 0.5 * above)), 2), True
