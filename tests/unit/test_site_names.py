@@ -69,7 +69,7 @@ def test_digest_and_feeds_name_no_site_and_say_what_a_change_was() -> None:
             "Corrected: Kiln lit - The Daily Branch",
             kind="changed",
             title_before="Kiln lit - The Daily Branch",
-            share=0.0,
+            added=[],
             date="2026-11-08T23:59:59Z",
         )
     )

@@ -13,7 +13,7 @@ from spoor.foragers.passes import LEAST_LOOKED_AT, LEAST_TOLD
 from spoor.foragers.request_budget import DAY
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line
-from spoor.types import Fetch, Redirected, Reply
+from spoor.types import Fetch, Judgement, Page, Redirected, Reply
 from spoor.web.sentences import plain
 from spoor.worlds.evolving import EvolvingWorld, Version
 
@@ -161,3 +161,41 @@ def test_a_small_site_is_looked_at_whole_however_much_of_it_was_told(
     )
     asked = passes(world, 60, monkeypatch)
     assert all(set(its) == {"", *names} for its in asked[2:])
+
+
+class Late:
+    """Wants stories about kilns, and says so when it is asked anew."""
+
+    threshold = 0.5
+
+    def __init__(self) -> None:
+        self.seen = dict[str, bool]()
+
+    def judge(self, page: Page) -> Judgement:
+        wanted = LIT in page.text and page.url in self.seen
+        self.seen[page.url] = LIT in page.text
+        return Judgement(float(wanted), wanted, 1.0, (("kiln", 1.0),))
+
+    def revise(self) -> list[tuple[str, Judgement]]:
+        its = Judgement(1.0, True, 1.0, (("kiln", 1.0),))
+        return [(url, its) for url, wanted in self.seen.items() if wanted]
+
+
+def test_a_title_of_what_was_told_when_the_judge_judged_anew_is_told_as_a_title() -> None:
+    world = site(
+        version(DAY / 2, "a", ["A.", *STORY]),
+        Version(BEGIN + 1.5 * DAY, f"{SITE}a", "Another name", " ".join(["Another name.", *STORY])),
+    )
+    fleet = fleet_of(world, once=True, delay=0.1)
+    assert fleet.known.watching is not None
+    fleet.known.watching.judge = Late()
+    tracker, lines = ChangeTracker(fleet), list[Line]()
+    for day in range(3):
+        lines += a_pass(fleet, world, day * DAY, tracker)
+        assert fleet.revise(BEGIN + day * DAY + 3_600)
+        lines += tracker.found(BEGIN + day * DAY + 3_600)
+    new, changed = lines
+    assert (new["kind"], new["title"]) == ("new", "A")
+    assert (changed["kind"], changed["title"]) == ("changed", "Another name")
+    assert changed["title_before"] == "A"
+    assert changed["added"] == changed["removed"] == ()

@@ -62,7 +62,7 @@ def json_feed(lines: Sequence[Mapping[str, Any]], title: str, home: str = "") ->
 def came_to_be_wanted(line: Mapping[str, Any]) -> bool:
     """Whether what a change says is that an old page is on the topic now: what came and went in it
     is not known."""
-    return line["kind"] == "changed" and not ("share" in line or "title_before" in line)
+    return line["kind"] == "changed" and "added" not in line
 
 
 _SAYS = {"changed": "Changed: ", "moved": "Moved: ", "gone": "Gone: "}

@@ -19,6 +19,7 @@ from spoor.foragers.urls import NEVER
 from spoor.live.conditional import Conditions
 from spoor.live.sources import Sources
 from spoor.types import Deferred, Failed, Fetched, LiveReply, NextStep, Outcome, State
+from spoor.web.sentences import plain
 from spoor.web.urls import host as host_of
 from spoor.web.urls import registrable_domain
 
@@ -144,9 +145,11 @@ class ChangeTracker:
         if before is None and url in known.told_before:
             before = version  # it came back: what it says now is where its changes begin
         change = None if watching is None else watching.change
+        title = reply.page.title
         if date > NEVER or before is not None:
-            self._titles[url] = reply.page.title
-            if watching is not None and watching.contents.title(url) == reply.page.title:
+            told_title = self._titles.get(url, "")
+            self._titles[url] = title
+            if watching is not None and watching.contents.title(url) == title:
                 del self._titles[url]
         wanted = watching is None or url in watching.wanted
         more: Line = {}
@@ -155,6 +158,11 @@ class ChangeTracker:
             more["share"] = change.share
             if change.title_before is not None:
                 more["title_before"] = change.title_before
+        elif before is not None and version > before:
+            # It was told when the judge judged anew: what it said then is not known, but its title.
+            more = {"added": (), "removed": ()}
+            if told_title and title and plain(told_title) != plain(title):
+                more["title_before"] = told_title
         tells = self._changes == "all" or not known.is_list(url)
         tells &= wanted and self._changes != "none"
         if before is not None and version > before and tells:
