@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.hashing import hash64, url_hash64
+from spoor.judges.repeated import InText
 from spoor.types import State
 from spoor.web.urls import registrable_domain
 
@@ -256,6 +257,8 @@ class KeptPage:
     """… `site_of` it; found by itself where it is not given."""
     script: int = 0
     """Which kind of script most of its text is in."""
+    in_text: InText | None = None
+    """What it says by its text, until its site is known."""
 
     def __post_init__(self) -> None:
         if self.number < 0:

@@ -210,6 +210,14 @@ class Matcher:
                 if times:
                     yield at, float(times)
 
+    def places_in_runs(self, runs: Sequence[str]) -> list[tuple[int, int]]:
+        """Where parts of the wish stand in runs of scripts without spaces: run and part."""
+        if not runs or not self._unspaced:
+            return []
+        together = " ".join(runs)
+        there = [(at, part) for at, part in self._unspaced if part in together]
+        return [(place, at) for at, part in there for place, run in enumerate(runs) if part in run]
+
     def runs_that_fit(
         self, runs: Iterable[str]
     ) -> Mapping[str, tuple[tuple[int, bool, float], ...]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, chain, compress
 from typing import Any
@@ -27,6 +28,7 @@ from spoor.judges.feedback import (
 from spoor.judges.link_numbers import LinkNumbers
 from spoor.judges.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS, Matcher
 from spoor.judges.page_language import probability
+from spoor.judges.repeated import PLACES, SETTLED, InText, Repeated
 from spoor.judges.wish import Wish
 from spoor.judges.word_counts import (
     LATIN,
@@ -36,6 +38,7 @@ from spoor.judges.word_counts import (
     Pairs,
     WordNumbers,
     most_of,
+    numbers_of_runs,
     parted,
     scripts_of,
 )
@@ -98,6 +101,15 @@ class Reader:
         self._link_numbers = LinkNumbers(self.frequencies.slots)
         self._seen_links = np.zeros(SLOTS, np.int64)
         self._anchors: dict[int, dict[int, tuple[float, float]]] = {}
+        self.repeated = Repeated()
+        self._weights = np.array(
+            [1.0 if leaf.field == "text" else WEIGHTS["text"] for leaf in matcher.leaves]
+        )
+        self._leaves_of: defaultdict[int, list[int]] = defaultdict(list)
+        """Part of the wish → its leaves."""
+        for leaf, parts in enumerate(matcher.part_numbers):
+            for part in parts:
+                self._leaves_of[part].append(leaf)
 
     def read(self, page: Page) -> tuple[KeptPage, list[tuple[str, float]], Floats, Slots]:
         """A page as it is kept, what its words say, and of each of its ids how many pages have it,
@@ -122,18 +134,34 @@ class Reader:
         in_parts = (*others, title, headings, spaced)
         words = [*chain(*in_parts)]
         numbers = memo.of(words)
+        self.repeated.page(site)
+        begin = len(words) - len(spaced)
+        own, pieces = self.repeated.add(site, memo.hashes(numbers[begin:]))
+        if own is not None:
+            words = [*words[:begin], *compress(spaced, own.tolist())]
+            numbers = np.concatenate([numbers[:begin], numbers[begin:][own]])
+            in_parts = (*others, title, headings, words[begin:])
+        own, pieces_of_runs = self.repeated.add(site, numbers_of_runs(runs))
+        if own is not None:
+            runs = [*compress(runs, own.tolist())]
         ends = [*accumulate(map(len, in_parts))]
         found = dict(zip(_READ, memo.found(words, numbers, ends), strict=True))
         exact_in_text = found["text"][0]
         for part, in_runs in self._matcher.fits_of_runs(runs):
             exact_in_text[part] = exact_in_text.get(part, 0.0) + in_runs
+        of_text = words[begin:], numbers[begin:], pieces
         # Terms are those of its title, headings and text.
         words, numbers = words[ends[1] :], numbers[ends[1] :]
         its, times = memo.terms(words, numbers, runs, self._counted, self._pairs)
         script = most_of(scripts)
-        evidence, reasons, parts = self._leaves(
-            number, fields, found, len(text), is_latin=script == LATIN
+        in_text, reasons, parts = self._leaves(
+            number, fields, found, len(pieces) + len(runs), is_latin=script == LATIN
         )
+        if reasons:
+            self._note_places(in_text, memo, *of_text)
+            self._note_places_in_runs(in_text, runs, pieces_of_runs)
+            in_text.at = self.repeated.pages(site)
+        evidence = in_text.evidence(self._weights, [False] * len(in_text.pieces))
         together = np.array(self._matcher.stand_together(parts), np.bool_)
         named = np.array(parts, np.int64) > 0
         if reasons:
@@ -170,6 +198,7 @@ class Reader:
             number=number,
             site=site,
             script=script,
+            in_text=in_text if len(in_text.pieces) else None,
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and text:
             kept.near = self._nearness(text, runs, memo, evidence)
@@ -198,16 +227,17 @@ class Reader:
         size: int,
         *,
         is_latin: bool,
-    ) -> tuple[Floats, list[tuple[str, float]], list[int]]:
-        """What each leaf finds, (leaves, 2), the reasons in words, and in which of `SHORT_PARTS`
-        each leaf stands, as bits. `number`: of the page's URL; `size`: words of the text."""
+    ) -> tuple[InText, list[tuple[str, float]], list[int]]:
+        """What each leaf finds, the reasons in words, and in which of `SHORT_PARTS` each leaf
+        stands, as bits. `number`: of the page's URL; `size`: words of the text."""
         matcher = self._matcher
-        evidence = np.zeros((len(matcher.leaves), 2))
+        shape = len(matcher.leaves), 2
+        in_text = InText(np.ones(shape), np.zeros(shape))
         reasons: list[tuple[str, float]] = []
         parts = [0] * len(matcher.leaves)
         led = self._anchors.get(number, {})
         if not led and not any(exact or like for exact, like in found.values()):
-            return evidence, reasons, parts
+            return in_text, reasons, parts
         dense = (HALF / max(size, SHORT_TEXT)) ** LENGTH
         for at, leaf in enumerate(matcher.leaves):
             misses = [1.0, 1.0]
@@ -229,17 +259,52 @@ class Reader:
                     parts[at] |= 1 << SHORT_PARTS.index(name)
                 if leaf.field:
                     weight = 1.0
+                if name == "text":
+                    in_text.often[at] = exact * dense, (exact + like) * dense
                 for column, count in ((0, exact), (1, exact + like)):
                     share = 1.0 - (0.5 ** (count * dense) if name == "text" else 0.4**count)
                     misses[column] *= 1.0 - weight * share
+                    if name != "text":
+                        in_text.misses[at, column] *= 1.0 - weight * share
                 if weight * share > best:
                     best, place, times = weight * share, name, exact + like
-            evidence[at] = 1.0 - misses[0], 1.0 - misses[1]
             if best:
                 often = f" {times:.0f} times" if times >= 1.5 else ""
                 where = "in an anchor to it" if place == "anchors" else f"in its {place}"
                 reasons.append((f"{leaf.shown!r} {where}{often}", round(1.0 - misses[1], 3)))
-        return evidence, reasons, parts
+        return in_text, reasons, parts
+
+    def _note_places(
+        self,
+        in_text: InText,
+        memo: WordNumbers,
+        words: Sequence[str],
+        numbers: NDArray[np.int64],
+        pieces: NDArray[np.uint64],
+    ) -> None:
+        """Note the pieces of a text in which words of the wish stand."""
+        found = [
+            (at, leaf)
+            for at in memo.places(numbers)[:PLACES]
+            for part, _, _ in memo.fits.get(words[at], ())
+            for leaf in self._leaves_of[part]
+        ]
+        _note(in_text, found, pieces)
+
+    def _note_places_in_runs(
+        self, in_text: InText, runs: Sequence[str], pieces: NDArray[np.uint64]
+    ) -> None:
+        there = self._matcher.places_in_runs(runs)[:PLACES]
+        places = [(at, leaf) for at, part in there for leaf in self._leaves_of[part]]
+        _note(in_text, places, pieces)
+
+    def read_again(self, pages: Iterable[KeptPage]) -> None:
+        """Find anew what pages say, by what their sites are known to repeat."""
+        for page in pages:
+            if (its := page.in_text) is not None:
+                page.evidence = its.evidence(self._weights, self.repeated.of(page.site, its.pieces))
+                if self.repeated.pages(page.site) - its.at > SETTLED:
+                    page.in_text = None
 
     def _links(
         self, page: Page, site: int, memo: WordNumbers
@@ -357,6 +422,7 @@ class Reader:
             "together": self.together.copy(),
             "short": self.short.copy(),
             "seen": self._seen_links.copy(),
+            "repeated": self.repeated.save(),
             "anchored": np.repeat(np.array([*self._anchors], np.uint64), leaves),
             "anchors": np.array(anchors, float).reshape(-1, 3),
         }
@@ -369,10 +435,19 @@ class Reader:
         self.together = np.array(state["together"], np.int64)
         self.short = np.array(state.get("short", 0 * known), np.int64)  # one of before has none
         self._seen_links = np.array(state["seen"], np.int64)
+        if "repeated" in state:  # one of before has none
+            self.repeated.load(state["repeated"])
         self._anchors = {}
         anchors = state["anchors"].tolist()
         for number, (at, one, other) in zip(state["anchored"].tolist(), anchors, strict=True):
             self._anchors.setdefault(number, {})[int(at)] = one, other
+
+
+def _note(in_text: InText, places: Sequence[tuple[int, int]], pieces: NDArray[np.uint64]) -> None:
+    if places:
+        at, leaves = zip(*places, strict=True)
+        in_text.pieces = np.append(in_text.pieces, pieces.take(at))
+        in_text.leaves = np.append(in_text.leaves, np.array(leaves, np.uint8))
 
 
 def _first_letters(words: list[str], most: int) -> list[str]:

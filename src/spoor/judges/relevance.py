@@ -266,6 +266,7 @@ class Relevance:
         """Find the surest pages, what they have in common, and the cut."""
         kept = [*self._pages.values()]
         pages = [*self._examples, *kept]
+        self._reader.read_again(pages)
         sites = np.array([page.site for page in pages], np.uint64)
         self._said.many_sites = many = are_many(sites)
         self._said.mention = weights_of_mentions(pages, sites) if many else None

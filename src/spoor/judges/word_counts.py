@@ -183,6 +183,18 @@ def scripts_of(text: str) -> Scripts:
     return Scripts(len(is_high), unspaced, others)
 
 
+def numbers_of_runs(runs: Sequence[str]) -> NDArray[np.uint64]:
+    """A number of the letters of each run, in their order. O(letters), by arrays."""
+    if not runs:
+        return np.zeros(0, np.uint64)
+    letters = _letters_of(" ".join(runs)).astype(np.uint64)
+    pairs = letters * np.uint64(0x9E3779B1)
+    pairs[1:] ^= letters[:-1] << np.uint64(32)
+    pairs *= pairs | np.uint64(1)
+    begins = np.append(0, np.flatnonzero(letters == ord(" ")) + 1)
+    return np.add.reduceat(pairs, begins)
+
+
 def most_of(scripts: Scripts) -> int:
     """The script of a third or more of a text's characters: `UNSPACED_SCRIPT`, `OTHER_SCRIPT`, or
     `LATIN`."""
@@ -245,7 +257,9 @@ class WordNumbers(dict[str, int]):
         self._slot = np.zeros(1_024, np.int64)
         """Of each number, its slot or code …"""
         self._may_say = np.zeros(1_024, np.bool_)
-        """… and whether its word may be in `fits`."""
+        """… whether its word may be in `fits` …"""
+        self._hash = np.zeros(1_024, np.uint32)
+        """… and a number of its letters."""
         self.fits: dict[str, tuple[Fit, ...]] = {}
         """What parts of the wish a word fits, if any."""
 
@@ -299,7 +313,9 @@ class WordNumbers(dict[str, int]):
             more = 2 * self._next - len(self._slot)
             self._slot = np.append(self._slot, np.zeros(more, np.int64))
             self._may_say = np.append(self._may_say, np.zeros(more, np.bool_))
+            self._hash = np.append(self._hash, np.zeros(more, np.uint32))
         self._slot[first : self._next] = codes
+        self._hash[first : self._next] = [zlib.crc32(word.encode()) for word in words]
         if any_may_fit and self.fits:
             self._may_say[first : self._next] = [*map(self.fits.__contains__, words)]
 
@@ -317,12 +333,21 @@ class WordNumbers(dict[str, int]):
         self._coded[self._code] = several
         return self._code
 
+    def places(self, numbers: Numbers) -> list[int]:
+        """Where words stand that may say something of the wish."""
+        places: list[int] = self._may_say.take(numbers).nonzero()[0].tolist()
+        return places
+
+    def hashes(self, numbers: Numbers) -> NDArray[np.uint64]:
+        """A number of the letters of each word, whatever else is known."""
+        return self._hash.take(numbers).astype(np.uint64)
+
     def found(self, words: Sequence[str], numbers: Numbers, ends: Sequence[int]) -> list[Found]:
         """What words say of the parts of the wish, by the part of the page in which they stand:
         after which word each of these ends. `numbers`: those of the words."""
         if not self.fits:
             return [({}, {}) for _ in ends]
-        places = self._may_say.take(numbers).nonzero()[0].tolist()
+        places = self.places(numbers)
         found, begin = [], 0
         for end in ends:
             until = bisect_left(places, end)
