@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.hashing import hash64, url_hash64
-from spoor.judges.repeated import InText
+from spoor.judges.repeated import TEXTS, InText
+from spoor.judges.repeated import as_arrays as texts_as_arrays
+from spoor.judges.repeated import from_arrays as texts_from_arrays
 from spoor.types import State
 from spoor.web.urls import registrable_domain
 
@@ -560,6 +562,7 @@ class Among:
 
 def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
     """Kept pages as JSON values and arrays, to save them."""
+    in_text = [page.in_text for page in pages]
     return {
         "urls": [page.url for page in pages],
         "sizes": np.array([len(page.ids) for page in pages], np.uint32),
@@ -580,6 +583,7 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
         "named": np.array([page.named for page in pages], np.uint8),
         "contents": np.array([page.content for page in pages], np.uint64),
         "scripts": np.array([page.script for page in pages], np.uint8),
+        **{f"text_{name}": its for name, its in texts_as_arrays(in_text, leaves).items()},
     }
 
 
@@ -590,6 +594,9 @@ def from_arrays(state: State) -> list[KeptPage]:
     links_end = np.cumsum(links).tolist()
     contents, scripts = state.get("contents"), state.get("scripts")  # versions before had none
     named = state.get("named", np.ones(state["evidence"].shape[:2]))  # nor that
+    texts: Mapping[int, InText] = {}
+    if "text_of" in state:  # nor these
+        texts = texts_from_arrays({name: state[f"text_{name}"] for name in TEXTS})
     pages = []
     for at, url in enumerate(state["urls"]):
         part = slice(ends[at - 1] if at else 0, ends[at])
@@ -612,6 +619,7 @@ def from_arrays(state: State) -> list[KeptPage]:
                 named[at].astype(np.bool_),
                 0 if contents is None else int(contents[at]),
                 script=0 if scripts is None else int(scripts[at]),
+                in_text=texts.get(at),
             )
         )
     return pages

@@ -134,14 +134,15 @@ class Reader:
         in_parts = (*others, title, headings, spaced)
         words = [*chain(*in_parts)]
         numbers = memo.of(words)
-        self.repeated.page(site)
+        folder = hash64(page.url.rpartition("/")[0])
+        self.repeated.page(site, folder)
         begin = len(words) - len(spaced)
-        own, pieces = self.repeated.add(site, memo.hashes(numbers[begin:]))
+        own, pieces = self.repeated.add(site, folder, memo.hashes(numbers[begin:]))
         if own is not None:
             words = [*words[:begin], *compress(spaced, own.tolist())]
             numbers = np.concatenate([numbers[:begin], numbers[begin:][own]])
             in_parts = (*others, title, headings, words[begin:])
-        own, pieces_of_runs = self.repeated.add(site, numbers_of_runs(runs))
+        own, pieces_of_runs = self.repeated.add(site, folder, numbers_of_runs(runs))
         if own is not None:
             runs = [*compress(runs, own.tolist())]
         ends = [*accumulate(map(len, in_parts))]
@@ -178,7 +179,9 @@ class Reader:
         often[: len(its)] = np.minimum(times, 255)
         ends = [len(its), len(its) + len(outward)]
         rarest = self._rarest(every[: ends[0]], often[: ends[0]], known[: ends[0]], MOST_TERMS)
-        telling = self._rarest(outward, None, known[ends[0] : ends[1]], MOST_LINKS)
+        known_links = known[ends[0] : ends[1]]
+        own = self.repeated.own_links(site, folder, known_links, words=len(text))
+        telling = own[self._rarest(outward[own], None, known_links[own], MOST_LINKS)]
         chosen = np.concatenate([rarest, ends[0] + telling, np.arange(ends[1], len(every))])
         tongue = 1.0
         if self._wish is not None and (self._wish.languages or self._wish.unwanted_languages):

@@ -7,6 +7,7 @@ and is left out of the others.
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,12 +22,20 @@ from spoor.types import State
 Numbers = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 
+FIRST = 16
+"""Pages of a site before anything of it is repeated."""
 PAGES = 4
 """Pages on which a piece stands, at least, …"""
 SHARE = 0.2
 """… and that share of the pages of its site, where it is repeated; …"""
-ENOUGH = 16
+ENOUGH = 40
 """… so many pages are enough on any site."""
+LONG = 100
+"""Words of a text from which on what is on many pages of its folder …"""
+OF_FOLDER = 0.5
+"""… is repeated, too: that share of them."""
+MENU = 32
+"""Links from which on what is on so many pages of its folder is a menu."""
 LEAST = 8
 """Words that are left at least: else a page is a copy of others."""
 ONE_OF = 8
@@ -81,6 +90,39 @@ class InText:
         return np.asarray(1.0 - self.misses * (1.0 - said))
 
 
+TEXTS = ("of", "at", "misses", "often", "sizes", "pieces", "leaves")
+"""Names of the arrays of `as_arrays`."""
+
+
+def as_arrays(texts: Sequence[InText | None], leaves: int) -> State:
+    """What pages say by their texts as arrays, to save them."""
+    there = [at for at, its in enumerate(texts) if its is not None]
+    kept = [its for its in texts if its is not None]
+    none = np.zeros((0, leaves, 2))
+    return {
+        "of": np.array(there, np.uint32),
+        "at": np.array([its.at for its in kept], np.uint32),
+        "misses": np.array([its.misses for its in kept]) if kept else none,
+        "often": np.array([its.often for its in kept]) if kept else none,
+        "sizes": np.array([len(its.pieces) for its in kept], np.uint32),
+        "pieces": np.concatenate([np.zeros(0, np.uint64), *(its.pieces for its in kept)]),
+        "leaves": np.concatenate([np.zeros(0, np.uint8), *(its.leaves for its in kept)]),
+    }
+
+
+def from_arrays(state: State) -> dict[int, InText]:
+    """Place of a page → its `InText`, as `as_arrays` saved it."""
+    ends = np.cumsum(state["sizes"].astype(int)).tolist()
+    parts = [slice(begin, end) for begin, end in zip([0, *ends], ends, strict=False)]
+    pieces, leaves = state["pieces"], state["leaves"]
+    rows = zip(state["misses"], state["often"], state["at"].tolist(), parts, strict=True)
+    texts = [
+        InText(misses.copy(), often.copy(), at, pieces[its].copy(), leaves[its].copy())
+        for misses, often, at, its in rows
+    ]
+    return dict(zip(state["of"].tolist(), texts, strict=True))
+
+
 class Repeated:
     """The pieces of all sites."""
 
@@ -90,15 +132,29 @@ class Repeated:
         self._having: OrderedDict[int, int] = OrderedDict()
         """Piece → pages."""
 
-    def page(self, site: int) -> None:
+    def page(self, site: int, folder: int) -> None:
         """Count a page of a site."""
-        remember(self._pages, site, self._pages.get(site, 0) + 1, _SITES)
+        for part in (site, folder):
+            remember(self._pages, part, self._pages.get(part, 0) + 1, _SITES)
+
+    def own_links(
+        self, site: int, folder: int, having: Floats, *, words: int
+    ) -> NDArray[np.int64]:
+        """Which links of a page are not of a long menu; `having`: how many pages have each. Where
+        there is no text of so many words, links are all that tells pages apart."""
+        if words >= LONG and self._pages.get(site, 0) >= FIRST:
+            is_own = having < max(PAGES, OF_FOLDER * self._pages.get(folder, 0))
+            if len(having) - int(is_own.sum()) >= MENU:
+                return np.flatnonzero(is_own)
+        return np.arange(len(having))
 
     def pages(self, site: int) -> int:
         """Pages of a site."""
         return self._pages.get(site, 0)
 
-    def add(self, site: int, words: Numbers) -> tuple[NDArray[np.bool_] | None, Numbers]:
+    def add(
+        self, site: int, folder: int, words: Numbers
+    ) -> tuple[NDArray[np.bool_] | None, Numbers]:
         """Count a text: which of its words are not repeated (None for all), and the pieces of
         these words."""
         if not len(words):
@@ -109,7 +165,12 @@ class Repeated:
         before = [having.get(piece, 0) for piece in pieces]
         for piece, times in dict(zip(pieces, before, strict=True)).items():
             remember(having, piece, times + 1, _PIECES)
-        is_own, sizes = np.array(before) < least, np.diff(np.append(begins, len(words)))
+        often, sizes = np.array(before), np.diff(np.append(begins, len(words)))
+        is_own = often < least
+        if least < math.inf:
+            of_folder = often >= max(PAGES, OF_FOLDER * self._pages.get(folder, 0))
+            if int(sizes[of_folder].sum()) >= LONG:
+                is_own &= ~of_folder
         of_words = np.repeat(numbers, sizes)
         if is_own.all():
             return None, of_words
@@ -122,7 +183,8 @@ class Repeated:
         return [self._having.get(piece, 0) > least for piece in pieces.tolist()]
 
     def _least(self, site: int) -> float:
-        return min(ENOUGH, max(PAGES, SHARE * self._pages.get(site, 0)))
+        pages = self._pages.get(site, 0)
+        return math.inf if pages < FIRST else min(ENOUGH, max(PAGES, SHARE * pages))
 
     def save(self) -> State:
         """Go on with `load`."""
