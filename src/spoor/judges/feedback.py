@@ -261,10 +261,21 @@ class KeptPage:
     """Which kind of script most of its text is in."""
     in_text: InText | None = None
     """What it says by its text, until its site is known."""
+    is_early: bool = False
+    """Whether it may have terms and links of a menu that was not known yet."""
 
     def __post_init__(self) -> None:
         if self.number < 0:
             self.number, self.site = number_of_url(self.url), site_of(self.url)
+
+
+def without(page: KeptPage, ids: NDArray[np.uint32]) -> None:
+    """Take these terms and links from a page."""
+    is_own = np.isin(page.ids, ids, invert=True)
+    is_own[len(page.ids) - page.places :] = True
+    page.links = page.links[is_own[page.terms : len(page.ids) - page.places]]
+    page.terms = int(is_own[: page.terms].sum())
+    page.ids, page.often = page.ids[is_own], page.often[is_own]
 
 
 def copies(pages: Sequence[KeptPage]) -> tuple[NDArray[np.bool_], Floats]:
@@ -583,6 +594,7 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
         "named": np.array([page.named for page in pages], np.uint8),
         "contents": np.array([page.content for page in pages], np.uint64),
         "scripts": np.array([page.script for page in pages], np.uint8),
+        "early": np.array([page.is_early for page in pages], np.uint8),
         **{f"text_{name}": its for name, its in texts_as_arrays(in_text, leaves).items()},
     }
 
@@ -594,6 +606,7 @@ def from_arrays(state: State) -> list[KeptPage]:
     links_end = np.cumsum(links).tolist()
     contents, scripts = state.get("contents"), state.get("scripts")  # versions before had none
     named = state.get("named", np.ones(state["evidence"].shape[:2]))  # nor that
+    early = state.get("early", np.zeros(len(state["urls"])))
     texts: Mapping[int, InText] = {}
     if "text_of" in state:  # nor these
         texts = texts_from_arrays({name: state[f"text_{name}"] for name in TEXTS})
@@ -620,6 +633,7 @@ def from_arrays(state: State) -> list[KeptPage]:
                 0 if contents is None else int(contents[at]),
                 script=0 if scripts is None else int(scripts[at]),
                 in_text=texts.get(at),
+                is_early=bool(early[at]),
             )
         )
     return pages

@@ -24,11 +24,12 @@ from spoor.judges.feedback import (
     as_id,
     number_of_url,
     site_of,
+    without,
 )
 from spoor.judges.link_numbers import LinkNumbers
 from spoor.judges.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS, Matcher
 from spoor.judges.page_language import probability
-from spoor.judges.repeated import PLACES, SETTLED, InText, Repeated
+from spoor.judges.repeated import PAGES, PLACES, SETTLED, InText, Repeated, common
 from spoor.judges.wish import Wish
 from spoor.judges.word_counts import (
     LATIN,
@@ -134,7 +135,7 @@ class Reader:
         in_parts = (*others, title, headings, spaced)
         words = [*chain(*in_parts)]
         numbers = memo.of(words)
-        folder = hash64(page.url.rpartition("/")[0])
+        folder = folder_of(page.url)
         self.repeated.page(site, folder)
         begin = len(words) - len(spaced)
         own, pieces = self.repeated.add(site, folder, memo.hashes(numbers[begin:]))
@@ -155,14 +156,13 @@ class Reader:
         words, numbers = words[ends[1] :], numbers[ends[1] :]
         its, times = memo.terms(words, numbers, runs, self._counted, self._pairs)
         script = most_of(scripts)
-        in_text, reasons, parts = self._leaves(
+        evidence, in_text, reasons, parts = self._leaves(
             number, fields, found, len(pieces) + len(runs), is_latin=script == LATIN
         )
-        if reasons:
+        if in_text is not None:
             self._note_places(in_text, memo, *of_text)
             self._note_places_in_runs(in_text, runs, pieces_of_runs)
             in_text.at = self.repeated.pages(site)
-        evidence = in_text.evidence(self._weights, [False] * len(in_text.pieces))
         together = np.array(self._matcher.stand_together(parts), np.bool_)
         named = np.array(parts, np.int64) > 0
         if reasons:
@@ -180,8 +180,9 @@ class Reader:
         ends = [len(its), len(its) + len(outward)]
         rarest = self._rarest(every[: ends[0]], often[: ends[0]], known[: ends[0]], MOST_TERMS)
         known_links = known[ends[0] : ends[1]]
-        own = self.repeated.own_links(site, folder, known_links, words=len(text))
-        telling = own[self._rarest(outward[own], None, known_links[own], MOST_LINKS)]
+        own_links = self.repeated.own_links(site, folder, known_links, words=len(text))
+        telling = self._rarest(outward[own_links], None, known_links[own_links], MOST_LINKS)
+        telling = own_links[telling]
         chosen = np.concatenate([rarest, ends[0] + telling, np.arange(ends[1], len(every))])
         tongue = 1.0
         if self._wish is not None and (self._wish.languages or self._wish.unwanted_languages):
@@ -201,7 +202,8 @@ class Reader:
             number=number,
             site=site,
             script=script,
-            in_text=in_text if len(in_text.pieces) else None,
+            in_text=in_text if in_text is not None and len(in_text.pieces) else None,
+            is_early=self.repeated.is_early(site, folder),
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and text:
             kept.near = self._nearness(text, runs, memo, evidence)
@@ -230,17 +232,18 @@ class Reader:
         size: int,
         *,
         is_latin: bool,
-    ) -> tuple[InText, list[tuple[str, float]], list[int]]:
-        """What each leaf finds, the reasons in words, and in which of `SHORT_PARTS` each leaf
-        stands, as bits. `number`: of the page's URL; `size`: words of the text."""
+    ) -> tuple[Floats, InText | None, list[tuple[str, float]], list[int]]:
+        """What each leaf finds, (leaves, 2), and how, the reasons in words, and in which of
+        `SHORT_PARTS` each leaf stands, as bits. `number`: of the page's URL; `size`: words of the
+        text."""
         matcher = self._matcher
-        shape = len(matcher.leaves), 2
-        in_text = InText(np.ones(shape), np.zeros(shape))
+        evidence = np.zeros((len(matcher.leaves), 2))
         reasons: list[tuple[str, float]] = []
         parts = [0] * len(matcher.leaves)
         led = self._anchors.get(number, {})
         if not led and not any(exact or like for exact, like in found.values()):
-            return in_text, reasons, parts
+            return evidence, None, reasons, parts
+        in_text = InText(np.ones(evidence.shape), np.zeros(evidence.shape))
         dense = (HALF / max(size, SHORT_TEXT)) ** LENGTH
         for at, leaf in enumerate(matcher.leaves):
             misses = [1.0, 1.0]
@@ -271,11 +274,12 @@ class Reader:
                         in_text.misses[at, column] *= 1.0 - weight * share
                 if weight * share > best:
                     best, place, times = weight * share, name, exact + like
+            evidence[at] = 1.0 - misses[0], 1.0 - misses[1]
             if best:
                 often = f" {times:.0f} times" if times >= 1.5 else ""
                 where = "in an anchor to it" if place == "anchors" else f"in its {place}"
                 reasons.append((f"{leaf.shown!r} {where}{often}", round(1.0 - misses[1], 3)))
-        return in_text, reasons, parts
+        return evidence, in_text if reasons else None, reasons, parts
 
     def _note_places(
         self,
@@ -303,11 +307,29 @@ class Reader:
 
     def read_again(self, pages: Iterable[KeptPage]) -> None:
         """Find anew what pages say, by what their sites are known to repeat."""
+        there = [page for page in pages if page.in_text is not None]
+        texts = [page.in_text for page in there if page.in_text is not None]
+        repeated, begin = self.repeated.of([page.site for page in there], texts), 0
+        for page, its in zip(there, texts, strict=True):
+            end = begin + len(its.pieces)
+            of_page, begin = repeated[begin:end], end
+            if its.is_less or of_page.any():
+                page.evidence = its.evidence(self._weights, of_page)
+                its.is_less = True
+            if self.repeated.pages(page.site) - its.at > SETTLED:
+                page.in_text = None
+        early: defaultdict[int, list[KeptPage]] = defaultdict(list)
         for page in pages:
-            if (its := page.in_text) is not None:
-                page.evidence = its.evidence(self._weights, self.repeated.of(page.site, its.pieces))
-                if self.repeated.pages(page.site) - its.at > SETTLED:
-                    page.in_text = None
+            if page.is_early:
+                for part in (page.site, folder_of(page.url)):
+                    if self.repeated.has_menu(part):
+                        early[part].append(page)
+        for its_pages in early.values():
+            if len(its_pages) >= PAGES:
+                ids = common([page.ids for page in its_pages])
+                for page in its_pages:
+                    without(page, ids)
+                    page.is_early = False
 
     def _links(
         self, page: Page, site: int, memo: WordNumbers
@@ -446,11 +468,16 @@ class Reader:
             self._anchors.setdefault(number, {})[int(at)] = one, other
 
 
+def folder_of(url: str) -> int:
+    """The number of the folder of a URL."""
+    return hash64(url.rpartition("/")[0])
+
+
 def _note(in_text: InText, places: Sequence[tuple[int, int]], pieces: NDArray[np.uint64]) -> None:
     if places:
         at, leaves = zip(*places, strict=True)
         in_text.pieces = np.append(in_text.pieces, pieces.take(at))
-        in_text.leaves = np.append(in_text.leaves, np.array(leaves, np.uint8))
+        in_text.leaves = np.append(in_text.leaves, np.array(leaves, np.uint16))
 
 
 def _first_letters(words: list[str], most: int) -> list[str]:

@@ -259,7 +259,7 @@ class WordNumbers(dict[str, int]):
         self._may_say = np.zeros(1_024, np.bool_)
         """… whether its word may be in `fits` …"""
         self._hash = np.zeros(1_024, np.uint32)
-        """… and a number of its letters."""
+        """… and the number of its first letters."""
         self.fits: dict[str, tuple[Fit, ...]] = {}
         """What parts of the wish a word fits, if any."""
 
@@ -289,7 +289,7 @@ class WordNumbers(dict[str, int]):
     def _add(self) -> None:
         """What is to be known of the new words."""
         words, self._new = self._new, []
-        matcher, slots, codes = self._matcher, self._slots, list[int]()
+        matcher, slots, codes, hashes = self._matcher, self._slots, list[int](), list[int]()
         may_fit, runs_may_fit = matcher.may_fit(words), matcher.runs_may_fit(words)
         any_may_fit = runs_may_fit or matcher.has_spaced
         first = self._next - len(words)
@@ -304,9 +304,13 @@ class WordNumbers(dict[str, int]):
                 and (word.isascii() or not UNSPACED.search(word))
                 and not may_fit(word)
             ):
-                codes.append(_NO_TERM if word.isdigit() else slots[number_of(word)])
+                number = number_of(word)
+                codes.append(_NO_TERM if word.isdigit() else slots[number])
+                hashes.append(number)
+                continue
             else:
                 codes.append(self._code_of(word, may_fit=any_may_fit))
+            hashes.append(number_of(word))
             if len(word) > LONGEST:
                 self._long.append(word)
         if self._next > len(self._slot):
@@ -315,7 +319,7 @@ class WordNumbers(dict[str, int]):
             self._may_say = np.append(self._may_say, np.zeros(more, np.bool_))
             self._hash = np.append(self._hash, np.zeros(more, np.uint32))
         self._slot[first : self._next] = codes
-        self._hash[first : self._next] = [zlib.crc32(word.encode()) for word in words]
+        self._hash[first : self._next] = hashes
         if any_may_fit and self.fits:
             self._may_say[first : self._next] = [*map(self.fits.__contains__, words)]
 
@@ -339,7 +343,7 @@ class WordNumbers(dict[str, int]):
         return places
 
     def hashes(self, numbers: Numbers) -> NDArray[np.uint64]:
-        """A number of the letters of each word, whatever else is known."""
+        """`number_of` each word, whatever else is known."""
         return self._hash.take(numbers).astype(np.uint64)
 
     def found(self, words: Sequence[str], numbers: Numbers, ends: Sequence[int]) -> list[Found]:
