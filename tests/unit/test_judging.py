@@ -497,12 +497,18 @@ def test_what_a_page_says_counts_beside_likeness() -> None:
     """The surest pages share their words; others say those of the wish in other company."""
     judge = Relevance(parse("virtual tables"))
     said = {}
-    shared = "A module registers methods and cursors of the backing store. "
+    words = np.array("a module registers methods and cursors of the backing store".split())
+    rng = np.random.default_rng(5)
+
+    def shared(times: int) -> str:
+        """Sentences of the same words; the same sentences would be a menu."""
+        return " ".join(" ".join(rng.permutation(words)) for _ in range(times))
+
     for at in range(90):
         own = f"word{at} answer{at} reply{at} " * 20
         title, text, path = {
-            0: (f"Virtual tables {at}", shared * 5, "sql/"),
-            1: (f"Methods {at}", shared * 10 + own, "sql/like"),
+            0: (f"Virtual tables {at}", shared(5), "sql/"),
+            1: (f"Methods {at}", f"{shared(10)} {own}", "sql/like"),
             2: (f"Tables {at}", "virtual tables " * 2 + own, "talk/"),
         }.get(
             at % 9,

@@ -16,6 +16,7 @@ from spoor.judges.repeated import (
     InText,
     Repeated,
     as_arrays,
+    common,
     from_arrays,
     pieces_of,
 )
@@ -172,3 +173,18 @@ def test_a_table_of_contents_on_each_page_says_nothing_of_it(wish: str, *, first
     wanted = {page.url for page in pages if wish in page.title}
     assert told >= wanted
     assert len(told) <= 1.5 * len(wanted)
+
+
+def test_most_of_some_pages_have_it() -> None:
+    pages = [np.array(one, np.uint32) for one in ([3, 1, 2], [1, 2], [2, 9, 1], [2], [2, 8])]
+    assert common(pages).tolist() == [1, 2]
+
+
+def test_a_page_of_a_feedback_loses_its_menu_meanwhile() -> None:
+    """The feedback at the first page of a folder that is known to repeat much."""
+    pages = manual(first=True)
+    judge = Relevance(parse("rhythms"))
+    for page in pages:
+        moved = page.url.replace(f"{SITE}/", f"{SITE}/{len(judge.save()['pages']['urls']) // 4}/")
+        judge.judge(Page(moved, title=page.title, text=page.text, links=page.links))
+    judge.revise()

@@ -174,6 +174,9 @@ class Relevance:
         self._surer += evidence > self._model.seed_words or kept.label > 0
         if self._reader.frequencies.pages >= self._due():
             self._learn()
+            if len(kept.ids) < len(counts):  # it had a menu, as is known now
+                counts = self._reader.frequencies.of(kept.ids)
+                slots = np.array([*map(self._reader.frequencies.slots.get, kept.ids.tolist())])
             words, evidence, led = self._told_of(kept, counts)
         likeness, likest = 0.0, ""
         if self._model.pages:
