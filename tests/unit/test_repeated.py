@@ -36,7 +36,7 @@ CHAPTERS = {
 SITE = "http://music.example"
 
 
-def numbers(words: list[int]) -> np.ndarray:  # type: ignore[type-arg]
+def numbers(words: list[int]) -> np.ndarray:
     return np.array(words, np.uint64)
 
 
