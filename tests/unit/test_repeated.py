@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spoor.judges import repeated as repeated_module
 from spoor.judges.relevance import Relevance
 from spoor.judges.repeated import (
     FIRST,
@@ -19,6 +20,7 @@ from spoor.judges.repeated import (
     common,
     from_arrays,
     pieces_of,
+    repeating,
 )
 from spoor.judges.wish import parse
 from spoor.learn.state import pack, unpack
@@ -188,3 +190,25 @@ def test_a_page_of_a_feedback_loses_its_menu_meanwhile() -> None:
         moved = page.url.replace(f"{SITE}/", f"{SITE}/{len(judge.save()['pages']['urls']) // 4}/")
         judge.judge(Page(moved, title=page.title, text=page.text, links=page.links))
     judge.revise()
+
+
+def test_what_is_on_several_pages_is_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(repeated_module, "_PIECES", 400)
+    repeated = Repeated()
+    left = [_read(repeated, own) for own in range(1, 60)]
+    assert max(left[FIRST:]) <= 70
+    assert len(repeated.save()["pieces"]) <= 400
+
+
+def test_a_footer_is_told_from_what_a_paper_writes_about() -> None:
+    """Ten sites of six pages: of one the footer says it, of another each page in other words."""
+    none = np.zeros((1, 2))
+
+    def text(*pieces: int) -> InText:
+        leaves = np.zeros(len(pieces), np.uint16)
+        return InText(none, none, pieces=numbers([*pieces]), leaves=leaves)
+
+    footer = [(1, text(77)) for _ in range(6)]
+    paper = [(2, text(100 + at, 200 + at, 300)) for at in range(6)]
+    assert repeating([*footer, *paper]) == {1}
+    assert repeating(footer[:3]) == set(), "too few pages"

@@ -135,9 +135,10 @@ def sites_read(sites: Sites, before: Set[int]) -> frozenset[int]:
     return frozenset(islice({**dict.fromkeys(read), **dict.fromkeys(before)}, MOST_SITES))
 
 
-def frames_of(words: Floats, sites: Sites) -> dict[int, float]:
+def frames_of(words: Floats, sites: Sites, repeating: Set[int] = frozenset()) -> dict[int, float]:
     """Site → what its pages say of the wish as a rule; none where that is nothing, or something on
-    a few sites only (`SHARED`). `words`: what each page says, in [0, 1]. O(n log n)."""
+    a few sites only (`SHARED`), unless these say it in the same text (`repeating`). `words`: what
+    each page says, in [0, 1]. O(n log n)."""
     frames, having, counted = dict[int, float](), 0, 0
     order = np.lexsort((words, sites))
     _, starts = np.unique(sites[order], return_index=True)
@@ -151,7 +152,9 @@ def frames_of(words: Floats, sites: Sites) -> dict[int, float]:
             having += 1
             if end - start >= FEW_PAGES:
                 frames[int(sites[order[start]])] = frame
-    return frames if having >= SHARED * counted else {}
+    if having >= SHARED * counted:
+        return frames
+    return {site: frame for site, frame in frames.items() if site in repeating}
 
 
 def without_frames(words: Floats, sites: Iterable[int], frames: Mapping[int, float]) -> Floats:

@@ -49,6 +49,7 @@ from spoor.judges.many_sites import (
 )
 from spoor.judges.matching import Matcher
 from spoor.judges.reading import Reader, has_words
+from spoor.judges.repeated import repeating
 from spoor.judges.said import FIRST, Said
 from spoor.judges.surest import SEEDS, Kept, Likeness, likeness_to_surest, written_alike
 from spoor.judges.wish import Wish
@@ -275,7 +276,8 @@ class Relevance:
         self._said.mention = weights_of_mentions(pages, sites) if many else None
         words, frames = self._said.wanted(pages), {}
         if many:
-            frames = frames_of(words, sites)
+            texts = [(page.site, page.in_text) for page in pages if page.in_text is not None]
+            frames = frames_of(words, sites, repeating(texts))
             words = without_frames(words, sites.tolist(), frames)
         links = Links(pages, self._reader.frequencies)
         around = links.outward(words) + links.inward(words)

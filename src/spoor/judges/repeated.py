@@ -9,7 +9,7 @@ found anew at each feedback, and they lose the terms and links that most of them
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import repeat
@@ -147,6 +147,20 @@ def common(pages: Sequence[NDArray[np.uint32]]) -> NDArray[np.uint32]:
     return np.asarray(every[first][often >= OF_EARLY * len(pages)])
 
 
+def repeating(texts: Sequence[tuple[int, InText]]) -> frozenset[int]:
+    """Sites that say the words of the wish in what they repeat, as a footer: of most of their texts
+    most places are on half of them, `PAGES` at least. `texts`: those with such words, and the site
+    of each. O(places)."""
+    its_texts = Counter(site for site, _ in texts)
+    having = Counter(piece for _, its in texts for piece in {*its.pieces.tolist()})
+    said: Counter[int] = Counter()
+    for site, its in texts:
+        least = max(PAGES, OF_FOLDER * its_texts[site])
+        often = sum(having[piece] >= least for piece in its.pieces.tolist())
+        said[site] += 1 if 2 * often > len(its.pieces) else -1
+    return frozenset(site for site, more in said.items() if more > 0)
+
+
 class Repeated:
     """The pieces of all sites."""
 
@@ -214,11 +228,13 @@ class Repeated:
         return (own, of_words[own]) if int(own.sum()) >= LEAST else (None, of_words)
 
     def _forget(self) -> None:
-        """Forget the half that was found first, but for what is on several pages."""
-        found = enumerate(self._having.items())
-        half = len(self._having) // 2
-        kept = [its for at, its in found if at >= half or its[1] >= PAGES]
-        self._having = dict(kept[-_PIECES // 2 :])
+        """Keep three quarters: what is on several pages, and of the others the newest."""
+        several = {piece: count for piece, count in self._having.items() if count > 1}
+        once = [piece for piece, count in self._having.items() if count == 1]
+        most = 3 * _PIECES // 4
+        kept = [*several.items()][-most:]
+        room = most - len(kept)
+        self._having = dict(kept) | dict.fromkeys(once[len(once) - room :] if room else (), 1)
 
     def of(self, sites: Sequence[int], texts: Sequence[InText]) -> NDArray[np.bool_]:
         """Whether each piece of texts is repeated, one text after the other."""
