@@ -413,6 +413,17 @@ def with_state(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
     db.close()
 
 
+def part_of(state: Any, name: str) -> dict[str, Any]:
+    """The part of a state that has this name, wherever it is."""
+    if isinstance(state, dict):
+        if name in state:
+            return state
+        for one in state.values():
+            if found := part_of(one, name):
+                return found
+    return {}
+
+
 STATES: dict[str, Callable[[dict[str, Any]], object]] = {
     "no frontier": lambda state: state.pop("frontier"),
     "a frontier that is none": lambda state: state.update(frontier=None),
@@ -425,6 +436,12 @@ STATES: dict[str, Callable[[dict[str, Any]], object]] = {
     ),
     "headings that are lists": lambda state: state["frontier"]["seen"].update(
         {name: [[["a"], ["b"]]] * 20 for name in state["frontier"]["seen"]}
+    ),
+    "pages of sites that are no numbers": lambda state: part_of(state, "sites_pages").update(
+        sites_pages=part_of(state, "sites_pages")["sites_pages"] * float("nan")
+    ),
+    "texts of no leaves": lambda state: part_of(state, "text_misses").update(
+        text_misses=part_of(state, "text_misses")["text_misses"][:, :0]
     ),
 }
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spoor.judges import repeated as repeated_module
@@ -13,6 +13,7 @@ from spoor.judges.repeated import (
     FIRST,
     LONG,
     MENU,
+    MOST,
     TEXTS,
     InText,
     Repeated,
@@ -46,13 +47,12 @@ def numbers(words: list[int]) -> np.ndarray:
 def test_the_same_text_has_the_same_pieces_wherever_it_stands(
     text: list[int], before: list[int]
 ) -> None:
-    begins, alone = pieces_of(numbers(text), 1)
+    begins, alone = pieces_of(numbers(text))
     assert begins[0] == 0
     assert len(begins) == len(alone)
-    _, behind = pieces_of(numbers(before + text), 1)
+    _, behind = pieces_of(numbers(before + text))
     # All but the first, whose begin is another.
     assert set(alone[1:].tolist()) <= set(behind.tolist())
-    assert pieces_of(numbers(text), 2)[1].tolist() != alone.tolist(), "each site has its own"
 
 
 def _read(repeated: Repeated, own: int, folder: int = 7) -> int:
@@ -94,13 +94,30 @@ def test_a_page_that_is_nothing_but_repeated_is_left_whole() -> None:
 
 def test_links_of_a_long_menu_tell_nothing_where_there_is_a_text() -> None:
     repeated = Repeated()
-    for _ in range(60):
+    menu, own = numbers([*range(MENU)]), numbers([500, 501])
+    both = np.append(menu, own)
+    for number in range(60):
         repeated.page(1, 7)
-    having = np.array([55.0] * MENU + [2.0, 3.0])
-    assert repeated.own_links(1, 7, having, words=LONG).tolist() == [MENU, MENU + 1]
-    assert len(repeated.own_links(1, 7, having, words=LONG - 1)) == MENU + 2
-    assert len(repeated.own_links(1, 7, having[1:], words=LONG)) == MENU + 1, "no long one"
-    assert len(repeated.own_links(2, 7, having, words=LONG)) == MENU + 2, "another site"
+        repeated.page(3, 8)
+        left = repeated.own_links(1, 7, np.append(menu, 1_000 + number), words=LONG)
+        assert left.tolist() == ([MENU] if number >= FIRST - 1 else [*range(MENU + 1)])
+        repeated.own_links(3, 8, menu[1:], words=LONG)
+    assert repeated.own_links(1, 7, both, words=LONG).tolist() == [MENU, MENU + 1]
+    assert len(repeated.own_links(1, 7, both, words=LONG - 1)) == MENU + 2
+    assert len(repeated.own_links(3, 8, both, words=LONG)) == MENU + 2, "no long one"
+    assert len(repeated.own_links(1, 7, both[:0], words=LONG)) == 0
+
+
+def test_links_that_another_site_lists_stay() -> None:
+    """Strangers list the links of a page of a site, on as many pages as they please."""
+    repeated, links = Repeated(), numbers([*range(60)])
+    for number in range(100):
+        repeated.page(2, 9)
+        repeated.own_links(2, 9, links, words=LONG)
+        repeated.page(1, number)
+        repeated.own_links(1, number, numbers([1_000 + number]), words=LONG)
+    repeated.page(1, 7)
+    assert len(repeated.own_links(1, 7, links, words=LONG)) == 60
 
 
 def test_what_a_text_says_is_less_by_the_share_of_repeated_places() -> None:
@@ -125,13 +142,13 @@ def test_saved_texts_that_do_not_fit_are_refused() -> None:
     its = InText(np.ones((2, 2)), np.ones((2, 2)), 3, numbers([5]), np.array([1], np.uint16), True)
     saved = dict(as_arrays([None, its], 2))
     assert [*saved] == [*TEXTS]
-    (at,) = from_arrays(saved)
+    (at,) = from_arrays(saved, 2)
     assert at == 1
-    assert from_arrays(saved)[1].is_less
-    assert from_arrays(as_arrays([None], 2)) == {}
+    assert from_arrays(saved, 2)[1].is_less
+    assert from_arrays(as_arrays([None], 2), 1) == {}
     for name, other in (("leaves", np.array([2], np.uint16)), ("pieces", numbers([]))):
         with pytest.raises(ValueError, match="text"):
-            from_arrays({**saved, name: other})
+            from_arrays({**saved, name: other}, 2)
 
 
 def manual(*, first: bool) -> list[Page]:
@@ -212,3 +229,170 @@ def test_a_footer_is_told_from_what_a_paper_writes_about() -> None:
     paper = [(2, text(100 + at, 200 + at, 300)) for at in range(6)]
     assert repeating([*footer, *paper]) == {1}
     assert repeating(footer[:3]) == set(), "too few pages"
+    other_sites = [(site, text(77)) for site in range(6)]
+    assert repeating(other_sites) == set(), "a stranger says it, too"
+
+
+def _with_number(number: int) -> list[int]:
+    """Words of a piece of its own with this number: what `pieces_of` does, backwards."""
+    inverse = pow(0x9E3779B97F4A7C15, -1, 1 << 64)
+    words = []
+    for part in (number - 8, 8) if number % 8 else (number,):
+        for _ in range(2):
+            part = (part ^ part >> 32) * inverse % (1 << 64)
+        words.append((part - 1) % (1 << 64))
+    return words
+
+
+def _menu_left(repeated: Repeated, site: int, own: int) -> int:
+    text = [word * 7_919 for word in (*range(200), *range(1_000 * own, 1_000 * own + 50))]
+    repeated.page(site, site)
+    repeated.own_links(site, site, numbers([own, own + 1]), words=LONG)
+    left, _ = repeated.add(site, site, numbers(text))
+    return len(text) if left is None else int(left.sum())
+
+
+def test_no_site_says_what_another_one_repeats() -> None:
+    """A stranger has pages of pieces with the numbers of those of another site, whatever the names
+    of both add to them."""
+    repeated, stranger, victim = Repeated(), 5, 9
+    text = numbers([word * 7_919 for word in range(5_000, 5_200)])
+    _, pieces = pieces_of(text)
+    forged = [
+        word
+        for number in pieces.tolist()
+        for move in (0, victim - stranger)
+        for word in _with_number((number + move) % (1 << 64))
+    ]
+    assert {*pieces.tolist()} <= {*pieces_of(numbers(forged))[1].tolist()}
+    for _ in range(60):
+        repeated.page(stranger, stranger)
+        repeated.add(stranger, stranger, numbers(forged))
+    for own in range(1, FIRST + 1):
+        _menu_left(repeated, victim, own)
+    repeated.page(victim, victim)
+    left, _ = repeated.add(victim, victim, numbers([*text.tolist(), *range(90, 140)]))
+    assert left is None or left[: len(text)].all()
+
+
+def test_a_flood_of_pieces_and_folders_takes_no_menu_of_another_site() -> None:
+    repeated = Repeated()
+    before = [_menu_left(repeated, 1, own) for own in range(1, 40)]
+    for number in range(60_000):
+        repeated.page(2, folder=100 + number)
+    for page in range(60):
+        for _ in range(4):  # each piece on as many pages as a menu's
+            flood = RNG.permutation(np.arange(8_000 * page, 8_000 * page + 8_000)) * 104_729
+            repeated.page(2, 3)
+            repeated.add(2, 3, flood.astype(np.uint64))
+    assert _menu_left(repeated, 1, 41) == pytest.approx(before[-1], abs=20)
+    its = repeated._pieces
+    assert sum(map(len, its.of_sites.values())) == its.size <= 32_768
+
+
+def test_many_sites_keep_the_pieces_of_those_that_came_last() -> None:
+    repeated = Repeated()
+    for site in range(3_000):
+        _menu_left(repeated, site, site)
+    its = repeated._pieces
+    assert its.size == sum(map(len, its.of_sites.values())) <= 32_768
+    assert [*its.of_sites] == sorted(its.of_sites)
+    assert 2_999 in its.of_sites
+    assert 0 not in its.of_sites
+
+
+def test_a_text_has_a_bounded_number_of_pieces() -> None:
+    ends = numbers([_with_number(8 * number)[0] for number in range(20_000)])
+    begins, alone = pieces_of(ends)
+    assert len(begins) == len(alone) == MOST + 1
+
+
+KINDS = [np.float64, np.int64, np.uint64, np.uint32]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", Repeated().save())
+def test_a_state_of_other_numbers_is_refused(name: str, kind: type[np.generic]) -> None:
+    repeated = Repeated()
+    for own in range(1, 20):
+        _menu_left(repeated, 1, own)
+    saved = dict(unpack(pack(repeated.save())))
+    right = saved[name].dtype == kind
+    most = np.full(len(saved[name]), np.nan if kind is np.float64 else np.iinfo(kind).max, kind)  # type: ignore[type-var]
+    if not right or kind is np.uint32:
+        with pytest.raises(ValueError, match=r"numbers|crawl"):
+            Repeated().load({**saved, name: most})
+    for other in (None, 3, [3], saved[name][None], saved[name].astype(str)):
+        with pytest.raises(ValueError, match="numbers"):
+            Repeated().load({**saved, name: other})
+    if not name.endswith("menus"):
+        with pytest.raises(ValueError):  # noqa: PT011
+            Repeated().load({**saved, name: saved[name][:0]})
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("misses", np.full((1, 2, 2), np.nan)),
+        ("misses", np.full((1, 2, 2), 1e308)),
+        ("often", np.full((1, 2, 2), np.inf)),
+        ("often", np.full((1, 2, 2), -1.0)),
+        ("often", np.ones((1, 2, 3))),
+        ("at", np.full(1, 2**32 - 1, np.uint32)),
+        ("of", np.array([2], np.uint32)),
+        ("of", np.array([1, 1], np.uint32)),
+        ("sizes", np.array([2**32 - 1], np.uint32)),
+        ("leaves", np.array([0.0])),
+        ("pieces", np.array([[5]], np.uint64)),
+    ],
+)
+def test_a_saved_text_of_other_numbers_is_refused(name: str, other: np.ndarray) -> None:
+    its = InText(np.ones((2, 2)), np.ones((2, 2)), 3, numbers([5]), np.array([1], np.uint16), True)
+    with pytest.raises(ValueError, match=r"text|numbers|zip"):
+        from_arrays({**as_arrays([None, its], 2), name: other}, 2)
+
+
+@st.composite
+def small_sites(draw: st.DrawFn) -> list[Page]:
+    """Pages of up to three sites with menus in the order of a crawl, some in folders, some copies."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    menus = [list(rng.choice(WORDS, 130)) for _ in range(3)]
+    pages = []
+    for at in range(draw(st.integers(30, 70))):
+        site, folder = int(rng.integers(0, 3)) if at % 4 else 0, int(rng.integers(0, 3))
+        own = [*rng.choice(WORDS, rng.integers(0, 40)), *rng.choice([*CHAPTERS, "日本語の文"], 2)]
+        menu = menus[site] if rng.random() < 0.8 else []
+        text = " ".join([*menu, *own] if rng.random() < 0.5 else [*own, *menu])
+        links = [
+            Link(f"http://s{site}.example/{number % 3}/{number}", Anchor(WORDS[number]))
+            for number in (*range(40 * bool(menu)), *map(int, rng.integers(0, 200, 5)))
+        ]
+        url = f"http://s{site}.example/{folder}/{int(rng.integers(0, 200))}"
+        pages.append(Page(url, title=" ".join(own[-2:]), text=text, links=links))
+    return pages
+
+
+@settings(max_examples=25, deadline=None)
+@given(small_sites(), st.sampled_from(["rhythms", "vocal OR pitches", "lang:en layout"]), st.data())
+def test_a_crawl_that_is_resumed_anywhere_judges_the_same(
+    pages: list[Page], wish: str, data: st.DataObject
+) -> None:
+    positive = pages[:1] if data.draw(st.booleans()) else []
+    once = data.draw(st.booleans())
+    stops = data.draw(st.sets(st.integers(0, len(pages)), max_size=4))
+    whole, parts = (Relevance(parse(wish), positive=positive) for _ in range(2))
+    whole.tells_once = parts.tells_once = once
+    for at, page in enumerate(pages):
+        if at in stops:
+            saved = parts.save()
+            parts = Relevance(parse(wish), positive=positive)
+            parts.tells_once = once
+            parts.load(unpack(pack(saved)))
+        if at % 7 == 3:
+            for judge in (whole, parts):
+                judge.label(pages[at - 2].url, relevant=at % 2 == 0)
+        if at % 29 == 28:
+            assert parts.revise() == whole.revise()
+        assert parts.judge(page) == whole.judge(page)
+    assert parts.revise() == whole.revise()
+    assert pack(parts.save()) == pack(whole.save())

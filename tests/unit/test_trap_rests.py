@@ -12,12 +12,24 @@ from spoor.judges.facts import Function
 from spoor.learn.state import pack, unpack
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.simulation.replay import Replay
-from spoor.types import Fetch, Fetched, Task
+from spoor.types import (
+    NO_PARENT,
+    Anchor,
+    Choice,
+    Fetch,
+    Fetched,
+    HeldLink,
+    Link,
+    Outcome,
+    Page,
+    Task,
+)
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.page import parse
 from spoor.web.scope import Scope
 from spoor.web.trap_rests import FOR_NEWS, IN_VAIN, Rests, worth
 from spoor.web.traps import Traps
+from spoor.web.url_groups import groups
 
 HOME = "http://a.example/"
 LANGUAGES, PAGES, SUBJECTS = 12, 60, 6
@@ -148,3 +160,49 @@ def test_what_was_not_asked_for_here_does_not_count() -> None:
     rests = Rests()
     assert not rests.ended("http://a/x", news=True)
     assert rests.most("a", pages=0) == 2
+
+
+def _waiting(traps: Traps, url: str) -> None:
+    traps.hold("a.example/x/*", HeldLink(Link(url, Anchor()), NO_PARENT, 0.0, 1, False))
+    traps._count("a.example/x/*").tries = 9
+
+
+def test_what_led_elsewhere_brought_the_news_of_that_page() -> None:
+    traps, guard = Traps(), CrawlFilter(Scope())
+    guard._traps = traps
+    for number in range(40):
+        _waiting(traps, f"http://a.example/x/{chr(97 + number % 26)}{number}")
+    came = 0
+    while links := guard.release(over=True):
+        for held in links:
+            came += 1
+            url, link = held.link.url, came
+            assert not guard.skip(link, url)
+            moved = url.replace("/x/", "/now/")
+            assert not guard.skip(link, moved)
+            page = Page(moved, text=_text(came))
+            choice = Choice(link)
+            guard.ended(Outcome(choice, Fetched(came, page), None, 0.0), str)
+    assert came == 40
+
+
+def test_what_waits_is_not_looked_at_anew_each_time() -> None:
+    """Of 5,000 long URLs that took half a second, in which nothing else was done."""
+    traps = Traps()
+    for number in range(5_000):
+        _waiting(traps, f"http://a.example/x/{number}?" + "&".join(f"p{at}=1" for at in range(20)))
+    for _ in range(2):
+        groups.cache_clear()
+        loaded = Traps()
+        assert len(traps.release(over=True)) <= 2
+        assert groups.cache_info().misses == 0
+        loaded.load(unpack(pack(traps.save())))
+        traps = loaded
+
+
+def test_the_looks_that_are_remembered_are_bounded() -> None:
+    traps = Traps()
+    for number in range(30_000):
+        _waiting(traps, f"http://a.example/x/{number}")
+    assert len(traps._shapes) <= 20_000
+    assert {*traps._waiting.urls()} <= {*traps._shapes}

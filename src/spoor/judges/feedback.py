@@ -609,7 +609,11 @@ def from_arrays(state: State) -> list[KeptPage]:
     early = state.get("early", np.zeros(len(state["urls"])))
     texts: Mapping[int, InText] = {}
     if "text_of" in state:  # nor these
-        texts = texts_from_arrays({name: state[f"text_{name}"] for name in TEXTS})
+        texts = texts_from_arrays(
+            {name: state[f"text_{name}"] for name in TEXTS}, len(state["urls"])
+        )
+        if state["text_misses"].shape[1] != state["evidence"].shape[1]:
+            raise ValueError("texts of another wish")
     pages = []
     for at, url in enumerate(state["urls"]):
         part = slice(ends[at - 1] if at else 0, ends[at])

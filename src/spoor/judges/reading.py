@@ -180,7 +180,7 @@ class Reader:
         ends = [len(its), len(its) + len(outward)]
         rarest = self._rarest(every[: ends[0]], often[: ends[0]], known[: ends[0]], MOST_TERMS)
         known_links = known[ends[0] : ends[1]]
-        own_links = self.repeated.own_links(site, folder, known_links, words=len(text))
+        own_links = self.repeated.own_links(site, folder, outward, words=len(text))
         telling = self._rarest(outward[own_links], None, known_links[own_links], MOST_LINKS)
         telling = own_links[telling]
         chosen = np.concatenate([rarest, ends[0] + telling, np.arange(ends[1], len(every))])

@@ -2,17 +2,18 @@
 
 A text is cut into pieces where a word, by its own number, says so (content-defined chunks), so that
 what is the same is cut alike wherever it stands. A piece of many pages of a site tells nothing of
-any of them, and is left out. Of the pages that came before that was known, what their words say is
-found anew at each feedback, and they lose the terms and links that most of them have.
+any of them, and is left out; no other site's pieces and links count on it, nor take their room. Of
+the pages that came before that was known, what their words say is found anew at each feedback, and
+they lose the terms and links that most of them have.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
+from itertools import chain, islice, repeat
 from typing import Any
 
 import numpy as np
@@ -49,13 +50,19 @@ PLACES = 24
 """Places of words of the wish in the text of a page that are known."""
 SETTLED = 256
 """Pages of a site after which no piece of a page is found to be repeated."""
+MOST = 4_096
+"""Pieces of a text; what follows is one more. Twenty thousand words have 2,500 as a rule."""
 _PIECES, _SITES = 32_768, 50_000
-"""Pieces, and sites and folders, that are remembered."""
+"""Pieces, links, sites, and folders, that are remembered, …"""
+_OF_SITE = 64
+"""… and pieces, or links, of a site that no other takes, as long as there are few sites."""
+_COUNTS = 1 << 31
+"""Pages that no crawl has."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(32)
 
 
-def pieces_of(words: Numbers, site: int) -> tuple[NDArray[Any], Numbers]:
+def pieces_of(words: Numbers) -> tuple[NDArray[Any], Numbers]:
     """Where the pieces of a text begin, and the number of each; `words`: numbers of its words. O(n)
     by arrays."""
     mixed = (words + np.uint64(1)) * _MIX
@@ -63,10 +70,8 @@ def pieces_of(words: Numbers, site: int) -> tuple[NDArray[Any], Numbers]:
     mixed *= _MIX
     mixed ^= mixed >> _SHIFT
     ends = mixed % np.uint64(ONE_OF) == 0
-    begins = np.append(0, np.flatnonzero(ends[:-1]) + 1)
-    numbers = np.add.reduceat(mixed, begins)
-    numbers += np.uint64(site)
-    return begins, numbers
+    begins = np.append(0, np.flatnonzero(ends[:-1])[:MOST] + 1)
+    return begins, np.add.reduceat(mixed, begins)
 
 
 @dataclass(slots=True)
@@ -97,8 +102,26 @@ class InText:
         return np.asarray(1.0 - self.misses * (1.0 - said))
 
 
-TEXTS = ("of", "at", "less", "misses", "often", "sizes", "pieces", "leaves")
+_KINDS: dict[str, type[np.generic]] = {
+    "of": np.uint32,
+    "at": np.uint32,
+    "less": np.uint8,
+    "misses": np.float64,
+    "often": np.float64,
+    "sizes": np.uint32,
+    "pieces": np.uint64,
+    "leaves": np.uint16,
+}
+TEXTS = tuple(_KINDS)
 """Names of the arrays of `as_arrays`."""
+
+
+def array_of(state: State, name: str, kind: type[np.generic], dimensions: int = 1) -> NDArray[Any]:
+    """An array of a state. Raises `ValueError` for what is none of these numbers."""
+    its = state[name]
+    if not isinstance(its, np.ndarray) or its.dtype != kind or its.ndim != dimensions:
+        raise ValueError(f"{name} are no such numbers")
+    return its
 
 
 def as_arrays(texts: Sequence[InText | None], leaves: int) -> State:
@@ -118,15 +141,23 @@ def as_arrays(texts: Sequence[InText | None], leaves: int) -> State:
     }
 
 
-def from_arrays(state: State) -> dict[int, InText]:
-    """Place of a page → its `InText`, as `as_arrays` saved it. Raises `ValueError` where they do
-    not fit one another."""
+def from_arrays(state: State, pages: int) -> dict[int, InText]:
+    """Place of a page → its `InText`, as `as_arrays` saved it of so many pages. Raises `ValueError`
+    where these are no such arrays, or do not fit one another."""
+    for name, kind in _KINDS.items():
+        array_of(state, name, kind, 3 if kind is np.float64 else 1)
     shape = state["misses"].shape
-    every = int(state["sizes"].sum())
-    if state["often"].shape != shape or (state["leaves"] >= shape[1]).any():
+    every = int(state["sizes"].sum(dtype=np.uint64))
+    if state["often"].shape != shape or shape[2] != 2 or (state["leaves"] >= shape[1]).any():
         raise ValueError("leaves of a text that are none")
+    if not ((state["misses"] >= 0) & (state["misses"] <= 1) & (state["often"] >= 0)).all():
+        raise ValueError("what a text says is no share")
+    if not np.isfinite(state["often"]).all() or (state["at"] >= _COUNTS).any():
+        raise ValueError("what a text says has no bound")
     if not every == len(state["pieces"]) == len(state["leaves"]):
         raise ValueError("pieces of no text")
+    if (np.diff(state["of"].astype(int), prepend=-1, append=pages) < 1).any():
+        raise ValueError("texts of no page")
     ends = np.cumsum(state["sizes"].astype(int)).tolist()
     parts = [slice(begin, end) for begin, end in zip([0, *ends], ends, strict=False)]
     pieces, leaves = state["pieces"], state["leaves"]
@@ -152,51 +183,157 @@ def repeating(texts: Sequence[tuple[int, InText]]) -> frozenset[int]:
     most places are on half of them, `PAGES` at least. `texts`: those with such words, and the site
     of each. O(places)."""
     its_texts = Counter(site for site, _ in texts)
-    having = Counter(piece for _, its in texts for piece in {*its.pieces.tolist()})
+    having = Counter((site, piece) for site, its in texts for piece in {*its.pieces.tolist()})
     said: Counter[int] = Counter()
     for site, its in texts:
         least = max(PAGES, OF_FOLDER * its_texts[site])
-        often = sum(having[piece] >= least for piece in its.pieces.tolist())
+        often = sum(having[site, piece] >= least for piece in its.pieces.tolist())
         said[site] += 1 if 2 * often > len(its.pieces) else -1
     return frozenset(site for site, more in said.items() if more > 0)
 
 
-class Repeated:
-    """The pieces of all sites."""
+class _Parts:
+    """Sites, or folders: of each how many pages it had, and whether one had a menu."""
 
     def __init__(self) -> None:
-        self._pages: OrderedDict[int, int] = OrderedDict()
-        """Of each site and folder."""
-        self._having: dict[int, int] = {}
-        """Piece → pages."""
-        self._with_menu: OrderedDict[int, None] = OrderedDict()
-        """Sites and folders of which a page had much that is repeated."""
+        self.pages: OrderedDict[int, int] = OrderedDict()
+        self.with_menu: OrderedDict[int, None] = OrderedDict()
+
+    def page(self, part: int) -> None:
+        remember(self.pages, part, self.pages.get(part, 0) + 1, _SITES)
+
+    def menu(self, part: int) -> None:
+        remember(self.with_menu, part, None, _SITES)
+
+    def save(self, name: str) -> State:
+        return {
+            name: np.array([*self.pages], np.uint64),
+            f"{name}_pages": np.array([*self.pages.values()], np.uint32),
+            f"{name}_menus": np.array([*self.with_menu], np.uint64),
+        }
+
+    def load(self, name: str, state: State) -> None:
+        self.pages = OrderedDict(_counts(state, name, f"{name}_pages"))
+        menus = array_of(state, f"{name}_menus", np.uint64)
+        self.with_menu = OrderedDict.fromkeys(menus.tolist())
+
+
+def _counts(state: State, keys: str, counts: str) -> list[tuple[int, int]]:
+    found = array_of(state, counts, np.uint32)
+    if (found >= _COUNTS).any():
+        raise ValueError(f"{counts} are more than any crawl has")
+    return [*zip(array_of(state, keys, np.uint64).tolist(), found.tolist(), strict=True)]
+
+
+class _Having:
+    """How many pages of each site have a number, of a piece or link: of all sites together so many
+    numbers; those with the most give way."""
+
+    def __init__(self) -> None:
+        self.of_sites: OrderedDict[int, dict[int, int]] = OrderedDict()
+        """Site → number → pages; the site whose page came last at the end."""
+        self.size = 0
+        """Numbers of all sites."""
+
+    def add(self, site: int, numbers: Numbers) -> NDArray[np.int64]:
+        """Count a page of a site: how many had each number before. O(numbers)."""
+        having = self.of_sites.setdefault(site, {})
+        self.of_sites.move_to_end(site)
+        each, before = numbers.tolist(), len(having)
+        often = np.array([*map(having.get, each, repeat(0))], np.int64)
+        having.update(zip(each, (often + 1).tolist(), strict=True))
+        self.size += len(having) - before
+        if self.size > _PIECES:
+            self._forget()
+        return often
+
+    def of(self, site: int, numbers: Numbers) -> Iterator[int]:
+        """How many pages of a site have each."""
+        return map(self.of_sites.get(site, _NONE).get, numbers.tolist(), repeat(0))
+
+    def _forget(self) -> None:
+        """Keep three quarters: of the sites that have the most, what is on several pages, and of
+        the rest the newest; and, if that is too much, the sites that had a page last."""
+        kept, sizes = 3 * _PIECES // 4, sorted(map(len, self.of_sites.values()))
+        most, left = _OF_SITE, kept
+        for at, size in enumerate(sizes):
+            if size * (len(sizes) - at) > left:
+                most = max(_OF_SITE, left // (len(sizes) - at))
+                break
+            left -= size
+        for site, having in self.of_sites.items():
+            if len(having) > most:
+                self.of_sites[site] = _several_first(having, most)
+        self.size = sum(map(len, self.of_sites.values()))
+        while self.size > kept and len(self.of_sites) > 1:
+            self.size -= len(self.of_sites.popitem(last=False)[1])
+
+    def save(self, name: str) -> State:
+        its = self.of_sites.values()
+        return {
+            f"of_{name}": np.array([*self.of_sites], np.uint64),
+            f"sizes_{name}": np.array([*map(len, its)], np.uint32),
+            name: np.array([*chain.from_iterable(its)], np.uint64),
+            f"having_{name}": np.array([often for one in its for often in one.values()], np.uint32),
+        }
+
+    def load(self, name: str, state: State) -> None:
+        numbers, self.of_sites = iter(_counts(state, name, f"having_{name}")), OrderedDict()
+        for site, size in _counts(state, f"of_{name}", f"sizes_{name}"):
+            self.of_sites[site] = dict(islice(numbers, size))
+        self.size = sum(map(len, self.of_sites.values()))
+        if self.size != len(state[name]):
+            raise ValueError(f"{name} of no site")
+
+
+_NONE: dict[int, int] = {}
+
+
+def _several_first(having: Mapping[int, int], most: int) -> dict[int, int]:
+    """So many numbers: those of several pages, and of the others the newest."""
+    several = [its for its in having.items() if its[1] > 1][-most:]
+    once = [number for number, count in having.items() if count == 1]
+    room = most - len(several)
+    return dict(several) | dict.fromkeys(once[len(once) - room :] if room else (), 1)
+
+
+class Repeated:
+    """The pieces and links of all sites. What a page of another site has, or lists, counts on none,
+    and a flood of it takes no other site's places."""
+
+    def __init__(self) -> None:
+        self._sites, self._folders = _Parts(), _Parts()
+        self._pieces, self._links = _Having(), _Having()
 
     def page(self, site: int, folder: int) -> None:
         """Count a page of a site and of a folder."""
-        for part in (site, folder):
-            remember(self._pages, part, self._pages.get(part, 0) + 1, _SITES)
+        self._sites.page(site)
+        self._folders.page(folder)
 
-    def own_links(self, site: int, folder: int, having: Floats, *, words: int) -> NDArray[np.int64]:
-        """Which links of a page are not of a long menu; `having`: how many pages have each. Where
-        there is no text of so many words, links are all that tells pages apart."""
-        if words >= LONG and self._pages.get(site, 0) >= FIRST:
-            is_own = having < max(PAGES, OF_FOLDER * self._pages.get(folder, 0))
+    def own_links(self, site: int, folder: int, links: Numbers, *, words: int) -> NDArray[np.int64]:
+        """Count the links of a page: which are not of a long menu. Where there is no text of so
+        many words, links are all that tells pages apart. O(links)."""
+        having = self._links.add(site, links) + 1 if len(links) else np.zeros(0)
+        if words >= LONG and self.pages(site) >= FIRST:
+            is_own = having < max(PAGES, OF_FOLDER * self._of_folder(folder))
             if len(having) - int(is_own.sum()) >= MENU:
                 return np.flatnonzero(is_own)
         return np.arange(len(having))
 
     def is_early(self, site: int, folder: int) -> bool:
         """Whether a page came before it was known what its site or its folder repeats."""
-        return self.pages(site) < FIRST or self.pages(folder) <= PAGES
+        return self.pages(site) < FIRST or self._of_folder(folder) <= PAGES
 
     def has_menu(self, part: int) -> bool:
         """Whether a page of a site or folder had much that is repeated."""
-        return part in self._with_menu
+        return part in self._sites.with_menu or part in self._folders.with_menu
 
     def pages(self, site: int) -> int:
         """Pages of a site."""
-        return self._pages.get(site, 0)
+        return self._sites.pages.get(site, 0)
+
+    def _of_folder(self, folder: int) -> int:
+        return self._folders.pages.get(folder, 0)
 
     def add(
         self, site: int, folder: int, words: Numbers
@@ -205,17 +342,12 @@ class Repeated:
         and the piece of each of these. O(words)."""
         if not len(words):
             return None, words
-        begins, numbers = pieces_of(words, site)
-        least, having = self._least(site), self._having
-        pieces = numbers.tolist()
-        often = np.array([*map(having.get, pieces, repeat(0))])
-        having.update(zip(pieces, (often + 1).tolist(), strict=True))
-        if len(having) > _PIECES:
-            self._forget()
+        begins, numbers = pieces_of(words)
+        least, often = self._least(site), self._pieces.add(site, numbers)
         sizes = np.append(begins[1:], len(words)) - begins
         is_own = often < least
         if least < math.inf:
-            of_folder = often >= max(PAGES, OF_FOLDER * self._pages.get(folder, 0))
+            of_folder = often >= max(PAGES, OF_FOLDER * self._of_folder(folder))
             if int(sizes[of_folder].sum()) >= LONG:
                 is_own &= ~of_folder
         of_words = np.repeat(numbers, sizes)
@@ -223,18 +355,9 @@ class Repeated:
             return None, of_words
         own = np.repeat(is_own, sizes)
         if len(own) - int(own.sum()) >= LONG:
-            for part in (site, folder):
-                remember(self._with_menu, part, None, _SITES)
+            self._sites.menu(site)
+            self._folders.menu(folder)
         return (own, of_words[own]) if int(own.sum()) >= LEAST else (None, of_words)
-
-    def _forget(self) -> None:
-        """Keep three quarters: what is on several pages, and of the others the newest."""
-        several = {piece: count for piece, count in self._having.items() if count > 1}
-        once = [piece for piece, count in self._having.items() if count == 1]
-        most = 3 * _PIECES // 4
-        kept = [*several.items()][-most:]
-        room = most - len(kept)
-        self._having = dict(kept) | dict.fromkeys(once[len(once) - room :] if room else (), 1)
 
     def of(self, sites: Sequence[int], texts: Sequence[InText]) -> NDArray[np.bool_]:
         """Whether each piece of texts is repeated, one text after the other."""
@@ -242,27 +365,26 @@ class Repeated:
             return np.zeros(0, np.bool_)
         least = {site: self._least(site) for site in set(sites)}
         sizes = [len(its.pieces) for its in texts]
-        pieces = np.concatenate([its.pieces for its in texts]).tolist()
-        having = np.array([*map(self._having.get, pieces, repeat(0))])
+        each = [self._pieces.of(site, its.pieces) for site, its in zip(sites, texts, strict=True)]
+        having = np.array([*chain.from_iterable(each)], np.int64)
         return np.asarray(having > np.repeat([least[site] for site in sites], sizes))
 
     def _least(self, site: int) -> float:
-        pages = self._pages.get(site, 0)
+        pages = self.pages(site)
         return math.inf if pages < FIRST else min(ENOUGH, max(PAGES, SHARE * pages))
 
     def save(self) -> State:
         """Go on with `load`."""
         return {
-            "sites": np.array([*self._pages], np.uint64),
-            "pages": np.array([*self._pages.values()], np.uint32),
-            "pieces": np.array([*self._having], np.uint64),
-            "having": np.array([*self._having.values()], np.uint32),
-            "menus": np.array([*self._with_menu], np.uint64),
+            **self._sites.save("sites"),
+            **self._folders.save("folders"),
+            **self._pieces.save("pieces"),
+            **self._links.save("links"),
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
-        pages, having = state["pages"].tolist(), state["having"].tolist()
-        self._pages = OrderedDict(zip(state["sites"].tolist(), pages, strict=True))
-        self._having = dict(zip(state["pieces"].tolist(), having, strict=True))
-        self._with_menu = OrderedDict.fromkeys(state["menus"].tolist())
+        """Go on from `save`. Raises `ValueError` for what that does not give."""
+        self._sites.load("sites", state)
+        self._folders.load("folders", state)
+        self._pieces.load("pieces", state)
+        self._links.load("links", state)

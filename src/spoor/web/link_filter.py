@@ -501,7 +501,11 @@ class CrawlFilter:
         if relevant and self._domains is not None:
             self._domains.judged(page.url, 1)
         traps = self._traps
-        news = True if traps is None else traps.ended(page, found_on, relevant=relevant)
+        news = (
+            True
+            if traps is None
+            else traps.ended(page, found_on, relevant=relevant, asked=asked or "")
+        )
         trials, success = self._actions, relevant and news
         if trials is not None and url is not None and trials.ended(url, success=success):
             self._memo.clear()

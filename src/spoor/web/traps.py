@@ -69,6 +69,8 @@ _LAST = 5
 
 _WAITING = 5_000
 """Links that wait to be tried; of others only the number is kept."""
+_SHAPES = 4 * _WAITING
+"""URLs whose look is remembered, those that wait among them."""
 
 
 class Group(NamedTuple):
@@ -126,6 +128,8 @@ class Traps:
         """Groups that are held back."""
         self._waiting = WaitingLinks(_WAITING, owner)
         """Of these groups."""
+        self._shapes: dict[str, str] = {}
+        """URL that waits → its narrowest group: what all of them look like takes half a second."""
         self._of_strangers = 0
         """How many groups that are held back are of links of other domains."""
         self._tries = Tries()
@@ -228,6 +232,9 @@ class Traps:
         if name not in self._held:
             self._hold_back(name, count)
         self._waiting.add(name, held)
+        self._shapes[held.link.url] = groups(held.link.url)[0][0]
+        if len(self._shapes) > _SHAPES:
+            self._shapes = {url: self._shapes[url] for url in self._waiting.urls()}
         self._due = min(self._due, count.next)
 
     def _hold_back(self, name: str, count: _Count) -> None:
@@ -291,15 +298,17 @@ class Traps:
         return ()
 
     def _worth(self, url: str) -> float:
-        count = self._groups.get(groups(url)[0][0])
+        count = self._groups.get(self._shapes[url])
         return worth(0, 0) if count is None else worth(count.new, count.pages)
 
     # -- what it learns
 
-    def ended(self, page: Page, found_on: Callable[[], str] = str, *, relevant: bool) -> bool:
+    def ended(
+        self, page: Page, found_on: Callable[[], str] = str, *, relevant: bool, asked: str = ""
+    ) -> bool:
         """Count a page that was judged, found as in `read`; whether it brought news. One without
         words says nothing of its groups, and neither does one with a title alone where no page of
-        its host has had more."""
+        its host has had more. `asked`: the URL that was asked for, if that led to the page's."""
         news = self._told.pop(page.url, None)
         if news is None:
             news = int(self._news(page, found_on))
@@ -307,7 +316,7 @@ class Traps:
         self._pages += 1
         site = host(page.url)
         tried = self._tried.pop(page.url, False)
-        tried = not self._rests.ended(page.url, news=news == News.WORDS) and tried
+        tried = not self._rests.ended(asked or page.url, news=news == News.WORDS) and tried
         self._tries.count(registrable_domain(site), pages=1)
         if page.text:
             remember(self._with_text, site, None)
@@ -462,6 +471,7 @@ class Traps:
         waits = {name: len(rows) for name, rows in waiting}
         left = {name: row[7] - waits.get(name, 0) for name, *row in state["groups"] if row[7:]}
         self._waiting.load(waiting, left, state.get("lost", 0))
+        self._shapes = {url: groups(url)[0][0] for url in self._waiting.urls()}
         self._tried = OrderedDict.fromkeys(state["tried"], True)
         self._tries.load(state["in_vain"])
         if rests := state.get("rests"):

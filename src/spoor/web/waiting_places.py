@@ -7,6 +7,7 @@ import heapq
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any
 
 from spoor.types import HeldLink
@@ -174,6 +175,10 @@ class WaitingLinks:
                 gone.append(links.pop(url))
                 self._gone(group)
         return gone
+
+    def urls(self) -> Iterator[str]:
+        """Those of all links that wait."""
+        return chain.from_iterable(its.links for its in self._groups.values())
 
     def domains(self) -> list[str]:
         """Those of all links that wait."""
