@@ -19,6 +19,7 @@ from spoor.types import (
     Fetch,
     Fetched,
     HeldLink,
+    InLink,
     Link,
     Outcome,
     Page,
@@ -66,13 +67,13 @@ class Manual:
         return Fetched(fetch.ticket, parse(f"<p>{text}</p>{body}".encode(), fetch.url))
 
 
-def _crawl(world: object, guard: CrawlFilter, in_flight: int) -> set[str]:
+def _crawl(world: object, guard: CrawlFilter, in_flight: int, pages: int = 5_000) -> set[str]:
     """The texts that came."""
     crawl = Crawl(
         BreadthFirst(Task(np.random.default_rng(0))),
         Function(lambda page: False),
         MemoryFrontier(),
-        pages=5_000,
+        pages=pages,
         link_filter=guard,
     )
     crawl.seed([HOME])
@@ -206,3 +207,41 @@ def test_the_looks_that_are_remembered_are_bounded() -> None:
         _waiting(traps, f"http://a.example/x/{number}")
     assert len(traps._shapes) <= 20_000
     assert {*traps._waiting.urls()} <= {*traps._shapes}
+
+
+def test_a_group_that_opens_again_and_again_is_not_entered_whole_each_time() -> None:
+    """Each page has ten links; one of seven has news: what waits is entered little by little."""
+    drops = 0
+
+    class Counts(CrawlFilter):
+        def dropped(self, url: str, seen: InLink | None, *, redirected: bool = False) -> None:
+            nonlocal drops
+            drops += 1
+            super().dropped(url, seen, redirected=redirected)
+
+    class Tree(Chain):
+        def answer(self, fetch: Fetch) -> Fetched:
+            self.asked.append(fetch.url)
+            at = int(fetch.url.removeprefix(HOME).removeprefix("at/p") or 0)
+            text = _text(len(self.asked)) if len(self.asked) % 7 == 1 else "Go on to the next page"
+            links = "".join(f'<a href="/at/p{10 * at + one}">on</a> ' for one in range(1, 11))
+            return Fetched(fetch.ticket, parse(f"<p>{text}</p>{links}".encode(), fetch.url))
+
+    world = Tree()
+    _crawl(world, Counts(Scope(), traps=Traps()), 1, pages=1_200)
+    assert len(world.asked) == 1_200
+    assert drops < 40 * len(world.asked)
+
+
+def test_links_of_a_group_that_opened_enter_some_at_a_time() -> None:
+    traps, came = Traps(), list[str]()
+    for number in range(300):
+        _waiting(traps, f"http://a.example/x/{number}")
+    traps._open("a.example/x/*", traps._count("a.example/x/*"))
+    while links := traps.release(over=False):
+        assert len(links) <= 64
+        came += [held.link.url for held in links]
+        loaded = Traps()
+        loaded.load(unpack(pack(traps.save())))
+        traps = loaded
+    assert came == [f"http://a.example/x/{number}" for number in range(300)]

@@ -69,6 +69,9 @@ _LAST = 5
 
 _WAITING = 5_000
 """Links that wait to be tried; of others only the number is kept."""
+_AT_ONCE = 64
+"""Links of groups that opened that enter at a time: a group with a page of news now and then opens
+again and again, and what has not entered until it is held back once more stays where it is."""
 _SHAPES = 4 * _WAITING
 """URLs whose look is remembered, those that wait among them."""
 
@@ -128,6 +131,8 @@ class Traps:
         """Groups that are held back."""
         self._waiting = WaitingLinks(_WAITING, owner)
         """Of these groups."""
+        self._opened: dict[str, None] = {}
+        """Groups that hold nothing back, with links that still wait."""
         self._shapes: dict[str, str] = {}
         """URL that waits → its narrowest group: what all of them look like takes half a second."""
         self._of_strangers = 0
@@ -242,12 +247,25 @@ class Traps:
         self._held[name] = None
         self._of_strangers += is_of_stranger(name)
 
-    def _let_go(self, name: str) -> list[HeldLink]:
-        """A group holds nothing back any more; what waited for it."""
+    def _let_go(self, name: str) -> None:
+        """A group holds nothing back any more."""
         if name in self._held:
             del self._held[name]
             self._of_strangers -= is_of_stranger(name)
-        return self._waiting.all(name)
+
+    def _from_opened(self) -> list[HeldLink]:
+        """Some of the links that waited for groups that opened."""
+        found: list[HeldLink] = []
+        for name in list(self._opened):
+            while name not in self._held and len(found) < _AT_ONCE:
+                if (held := self._waiting.first(name)) is None:
+                    break
+                found.append(held)
+            if name in self._held or name not in self._waiting:
+                del self._opened[name]
+            if len(found) == _AT_ONCE:
+                break
+        return found
 
     def leave(self, owns: Callable[[str], bool]) -> list[HeldLink]:
         """Links that were dropped and wait no longer, since their URLs are another shard's."""
@@ -262,7 +280,7 @@ class Traps:
 
     def release(self, *, over: bool) -> Sequence[HeldLink]:
         """Links that may enter the frontier again. `over`: there are no others."""
-        ready, self._ready = self._ready, []
+        ready, self._ready = self._ready + self._from_opened(), []
         if not over and self._pages < self._due:
             return ready
         self._due = self._pages + _FIRST_TRY
@@ -395,7 +413,9 @@ class Traps:
                 self._due = min(self._due, count.next)
 
     def _open(self, name: str, count: _Count) -> None:
-        self._ready += self._let_go(name)
+        self._let_go(name)
+        if name in self._waiting:
+            self._opened[name] = None
         count.held = count.tries = 0
 
     def _news(self, page: Page, found_on: Callable[[], str]) -> int:
@@ -424,7 +444,9 @@ class Traps:
         if count is None:
             count = _Count()
         # What waits for a group that is forgotten is asked for like any link.
-        self._ready += self._let_go(remember(self._groups, name, count) or "")
+        if forgotten := remember(self._groups, name, count):
+            self._let_go(forgotten)
+            self._ready += self._waiting.all(forgotten)
         return count
 
     # -- saving
@@ -443,6 +465,7 @@ class Traps:
             "told": [[url, news] for url, news in self._told.items()],
             "held": list(self._held),
             "waiting": self._waiting.rows(),
+            "opened": list(self._opened),
             "ready": [held.row() for held in self._ready],
             "trying": sorted(self._trying),
             "pages": self._pages,
@@ -476,6 +499,7 @@ class Traps:
         self._tries.load(state["in_vain"])
         if rests := state.get("rests"):
             self._rests.load(rests)
+        self._opened = dict.fromkeys(state.get("opened", ()))
         self._ready = list(map(HeldLink.of, state["ready"]))
         self._trying = set(state["trying"])
         self._pages, self._due = state["pages"], state["due"]
