@@ -68,7 +68,8 @@ class Site(Loopback):
         if path.startswith("/etag") and f"If-None-Match: {tag}" in head:
             return reply(status=304, ETag=tag)
         links = [*NAMES] if path == "/" else self.more if self.versions[path] else []
-        body = f"<title>Clay {path}</title><p>clay, version {tag} {'of a kiln ' * 300}</p>"
+        text = f"clay of {path[1:] or 'all'} of a kiln " * 150  # its own: a menu says nothing
+        body = f"<title>Clay {path}</title><p>version {tag} {text}</p>"
         body += "".join(f'<a href="{name}">clay</a>' for name in links)
         if path.startswith("/etag"):
             return reply(body, ETag=tag)
@@ -174,7 +175,8 @@ def test_what_an_earlier_run_has_is_visited_again(
         assert (same["resumed"], site.pages) == (True, []), "and it is over"
         assert same["refreshed"] == last["refreshed"]
     found = relevant(tmp_path / "4")
-    assert sorted(found) == sorted({"/", "/new", *NAMES} - {"/fresh2"})
+    (new,) = {"/new", "/newer"} & {*found}
+    assert sorted(found) == sorted({"/", new, *NAMES} - {"/fresh2"})
     latest = Run(tmp_path / "4")
     texts = {one.url.removeprefix(SITE): one.text for one in latest.documents()}
     assert all(f'version "{site.versions[name]}"' in texts[name] for name in found)
