@@ -209,7 +209,7 @@ class Reader:
             kept.near = self._nearness(text, runs, memo, evidence)
         slots_kept = slots_of_page.take(chosen)
         if self._forgot != self.frequencies.forgot:  # they changed while this page was counted
-            slots_kept = np.array([*map(slots.__getitem__, kept.ids.tolist())], np.int64)
+            slots_kept = np.array(slots.of(kept.ids.tolist()), np.int64)
         return kept, reasons, known.take(chosen), slots_kept
 
     def _memo(self, stemmer: str) -> WordNumbers:

@@ -178,7 +178,7 @@ class Relevance:
             self._learn()
             if len(kept.ids) < len(counts):  # it had a menu, as is known now
                 counts = self._reader.frequencies.of(kept.ids)
-                slots = np.array([*map(self._reader.frequencies.slots.get, kept.ids.tolist())])
+                slots = np.array(self._reader.frequencies.slots.of(kept.ids.tolist()), np.int64)
             words, evidence, led = self._told_of(kept, counts)
         likeness, likest = 0.0, ""
         if self._model.pages:

@@ -289,11 +289,12 @@ class WordNumbers(dict[str, int]):
     def _add(self) -> None:
         """What is to be known of the new words."""
         words, self._new = self._new, []
-        matcher, slots, codes, hashes = self._matcher, self._slots, list[int](), list[int]()
+        matcher, slots, codes = self._matcher, self._slots, list[int]()
+        hashes = [*map(number_of, words)]
         may_fit, runs_may_fit = matcher.may_fit(words), matcher.runs_may_fit(words)
         any_may_fit = runs_may_fit or matcher.has_spaced
         first = self._next - len(words)
-        for word in words:
+        for word, number in zip(words, hashes, strict=True):
             if not word.isascii() and UNSPACED.fullmatch(word):
                 codes.append(_RUN)
                 if runs_may_fit and (fits := matcher.fits_of_run(word)):
@@ -304,13 +305,9 @@ class WordNumbers(dict[str, int]):
                 and (word.isascii() or not UNSPACED.search(word))
                 and not may_fit(word)
             ):
-                number = number_of(word)
                 codes.append(_NO_TERM if word.isdigit() else slots[number])
-                hashes.append(number)
-                continue
             else:
                 codes.append(self._code_of(word, may_fit=any_may_fit))
-            hashes.append(number_of(word))
             if len(word) > LONGEST:
                 self._long.append(word)
         if self._next > len(self._slot):

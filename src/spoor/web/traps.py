@@ -237,7 +237,7 @@ class Traps:
         if name not in self._held:
             self._hold_back(name, count)
         self._waiting.add(name, held)
-        self._shapes[held.link.url] = groups(held.link.url)[0][0]
+        self._shapes[held.link.url] = _shape(held.link.url)
         if len(self._shapes) > _SHAPES:
             self._shapes = {url: self._shapes[url] for url in self._waiting.urls()}
         self._due = min(self._due, count.next)
@@ -339,7 +339,8 @@ class Traps:
         if page.text:
             remember(self._with_text, site, None)
         stranger = linking_domain(page.url, found_on())
-        self._waits_no_longer(page.url, stranger)
+        if self._waiting:
+            self._waits_no_longer(page.url, stranger)
         if self._says_something(page) and stranger:
             self._count_for(stranger, page, news, relevant=relevant, tried=tried)
         if self._says_something(page) and (news == News.WORDS or not stranger):
@@ -494,7 +495,7 @@ class Traps:
         waits = {name: len(rows) for name, rows in waiting}
         left = {name: row[7] - waits.get(name, 0) for name, *row in state["groups"] if row[7:]}
         self._waiting.load(waiting, left, state.get("lost", 0))
-        self._shapes = {url: groups(url)[0][0] for url in self._waiting.urls()}
+        self._shapes = {url: _shape(url) for url in self._waiting.urls()}
         self._tried = OrderedDict.fromkeys(state["tried"], True)
         self._tries.load(state["in_vain"])
         if rests := state.get("rests"):
@@ -532,6 +533,11 @@ def _most(name: str, url: str) -> int:
 
 def _born(url: str) -> str:
     return f"{host(url)}: links of pages without news"
+
+
+def _shape(url: str) -> str:
+    """The narrowest group of a URL."""
+    return groups(url)[0][0]
 
 
 def _in_rests(name: str) -> bool:
