@@ -127,6 +127,7 @@ def test_a_search_finds_words_and_phrases(
     (found,) = search(opened, f"{SECRET} kilns")
     assert (found.url, found.title) == (GONE, f"{SECRET} kiln 3")
     assert (SECRET, True) in found.snippet
+    assert f"Never fire a {SECRET} kiln in" in "".join(piece for piece, _ in found.snippet)
     assert [one.url for one in search(opened, f'"fire a {SECRET}"')] == [GONE]
     assert search(opened, f'"rain {SECRET}"') == []
     assert len(search(opened, "kiln", limit=4)) == 4

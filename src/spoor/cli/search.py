@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from spoor.cli.options import AsJson
-from spoor.display import shown
+from spoor.display import masked, printable, shown
 
 
 def add(app: typer.Typer) -> None:
@@ -43,8 +43,8 @@ def search(
         typer.echo(f"{shown(one.title) or '(no title)'}  ({verdict}, {one.score:.2f})")
         typer.echo(f"  {shown(one.url)}")
         pieces = [typer.style(text, bold=True) if hit else text for text, hit in _safe(one.snippet)]
-        typer.echo(f"  {' '.join(pieces)}")
+        typer.echo(f"  {''.join(pieces)}")
 
 
 def _safe(snippet: tuple[tuple[str, bool], ...]) -> list[tuple[str, bool]]:
-    return [(shown(text), hit) for text, hit in snippet]
+    return [(printable(masked(text)), hit) for text, hit in snippet]

@@ -145,12 +145,8 @@ def _query(words: str) -> str:
 
 
 def _pieces(part: str) -> tuple[tuple[str, bool], ...]:
-    pieces: list[tuple[str, bool]] = []
-    for index, piece in enumerate(re.split("\x01|\x02", part)):
-        text = " ".join(piece.split())
-        if text:
-            pieces.append((text, index % 2 == 1))
-    return tuple(pieces)
+    pieces = enumerate(re.split("\x01|\x02", " ".join(part.split())))
+    return tuple((text, index % 2 == 1) for index, text in pieces if text)
 
 
 @contextmanager

@@ -193,7 +193,7 @@ class AgentCrawls:
             {
                 "url": one.url,
                 "title": one.title[:300],
-                "snippet": " ".join(piece for piece, _ in one.snippet),
+                "snippet": "".join(piece for piece, _ in one.snippet),
             }
             for one in found
         )
