@@ -441,6 +441,8 @@ def test_a_label_comes_from_the_page_itself(mine: Path) -> None:
         assert ask(label, {**right, "page": "-1"}, Origin=own)[0] == 400
         assert ask(label, {**right, "relevant": "perhaps"}, Origin=own)[0] == 400
         assert ask(label, {**right, "page": "9" * 5000}, Origin=own)[0] == 413
+        packed = {"Origin": own, "Content-Encoding": "gzip"}
+        assert ask(label, right, **packed)[:2] == (400, "this form cannot be read\n")
         status, body, _ = ask(label, {**right, "page": "999"}, Origin=own)
         assert (status, body) == (409, "this run has no page 999\n")
         assert not (mine / "labels.jsonl").exists()

@@ -257,6 +257,8 @@ class Ui:
                         raise _RefusedError(413, "too long a form")
         except TimeoutError:
             raise _RefusedError(408, "a form comes at once") from None
+        except web.RequestPayloadError:
+            raise _RefusedError(400, "this form cannot be read") from None
         form = parse_qs(body.decode("ascii", "replace"), keep_blank_values=True)
         if not secrets.compare_digest("".join(form.get("token", ())).encode(), self.token.encode()):
             raise _RefusedError(403, "this comes from the page itself")
