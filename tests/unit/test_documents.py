@@ -263,6 +263,37 @@ def test_what_has_no_text_is_taken_on_request() -> None:
     assert set(KINDS) == set(DOCUMENT_KINDS)
 
 
+_HTML = [
+    *("<b>", "</b>", "<br/>", "<img src=x onerror=a()", "<script>", "</script>", "<!--", "-->"),
+    *("<!DOCTYPE x>", "<?x?>", "<![CDATA[", "]]>", "<a href='b", "'>", "<", ">", "`", "``", "\\"),
+    *("kiln", " ", "\n", "\n\n", "# ", "- ", "> ", "|", "\n|-|\n", "    ", "```\n", "==\n"),
+]
+
+
+@given(st.lists(st.sampled_from(_HTML), max_size=14))
+@example(["\\", "`", "<b>", "`"])
+def test_html_within_markdown_is_not_written(pieces: list[str]) -> None:
+    """What a page's Markdown hides from its readers, a reader of the export would run."""
+    read = extract("text/markdown", URL, f"kiln {''.join(pieces)}".encode())
+    assert isinstance(read, Document)
+    for block in MarkdownIt("commonmark", {"html": True}).enable("table").parse(read.markdown):
+        kinds = {one.type for one in [block, *(block.children or ())]}
+        assert not kinds & {"html_block", "html_inline"}, read.markdown
+
+
+def test_markdown_with_html_says_what_its_readers_see() -> None:
+    body = (
+        b'<div align="center"><a href="/doc?a=1&amp;b=2">The <b>manual</b></a></div>\n\n'
+        b"<!-- no\n\nkiln -->\nFire<br>`<b>` if a < b <https://a.example/>\n"
+    )
+    read = extract("text/markdown", "http://docs.example/a.md", body)
+    assert isinstance(read, Document)
+    assert read.text == "The manual\n\nFire <b> if a < b <https://a.example/>"
+    assert read.markdown == "The manual\n\nFire `<b>` if a \\< b <https://a.example/>"
+    links = ["https://a.example/", "http://docs.example/doc?a=1&b=2"]
+    assert sorted(link.url for link in read.links) == sorted(links)
+
+
 @given(st.sampled_from([*MAKERS]), st.data())
 @settings(max_examples=60, deadline=None)
 def test_nothing_that_a_document_holds_raises(kind: str, data: st.DataObject) -> None:

@@ -158,18 +158,18 @@ def _textual(start: bytes, media: str, url: str) -> str:
     low = (
         start.removeprefix(_MARKS[0]).strip(b"\xff\xfe").replace(b"\0", b"").lstrip(_SPACE).lower()
     )
-    as_plain = media == "text/plain"
-    if low.startswith(_MARKUP_STARTS if as_plain else b"<"):
+    as_plain, as_markdown = media == "text/plain", "markdown" in media
+    if low.startswith(_MARKUP_STARTS if as_plain or as_markdown else b"<"):
         return _markup(low, media)
     if low.startswith((b"%!ps", b"{\\rtf")):
         return "other"
     # Text may well begin with a square bracket.
-    may_be_json = low.startswith(b"{") if as_plain else media != "text/markdown"
+    may_be_json = low.startswith(b"{") if as_plain else not as_markdown
     if may_be_json and _JSON.match(low) and b"</" not in low:
         return "json"
     if kind_of_media(media) == "html" and (media or b"</" in low):
         return "html"
-    return "markdown" if "markdown" in media or _MARKDOWN_NAME.search(url) else "text"
+    return "markdown" if as_markdown or _MARKDOWN_NAME.search(url) else "text"
 
 
 def _markup(low: bytes, media: str) -> str:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterator
+from html import unescape
 
 from spoor.documents.blocks import MOST_ROWS, Blocks, one_line
 from spoor.documents.declared import iso_date, language_tag, people
@@ -28,6 +31,21 @@ _ROW = re.compile(r"\s*\|.*\|\s*$")
 _RULE = re.compile(r"[\s|:-]+$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})\s*$")
 _IMAGE = re.compile(r"!\[([^\[\]\n]{0,500})\]\([^()\n]{0,2000}\)")
+_TICKS = re.compile("`+")
+_TAG = re.compile(
+    r"<!--[^<]{0,2000}?-->|<(?:[A-Za-z][^\s<>/:@]{0,60}(?:[\s/][^<>]{0,2000})?|/[A-Za-z][^<>]{0,60}|[!?][^<>]{0,2000})>"
+)
+"""A tag, a comment or a declaration of HTML within a line; no address between `<` and `>`."""
+_ENDS_WORD = re.compile(r"</?(?:br|div|hr|img|li|p|td|th|tr)\b", re.IGNORECASE)
+_HIDDEN = re.compile(r" {0,3}<(!--|script\b|style\b)", re.IGNORECASE)
+"""Begins lines that no reader of the document sees, …"""
+_SHOWN = {"!--": "-->", "script": "</script>", "style": "</style>"}
+"""… and what ends them."""
+_ANCHOR = re.compile(
+    r"<a\s(?:[^<>]{0,500}?\s)?href\s{0,9}=\s{0,9}[\"']?([^\"'<>\s]{1,2000})", re.IGNORECASE
+)
+_OPENS = re.compile(r"(?<!\\)(\\*+)<(?!https?://[^\s<>]{1,2000}>)", re.IGNORECASE)
+"""What could begin a tag that is cut, or too long."""
 _MARKUP = re.compile(r"(\*\*|__|``?|(?<!\w)[*_](?=\S)|(?<=\S)[*_](?!\w))")
 _FRONT = re.compile(r"---[ \t]*\n(.{0,10000}?)\n(?:---|\.\.\.)[ \t]*\n", re.DOTALL)
 _FACT = re.compile(r"^([A-Za-z_]{1,40}):([^\n]{1,500})$", re.MULTILINE)
@@ -98,9 +116,13 @@ def _links(text: str, links: Links) -> None:
         links.add_within(match["target"], _plain(match["text"]), text, *match.span())
     for match in _AUTO.finditer(text):
         links.add(match[1])
+    for match in _ANCHOR.finditer(text):
+        links.add(unescape(match[1]))
     for match in _REFERENCE.finditer(text):
         links.add(match[2], match[1])
-    links.add_bare(_LINK.sub(" ", _AUTO.sub(" ", _REFERENCE.sub(" ", text))))
+    for pattern in (_ANCHOR, _REFERENCE, _AUTO, _LINK):
+        text = pattern.sub(" ", text)
+    links.add_bare(text)
 
 
 def _plain(text: str) -> str:
@@ -108,7 +130,61 @@ def _plain(text: str) -> str:
         text = _LINK.sub(lambda match: match["text"], _IMAGE.sub(lambda match: match[1], text))
     if "*" in text or "_" in text or "`" in text:
         text = _MARKUP.sub("", text)
-    return text
+    return text.replace("\\<", "<")
+
+
+def _without_tags(text: str) -> str:
+    """Markdown without tags of HTML, which its readers do not see, and in which a page may hold
+    what its author did not write; what looks like one within code stays. O(length)."""
+    if "<" not in text:
+        return text
+    parts, at, closes = list[str](), 0, ""
+    runs = [run.span() for run in _TICKS.finditer(text)]
+    left = Counter(end - begin for begin, end in runs)
+    for begin, end in runs:
+        left[end - begin] -= 1
+        if closes:
+            if text[begin:end] == closes:
+                parts.append(text[at:end])
+                at, closes = end, ""
+            continue
+        begin += _is_escaped(text, begin)
+        if left[end - begin] and begin < end:
+            parts += _outside_code(text, at, begin)
+            at, closes = begin, text[begin:end]
+    parts += _outside_code(text, at, len(text))
+    found = "".join(parts).lstrip()
+    if found.startswith("```") and not text.lstrip().startswith("```"):
+        return _without_tags(text.replace("`", "\\`"))  # they would begin a block of code
+    return found
+
+
+def _outside_code(text: str, begin: int, end: int) -> Iterator[str]:
+    """The parts of a text between its tags."""
+    at = begin
+    for tag in _TAG.finditer(text, begin, end):
+        yield _OPENS.sub(_escaped_opening, text[at : tag.start()])
+        at = tag.end()
+        # What stands on either side of it is not to become one.
+        if (
+            _ENDS_WORD.match(tag[0])
+            or text[max(0, tag.start() - 1)] in "`\\"
+            or text[at : at + 1] == "`"
+        ):
+            yield " "
+    yield _OPENS.sub(_escaped_opening, text[at:end])
+
+
+def _escaped_opening(found: re.Match[str]) -> str:
+    return f"{found[1]}<" if len(found[1]) % 2 else f"{found[1]}\\<"
+
+
+def _is_escaped(text: str, at: int) -> bool:
+    """Whether an odd number of backslashes stands before a place."""
+    first = at
+    while first and text[first - 1] == "\\":
+        first -= 1
+    return (at - first) % 2 == 1
 
 
 class _Reader:
@@ -134,9 +210,13 @@ class _Reader:
                         break
                     code.append(inner)
                 self._blocks.code("\n".join(code), fence[2])
+            elif first == "<" and not self._open and (hidden := _HIDDEN.match(line)):
+                shown = _SHOWN[hidden[1].lower()]
+                if shown not in line[hidden.end() :].lower():
+                    next((inner for inner in lines if shown in inner.lower()), None)
             elif first == "#" and (heading := _HEADING.match(line)):
                 self._end()
-                written = heading[2].strip().rstrip("#").rstrip()
+                written = _without_tags(heading[2].strip().rstrip("#").rstrip())
                 self._blocks.heading(len(heading[1]), _plain(written), written)
             elif (
                 self._open
@@ -144,7 +224,7 @@ class _Reader:
                 and _UNDERLINE.match(line)
                 and not _ROW.match(self._open[-1])
             ):
-                title = " ".join(self._open)
+                title = _without_tags(" ".join(self._open))
                 self._open = []
                 self._blocks.heading(1 if "=" in line else 2, _plain(title), title)
             else:
@@ -162,12 +242,12 @@ class _Reader:
             return
         item = _ITEM.match(lines[0])
         if item:
-            written = " ".join([item[3], *map(str.strip, lines[1:])])
+            written = _without_tags(" ".join([item[3], *map(str.strip, lines[1:])]))
             depth, number = len(item[1]) // 2, int(item[2] or 0)
             self._blocks.item(_plain(written), written, depth, number)
         elif len(lines) > 1 and all(map(_ROW.match, lines)):
             rows = [
-                _plain(line).strip().strip("|").split("|")
+                _plain(_without_tags(line)).strip().strip("|").split("|")
                 for line in lines[:MOST_ROWS]
                 if not _RULE.match(line)
             ]
@@ -175,8 +255,8 @@ class _Reader:
         elif all(line.startswith("    ") for line in lines):
             self._blocks.code("\n".join(line[4:] for line in lines))
         elif all(line.startswith(">") for line in lines):
-            written = "\n".join(line.lstrip("> ") for line in lines)
+            written = _without_tags("\n".join(line.lstrip("> ") for line in lines))
             self._blocks.paragraph(_plain(written), written, "quote")
         elif not all(map(_REFERENCE.match, lines)):
-            written = one_line(" ".join(lines))
+            written = one_line(_without_tags(" ".join(lines)))
             self._blocks.paragraph(_plain(written), written)
