@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]  # has no stubs
 
 from loopback import Asked, Loopback, beside, page, reply
+from spoor.cli import screen
 from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.files import remove_left
@@ -41,6 +42,7 @@ from spoor.runs.search import (
     around,
     search,
 )
+from spoor.runs.selection import Selection
 from spoor.runs.writer import RunWriter
 
 pytestmark = pytest.mark.server
@@ -118,6 +120,28 @@ def test_pages_that_say_one_word_again_and_again_are_searched_in_little_time() -
 def path(made: Path, tmp_path: Path) -> Path:
     """A run of its own."""
     return shutil.copytree(made, tmp_path / "run")
+
+
+@pytest.mark.parametrize("copies", [True, False])
+def test_what_is_read_is_told_up_to_the_last(made: Path, copies: bool) -> None:
+    told: list[int] = []
+    opened = Run(made)
+    selection = Selection(everything=True, copies=copies)
+    assert [*opened.select(selection, told.append)]
+    assert told == [*range(opened.reads(selection))]
+
+
+def test_a_long_search_and_a_long_export_show_how_far_they_are(
+    path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(screen, "PLAIN_EVERY", -1.0)
+    assert run(["search", str(path), "kiln"]) == 0
+    pages = len([*Run(path).pages()])
+    assert f"{pages - 1} of {pages} documents are searched, " in capsys.readouterr().err
+    assert run(["export", str(path), str(path.parent / "a.jsonl"), "--all", "--text"]) == 0
+    assert f"{pages - 1} of {pages} documents are read, " in capsys.readouterr().err
+    assert run(["search", str(path), "kiln", "--json"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_a_search_finds_words_and_phrases(

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from spoor.cli.screen import progress
 from spoor.display import shown
 from spoor.errors import InputError
 
@@ -84,18 +85,20 @@ def export(
     assert place is not None
     opened = Run(run)
     asked = [name for name in columns.split(",") if name.strip()]
-    exported = export_run(
-        opened,
-        place,
-        form,
-        selection=Selection(
-            everything, min_score, None if since is None else moment(since), copies
-        ),
-        columns=[*asked, *(("text",) if text else ())],
-        fields=field or (),
-        index=index,
-        by_seed=by_seed,
-    )
+    selection = Selection(everything, min_score, None if since is None else moment(since), copies)
+    total = len(opened.settings.seeds) if by_seed else opened.reads(selection)
+    with progress("seeds" if by_seed else "documents are read", total) as report_progress:
+        exported = export_run(
+            opened,
+            place,
+            form,
+            selection=selection,
+            columns=[*asked, *(("text",) if text else ())],
+            fields=field or (),
+            index=index,
+            by_seed=by_seed,
+            report_progress=report_progress,
+        )
     copied = f" ({exported.copies} near-copies left out)" if exported.copies else ""
     typer.echo(f"{exported.pages} {'seeds' if by_seed else 'pages'}: {place}{copied}")
     if left_out := exported.left_out.count:

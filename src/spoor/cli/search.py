@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from spoor.cli.options import AsJson
+from spoor.cli.screen import progress
 from spoor.display import masked, printable, shown
 
 
@@ -30,9 +31,16 @@ def search(
     as_json: AsJson = False,
 ) -> None:
     """Find the documents of RUN that hold WORDS, best first."""
+    from spoor.runs import search as index
     from spoor.runs.reader import Run
+    from spoor.runs.selection import Selection
 
-    found = Run(run).search(words, limit=top, everything=not relevant)
+    opened = Run(run)
+    total = opened.reads(Selection(everything=True))
+    with progress("documents are searched", total, quiet=as_json) as report_progress:
+        found = index.search(
+            opened, words, limit=top, everything=not relevant, report_progress=report_progress
+        )
     if as_json:
         typer.echo(json.dumps([asdict(one) for one in found]))
         return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,6 +49,7 @@ def export_run(
     fields: Sequence[str] = (),
     index: str = "spoor",
     by_seed: bool = False,
+    report_progress: Callable[[int], object] = lambda done: None,
 ) -> Exported:
     """Write the documents of a selection to a file or folder, or a file to an object store
     (`s3://BUCKET/NAME`, `gs://BUCKET/NAME`). `by_seed`: instead of a selection the best page of the
@@ -56,7 +57,8 @@ def export_run(
 
     `form`: one of `spoor.formats.export.FORMS`; None: as the name says. `columns`: more columns, of
     `spoor.formats.exporters.columns.ON_REQUEST`. `fields`: `NAME=SELECTOR` each
-    (`spoor.formats.fields`). Raises InputError where it cannot be written, or is the run's own.
+    (`spoor.formats.fields`). `report_progress`: how many documents were read, of those that
+    `StoredRun.reads` counts. Raises InputError where it cannot be written, or is the run's own.
     """
     run.refuse_watch()
     selected = Selection() if selection is None else selection
@@ -93,7 +95,7 @@ def export_run(
 
     def rows() -> Iterator[dict[str, Any]]:
         nonlocal copied
-        for document, copies in run.select(selected):
+        for document, copies in run.select(selected, report_progress):
             copied += len(copies)
             row = document.exported(kinds)
             if specs:
@@ -105,7 +107,8 @@ def export_run(
             yield row
 
     def seed_rows() -> Iterator[dict[str, Any]]:
-        for site in sites_of_seeds(run):
+        for at, site in enumerate(sites_of_seeds(run)):
+            report_progress(at)
             row = dict.fromkeys(kinds)
             if site.best is not None:
                 document = run.document_of(site.best)

@@ -6,7 +6,7 @@ import os
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from spoor.errors import InputError, in_one_line
 from spoor.runs import files
 from spoor.runs.recovery import ROOM, lacks_room
+from spoor.runs.selection import Selection
 from spoor.runs.stored_run import StoredRun
 
 MOST_CHARACTERS = 200_000
@@ -60,19 +61,27 @@ class Found:
     """Pieces of its text around the words; whether each is one of them."""
 
 
-def search(run: StoredRun, words: str, *, limit: int = 10, everything: bool = True) -> list[Found]:
+def search(
+    run: StoredRun,
+    words: str,
+    *,
+    limit: int = 10,
+    everything: bool = True,
+    report_progress: Callable[[int], object] = lambda done: None,
+) -> list[Found]:
     """The documents that hold all `words`, best first (BM25, words of the title count thrice); a
     phrase stands in double quotes.
 
     The first search reads every document; later ones add what was fetched since. The index lies in
-    the run's folder, or, where that cannot be written, in one that is deleted again. Raises
-    InputError where there is no word, or the folder cannot be read.
+    the run's folder, or, where that cannot be written, in one that is deleted again.
+    `report_progress`: how many documents are in it. Raises InputError where there is no word, or
+    the folder cannot be read.
     """
     run.refuse_watch()
     query = _query(words)
     found: list[Found] = []
     with _index(run) as db:
-        _add(run, db)
+        _add(run, db, report_progress)
         rows = db.execute(
             "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words, 3.0, 1.0), rowid",
             (query,),
@@ -210,10 +219,10 @@ def _is_ours(db: sqlite3.Connection) -> bool:
     return bool(db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok")
 
 
-def _add(run: StoredRun, db: sqlite3.Connection) -> None:
+def _add(run: StoredRun, db: sqlite3.Connection, report_progress: Callable[[int], object]) -> None:
     """Add the documents that are not in the index yet."""
     count = 0
-    for document in run.documents(everything=True):
+    for document, _ in run.select(Selection(everything=True), report_progress):
         number = document.row.number
         if db.execute("SELECT 1 FROM known WHERE number = ?", (number,)).fetchone():
             continue

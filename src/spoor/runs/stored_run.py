@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
+from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from spoor.crawl import Crawl
 from spoor.errors import InputError
@@ -35,9 +36,7 @@ from spoor.settings import Settings
 from spoor.types import Topic
 from spoor.web.urls import canonical, host, names_host, shard_of
 
-if TYPE_CHECKING:
-    pass
-
+T = TypeVar("T")
 CHUNK = 1_000
 """Rows that are read at once; a crawl that is running waits for a reader no longer than that
 takes."""
@@ -135,17 +134,34 @@ class StoredRun:
         for document, _ in self.select(Selection(everything, min_score, since, copies)):
             yield document
 
-    def select(self, selection: Selection) -> Iterator[tuple[RunDocument, Sequence[str]]]:
+    def select(
+        self, selection: Selection, report_progress: Callable[[int], object] = lambda done: None
+    ) -> Iterator[tuple[RunDocument, Sequence[str]]]:
         """The documents of a selection, each with the URLs of the near-copies that it stands for;
-        none where they are among the documents."""
-        if selection.copies:
-            yield from ((document, ()) for document in self._selected(selection))
-            return
+        none where they are among the documents. `report_progress`: how many of `reads` are read."""
+        done = count()
+
+        def reported(some: Iterable[T]) -> Iterator[T]:
+            for one in some:
+                report_progress(next(done))
+                yield one
+
         documents = partial(self._selected, selection)
-        with near_copies(signatures(documents, self.settings.seeds)) as known:
-            for document in self._selected(selection):
+        if selection.copies:
+            yield from ((document, ()) for document in reported(documents()))
+            return
+        with near_copies(reported(signatures(documents, self.settings.seeds))) as known:
+            for document in reported(documents()):
                 if not known.is_copy(document.row.number):
                     yield document, known.of(document.row.number)
+
+    def reads(self, selection: Selection) -> int:
+        """How often `select` reads a document."""
+        where, values = selection.condition
+        with self._read() as db:
+            query = f"SELECT count(*) FROM pages WHERE true{where}"
+            found = int(db.execute(query, values).fetchone()[0])
+        return found if selection.copies else 2 * found
 
     def _selected(self, selection: Selection) -> Iterator[RunDocument]:
         scores, costs = self._passage_scores, PassCosts()
