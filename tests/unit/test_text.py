@@ -45,6 +45,22 @@ def test_tokens_are_what_the_pattern_of_a_word_finds(text: str) -> None:
     assert tokens(text) == re.findall(r"[^\W_]+(?:['’][^\W_]+)*", text.lower())
 
 
+SIGNS = "".join(map(chr, range(0x2010, 0x2030)))
+
+
+@pytest.mark.parametrize("times", [1, 60], ids=["short", "long"])
+@pytest.mark.parametrize("letters", ["", "é", "Σ", "界"])
+@pytest.mark.parametrize("signs", ["", "’", "—»", "\x01’\x01", SIGNS, f"{SIGNS}’"])
+@given(data=st.data())
+def test_tokens_are_the_same_whatever_signs_part_them(
+    data: st.DataObject, signs: str, letters: str, times: int
+) -> None:
+    """Few signs or many, quotes straight or curly, with letters that are ASCII or not."""
+    word = st.text(f"aZ9'_ -{signs}{letters}", max_size=20)
+    text = f"{data.draw(word)}{signs}{data.draw(word)}" * times + signs
+    assert tokens(text) == re.findall(r"[^\W_]+(?:['’][^\W_]+)*", text.lower())
+
+
 @given(
     st.lists(
         st.sampled_from(["kiln", "ΟΔΟΣ", "Σ", "don't", "界", "--", " ", "\n", "\x85", "İ"]),

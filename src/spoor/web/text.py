@@ -44,13 +44,20 @@ STOP_WORDS = frozenset(
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]")
 _FIRST = 256
-_IN_WORDS = re.compile("[^\\W_]|’")
-_BARE_QUOTE = re.compile(rb"'(?:(?<![a-z0-9\x80-\xff]')|(?![a-z0-9\x80-\xff]))")
+_CURLY = "\x01"
+"""Stands for a ’ among characters that are ASCII."""
+_BARE_QUOTE = re.compile(rb"['\x01](?:(?<![a-z0-9\x80-\xff].)|(?![a-z0-9\x80-\xff]))")
 """One that does not stand between two letters or digits; of what is not ASCII each byte counts."""
+_LONG = 1_000
+"""Bytes of a text from which on arrays find these sooner."""
 _BLANKS = bytes(
     byte if bytes((byte,)).isalnum() or byte == ord("'") or byte > 127 else 32
     for byte in range(256)
 )
+_BLANKS_BUT_CURLY = _BLANKS[:1] + _CURLY.encode() + _BLANKS[2:]
+_IN_WORDS = np.array([byte not in b" '" for byte in _BLANKS])
+_SIGNS = 16
+"""Different signs that are not ASCII, up to which each is looked for in a text."""
 _LATIN = "\u024f"
 """The last letter of scripts whose words are mostly ASCII."""
 
@@ -65,10 +72,26 @@ def tokens(text: str) -> list[str]:
     first = _NOT_ASCII.search(text, 0, _FIRST)
     if first and first[0] > _LATIN and first[0].isalnum():
         return _WORD.findall(text.lower())
-    if not _IN_WORDS.search(_not_ascii(text)):
-        return _parted(text.encode("ascii", "replace").lower())  # a "?" parts words, too
+    others = _not_ascii(text)
+    signs = list[str]()
+    if have_letters := any(map(str.isalnum, others)):
+        text = text.lower()  # a Greek letter by what stands beside it
+        signs = [sign for sign in {*others.lower()} if sign > "\x7f" and not sign.isalnum()]
+        if len(signs) > _SIGNS:
+            return _parted_one_by_one(text)
+    if curly := "’" in others:
+        text = text.replace(_CURLY, " ").replace("’", _CURLY)
+    if not have_letters:
+        return _parted(text.encode("ascii", "replace").lower(), curly=curly)  # a "?" parts, too
+    for sign in signs:
+        text = text.replace(sign, " ")
+    return _parted(text.encode("utf-8", "surrogatepass"), curly=curly)
+
+
+def _parted_one_by_one(text: str) -> list[str]:
+    """The words of a text in lower case, whatever it holds."""
     found = list[str]()
-    for word in _parted(text.lower().encode("utf-8", "surrogatepass")):
+    for word in _parted(text.encode("utf-8", "surrogatepass")):
         if word.isalnum():
             found.append(word)
         else:
@@ -76,11 +99,24 @@ def tokens(text: str) -> list[str]:
     return found
 
 
-def _parted(text: bytes) -> list[str]:
-    """What stands between the signs and blanks that are ASCII."""
-    if b"'" in text:
-        text = _BARE_QUOTE.sub(b" ", text)
-    return text.translate(_BLANKS).decode("utf-8", "surrogatepass").split()
+def _parted(text: bytes, *, curly: bool = False) -> list[str]:
+    """What stands between the signs and blanks that are ASCII. `curly`: each `_CURLY` is a ’."""
+    if curly or b"'" in text:
+        text = _without_bare_quotes(text)
+    if not curly:
+        return text.translate(_BLANKS).decode("utf-8", "surrogatepass").split()
+    words = text.translate(_BLANKS_BUT_CURLY).decode("utf-8", "surrogatepass")
+    return words.replace(_CURLY, "’").split()
+
+
+def _without_bare_quotes(text: bytes) -> bytes:
+    if len(text) < _LONG:
+        return _BARE_QUOTE.sub(b" ", text)
+    letters = np.frombuffer(b" " + text + b" ", np.uint8).copy()
+    quotes = np.flatnonzero((letters == ord("'")) | (letters == ord(_CURLY)))
+    beside = _IN_WORDS.take(letters.take(quotes - 1)) & _IN_WORDS.take(letters.take(quotes + 1))
+    letters[quotes[~beside]] = ord(" ")
+    return letters[1:-1].tobytes()
 
 
 def _not_ascii(text: str) -> str:
