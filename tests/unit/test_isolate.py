@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import errno
 import json
 import os
 import signal
+import struct
 import subprocess
 import threading
 import time
@@ -162,19 +164,25 @@ def test_a_helper_makes_no_anchor_of_a_link(helper: Helper) -> None:
     assert len(json.dumps(row)) < 3 * len(json.dumps({"text": row["text"], "urls": [URL] * 500}))
 
 
+def packed(*numbers: int) -> str:
+    return base64.b64encode(struct.pack(f"{len(numbers)}i", *numbers)).decode()
+
+
 @pytest.mark.parametrize(
     ("column", "value"),
     {
+        "all_kinds": [1],
+        "all_own": [None],
         "all_places": [["a"]],
-        "begins": [9, 0],
-        "barred": [0, 2],
-        "counts": [0, 1, 99, 3, 4],
-        "ends": [-2, 0],
-        "headings": [0, "x"],
-        "kinds": ["a"],
-        "numbers": [0, 1 << 70],
-        "own": [1, 2],
-        "places": [[0], [0]],
+        "begins": packed(9, 0),
+        "barred": packed(0, 2),
+        "counts": packed(0, 1, 99, 3, 4),
+        "ends": packed(-2, 0),
+        "headings": packed(0, 0)[:-1],
+        "kinds": packed(0),
+        "numbers": [0, 1],
+        "own": packed(0, 1),
+        "places": packed(0, 0) + "☃",
         "urls": [None, None],
     }.items(),
 )
