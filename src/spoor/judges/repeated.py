@@ -45,7 +45,7 @@ OF_EARLY = 0.6
 """A term or link of a page that came before that was known is of the menu where this share of all
 such pages of its site or folder has it."""
 ONE_OF = 8
-"""One word of so many ends a piece."""
+"""One word of so many, a power of two, ends a piece."""
 PLACES = 24
 """Places of words of the wish in the text of a page that are known."""
 SETTLED = 256
@@ -69,7 +69,7 @@ def pieces_of(words: Numbers) -> tuple[NDArray[Any], Numbers]:
     mixed ^= mixed >> _SHIFT
     mixed *= _MIX
     mixed ^= mixed >> _SHIFT
-    ends = mixed % np.uint64(ONE_OF) == 0
+    ends = mixed & np.uint64(ONE_OF - 1) == 0
     begins = np.append(0, np.flatnonzero(ends[:-1])[:MOST] + 1)
     return begins, np.add.reduceat(mixed, begins)
 
