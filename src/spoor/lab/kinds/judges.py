@@ -53,7 +53,7 @@ from spoor.worlds.folders import open_web
 SETTINGS = ("languages", "half", "within")
 """By web."""
 EXAMPLES = (1, 3, 10)
-FORMS_OF = 3
+FORMS_OF = 1
 """All forms of a wish are tried with each task whose number has this divisor; there are many."""
 FOLDS = 3
 FEATURES = 10_000
