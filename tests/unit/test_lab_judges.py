@@ -59,6 +59,17 @@ def test_numbers_of_pages_are_checked(tmp_path: Path, crawls: str) -> None:
         plan(read(written(tmp_path, crawls), "pots"), tmp_path)
 
 
+def test_each_task_of_a_number_is_tried_in_all_forms(tmp_path: Path) -> None:
+    file = written(tmp_path, "[]")
+    for given, forms in (("", [True, False]), ("forms_of = 1", [True, True])):
+        second = f'[[webs]]\nname = "two"\ngenerated = {{ pages = 160, seed = 3 }}\n[settings]\n{given}\n'
+        file.write_text(EXPERIMENT.replace("CRAWLS", "[]").replace("[settings]\n", second))
+        assert [cell.all_forms for cell in plan(read(file, "pots"), tmp_path)] == forms
+    file.write_text(file.read_text().replace("forms_of = 1", "forms_of = 0"))
+    with pytest.raises(InputError, match="forms_of is a number from 1 on"):
+        plan(read(file, "pots"), tmp_path)
+
+
 def test_tasks_that_were_added_later_are_told_apart(tmp_path: Path) -> None:
     file = written(tmp_path, "[]")
     second = '[[webs]]\nname = "more pots"\ngenerated = { pages = 160, seed = 3 }\n\n[settings]\n'

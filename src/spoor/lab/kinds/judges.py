@@ -53,8 +53,9 @@ from spoor.worlds.folders import open_web
 SETTINGS = ("languages", "half", "within")
 """By web."""
 EXAMPLES = (1, 3, 10)
-FORMS_OF = 1
-"""All forms of a wish are tried with each task whose number has this divisor; there are many."""
+FORMS_OF = 3
+"""All forms of a wish are tried with each task whose number has this divisor, unless the experiment
+sets `forms_of`; there are many."""
 FOLDS = 3
 FEATURES = 10_000
 """Words of the classifier that is told all labels."""
@@ -97,7 +98,10 @@ class Task:
 def plan(experiment: Experiment, out: Path) -> list[Task]:
     """All tasks of an experiment."""
     name, settings = experiment.name, experiment.settings
-    check_keys(settings, (*SETTINGS, "added", "crawls"), name, "setting")
+    check_keys(settings, (*SETTINGS, "added", "crawls", "forms_of"), name, "setting")
+    forms_of = settings.get("forms_of", FORMS_OF)
+    if type(forms_of) is not int or forms_of < 1:
+        raise InputError(f"{name}: forms_of is a number from 1 on")
     crawls = settings.get("crawls", [])
     if not isinstance(crawls, list) or not all(type(n) is int and n > 0 for n in crawls):
         raise InputError(f"{name}: crawls is a list of numbers of pages, as in [100, 300]")
@@ -125,7 +129,7 @@ def plan(experiment: Experiment, out: Path) -> list[Task]:
                     target.topic,
                     by_web[0] or "English",
                     by_web[1] or "report",
-                    len(cells) % FORMS_OF == 0,
+                    len(cells) % forms_of == 0,
                     tuple(sorted(crawls)),
                     web.name in added,
                 )
