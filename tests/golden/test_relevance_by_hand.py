@@ -12,23 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spoor.judges.cut import lowered, otsu, parted, unclear
-from spoor.judges.feedback import (
-    LINKS,
-    PLACES,
-    SHORT_LOGS,
-    Among,
-    Frequencies,
-    KeptPage,
-    as_id,
-    matrix,
-    number_of_url,
-    numbered,
-    vector,
-)
+from spoor.judges.feedback import Among
+from spoor.judges.frequencies import Frequencies
+from spoor.judges.kept_pages import KeptPage
 from spoor.judges.linked import Links
 from spoor.judges.matching import Matcher
 from spoor.judges.reading import Reader, places_of
 from spoor.judges.relevance import Relevance
+from spoor.judges.term_matrix import LINKS, PLACES, SHORT_LOGS, matrix, numbered, vector
+from spoor.judges.url_numbers import as_id, number_of_url
 from spoor.judges.wish import parse
 from spoor.types import Anchor, Link, Page
 

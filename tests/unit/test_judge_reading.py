@@ -9,14 +9,16 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spoor.judges import feedback, link_numbers, reading
-from spoor.judges.feedback import Frequencies, Slots, Topic, as_id, number_of_url, site_of
+from spoor.judges import link_numbers, reading
+from spoor.judges.feedback import Topic
+from spoor.judges.frequencies import Frequencies, Slots
 from spoor.judges.link_numbers import LinkNumbers
 from spoor.judges.matching import Matcher, Tree
 from spoor.judges.reading import Reader
 from spoor.judges.relevance import Relevance
 from spoor.judges.surest import SEEDS, Likeness, written_alike
 from spoor.judges.tree_value import value_of, value_on_page
+from spoor.judges.url_numbers import as_id, number_of_url, site_of
 from spoor.judges.wish import parse
 from spoor.judges.word_counts import (
     WordNumbers,
@@ -101,7 +103,7 @@ def test_numbers_in_order_have_the_counts_of_their_slots(
 ) -> None:
     frequencies, asked = Frequencies(), np.arange(45, dtype=np.uint32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(feedback, "VOCABULARY", vocabulary)
+        patch.setattr("spoor.judges.frequencies.VOCABULARY", vocabulary)
         for numbers in pages:
             known = len(frequencies.slots)
             slots = frequencies.slots.of([*numbers, *numbers])
@@ -184,7 +186,7 @@ def test_what_fits_may_fit(word: str) -> None:
 
 
 def test_rare_numbers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(feedback, "VOCABULARY", 10)
+    monkeypatch.setattr("spoor.judges.frequencies.VOCABULARY", 10)
     frequencies = Frequencies()
     for page in range(6):
         slots = [frequencies.slots[number] for number in (1, 2, 100 + page, 200 + page)]
@@ -258,7 +260,7 @@ def test_likeness_is_that_of_the_numbers_whatever_was_forgotten(
     likeness = Likeness([Topic(weights, 2.0)], frequencies)
     values = np.linspace(0.1, 1.0, len(ids))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(feedback, "VOCABULARY", vocabulary)
+        patch.setattr("spoor.judges.frequencies.VOCABULARY", vocabulary)
         for page in range(3):  # the second one makes the first forgotten
             new = [*ids, 100 + page, 200 + page, 300 + page]
             frequencies.add(np.array([frequencies.slots[number] for number in new]))

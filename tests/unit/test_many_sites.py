@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from noisy_news import sentence
 from spoor.judges import many_sites
-from spoor.judges.feedback import Frequencies, KeptPage
+from spoor.judges.frequencies import Frequencies
+from spoor.judges.kept_pages import KeptPage
 from spoor.judges.many_sites import (
     Templates,
     are_many,

@@ -15,7 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.feedback import Floats, Frequencies, KeptPage, as_ids, numbered
+from spoor.judges.frequencies import Floats, Frequencies
+from spoor.judges.kept_pages import KeptPage
+from spoor.judges.term_matrix import numbered
+from spoor.judges.url_numbers import as_ids
 from spoor.types import State
 
 Numbers = NDArray[np.uint64]

@@ -20,10 +20,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.judges.cut import otsu
-from spoor.judges.feedback import Floats, Frequencies, KeptPage
+from spoor.judges.frequencies import Floats, Frequencies
+from spoor.judges.kept_pages import KeptPage
 
 Sites = NDArray[np.uint64]
-"""Of each page the number of its site (`spoor.judges.feedback.site_of`)."""
+"""Of each page the number of its site (`spoor.judges.url_numbers.site_of`)."""
 
 MANY = 10.0
 """Sites from which on they are many: the inverse of the sum of the squared shares of pages."""

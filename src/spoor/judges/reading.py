@@ -14,22 +14,14 @@ from numpy.typing import NDArray
 
 from spoor.distribution import need_extra
 from spoor.hashing import hash64
-from spoor.judges.feedback import (
-    MOST_LINKS,
-    MOST_TERMS,
-    SHORT_LOGS,
-    Floats,
-    Frequencies,
-    KeptPage,
-    as_id,
-    number_of_url,
-    site_of,
-    without,
-)
+from spoor.judges.frequencies import Floats, Frequencies
+from spoor.judges.kept_pages import MOST_LINKS, MOST_TERMS, KeptPage, without
 from spoor.judges.link_numbers import LinkNumbers
 from spoor.judges.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS, Matcher
 from spoor.judges.page_language import probability
 from spoor.judges.repeated import PAGES, PLACES, SETTLED, InText, Repeated, common
+from spoor.judges.term_matrix import SHORT_LOGS
+from spoor.judges.url_numbers import as_id, number_of_url, site_of
 from spoor.judges.wish import Wish
 from spoor.judges.word_counts import (
     LATIN,

@@ -25,19 +25,9 @@ import numpy as np
 from spoor.errors import InputError
 from spoor.hashing import hash64
 from spoor.judges.cut import lowered, parted, unclear
-from spoor.judges.feedback import (
-    EVIDENCE,
-    KEPT,
-    Among,
-    Floats,
-    KeptPage,
-    Model,
-    as_arrays,
-    copies,
-    from_arrays,
-    matrix,
-    vector,
-)
+from spoor.judges.feedback import EVIDENCE, Among, Model
+from spoor.judges.frequencies import Floats
+from spoor.judges.kept_pages import KEPT, KeptPage, as_arrays, copies, from_arrays
 from spoor.judges.linked import Linked, Links
 from spoor.judges.many_sites import (
     Templates,
@@ -53,6 +43,7 @@ from spoor.judges.reading import Reader, has_words
 from spoor.judges.repeated import repeating
 from spoor.judges.said import FIRST, Said
 from spoor.judges.surest import SEEDS, Kept, Likeness, likeness_to_surest, written_alike
+from spoor.judges.term_matrix import matrix, vector
 from spoor.judges.wish import Wish
 from spoor.types import Judgement, Page, State
 

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.feedback import Floats, KeptPage
+from spoor.judges.frequencies import Floats
+from spoor.judges.kept_pages import KeptPage
 from spoor.judges.matching import INEXACT, INEXACT_RUN, Matcher, Tree, leaves_of
 from spoor.judges.reading import AS_A_RULE, Reader
 from spoor.judges.surest import MOST_TOPICS, topics_of

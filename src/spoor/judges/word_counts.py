@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.feedback import Slots
+from spoor.judges.frequencies import Slots
 from spoor.judges.matching import Matcher
 from spoor.web.text import UNSPACED, UNSPACED_LETTERS, terms
 

@@ -1,0 +1,170 @@
+"""Pages as a judge keeps them: a short vector of their rarest terms and links and of their place
+(the folders of the URL and the words of its name), and what the words of the wish say of each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spoor.judges.frequencies import Floats
+from spoor.judges.repeated import TEXTS, InText
+from spoor.judges.repeated import as_arrays as texts_as_arrays
+from spoor.judges.repeated import from_arrays as texts_from_arrays
+from spoor.judges.url_numbers import number_of_url, site_of
+from spoor.types import State
+
+MOST_TERMS = 160
+"""Terms of a page that are kept."""
+MOST_LINKS = 32
+"""Links of a page that are kept."""
+KEPT = 3_000
+"""Pages that are kept at most: the best, and the rest as a uniform sample."""
+
+
+@dataclass(slots=True)
+class KeptPage:
+    """One page as it is kept."""
+
+    url: str
+    ids: NDArray[np.uint32]
+    """Terms, then links, then parts of its place."""
+    often: NDArray[np.uint8]
+    terms: int
+    """How many of the ids are terms."""
+    evidence: Floats
+    """What its words say: (leaves, 2), with what is only like them and without."""
+    near: float = 0.0
+    """How near to one another the words of the wish stand, in [0, 1]."""
+    tongue: float = 1.0
+    """Probability that it is in a language that is wanted."""
+    label: int = 0
+    """1 if a person or the examples say that it is wanted, −1 if not."""
+    told: tuple[float, bool] = (0.0, False)
+    """Score and relevance as last told."""
+    rank: float = 0.0
+    """Its value when it was last judged, by which pages are kept."""
+    places: int = 0
+    """How many of the ids are parts of its place."""
+    links: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    """The whole numbers of the ids that are links."""
+    together: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    """Of each part of the wish that names several words or alternatives: whether they stand
+    together in its title, its URL or an anchor to it."""
+    named: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
+    """Of each leaf of the wish, whether it stands in its title, its URL or an anchor to it."""
+    content: int = 0
+    """64 bits of its title and text, the same for copies; 0 for a page without words."""
+    number: int = -1
+    """`number_of_url` of it, and …"""
+    site: int = -1
+    """… `site_of` it; found by itself where it is not given."""
+    script: int = 0
+    """Which kind of script most of its text is in."""
+    in_text: InText | None = None
+    """What it says by its text, until its site is known."""
+    is_early: bool = False
+    """Whether it may have terms and links of a menu that was not known yet."""
+
+    def __post_init__(self) -> None:
+        if self.number < 0:
+            self.number, self.site = number_of_url(self.url), site_of(self.url)
+
+
+def without(page: KeptPage, ids: NDArray[np.uint32]) -> None:
+    """Take these terms and links from a page."""
+    is_own = np.isin(page.ids, ids, invert=True)
+    is_own[len(page.ids) - page.places :] = True
+    page.links = page.links[is_own[page.terms : len(page.ids) - page.places]]
+    page.terms = int(is_own[: page.terms].sum())
+    page.ids, page.often = page.ids[is_own], page.often[is_own]
+
+
+def copies(pages: Sequence[KeptPage]) -> tuple[NDArray[np.bool_], Floats]:
+    """Of pages with labels first, whether each is the first with its title and text, and which
+    share of these it is: one page under many URLs counts as one."""
+    contents = np.array([page.content for page in pages], np.uint64)
+    order = np.argsort([page.label == 0 for page in pages], kind="stable")
+    _, at, inverse, counts = np.unique(
+        contents[order], return_index=True, return_inverse=True, return_counts=True
+    )
+    first, shares = contents == 0, np.ones(len(pages))
+    first[order[at]] = True
+    shares[order] = 1.0 / counts[inverse]
+    shares[contents == 0] = 1.0
+    return first, shares
+
+
+def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
+    """Kept pages as JSON values and arrays, to save them."""
+    in_text = [page.in_text for page in pages]
+    return {
+        "urls": [page.url for page in pages],
+        "sizes": np.array([len(page.ids) for page in pages], np.uint32),
+        "terms": np.array([page.terms for page in pages], np.uint32),
+        "ids": np.concatenate([np.zeros(0, np.uint32), *(page.ids for page in pages)]),
+        "links": np.concatenate([np.zeros(0, np.uint64), *(page.links for page in pages)]),
+        "often": np.concatenate([np.zeros(0, np.uint8), *(page.often for page in pages)]),
+        "evidence": np.array([page.evidence for page in pages], float).reshape(
+            len(pages), leaves, 2
+        ),
+        "numbers": np.array(
+            [(page.near, page.tongue, page.told[0], page.rank) for page in pages], float
+        ).reshape(-1, 4),
+        "labels": np.array([page.label for page in pages], np.int8),
+        "relevant": np.array([page.told[1] for page in pages], np.uint8),
+        "places": np.array([page.places for page in pages], np.uint16),
+        "together": np.array([page.together for page in pages], np.uint8),
+        "named": np.array([page.named for page in pages], np.uint8),
+        "contents": np.array([page.content for page in pages], np.uint64),
+        "scripts": np.array([page.script for page in pages], np.uint8),
+        "early": np.array([page.is_early for page in pages], np.uint8),
+        **{f"text_{name}": its for name, its in texts_as_arrays(in_text, leaves).items()},
+    }
+
+
+def from_arrays(state: State) -> list[KeptPage]:
+    """The pages that `as_arrays` saved."""
+    ends = np.cumsum(state["sizes"].astype(int)).tolist()
+    links = state["sizes"].astype(int) - state["terms"] - state["places"]
+    links_end = np.cumsum(links).tolist()
+    contents, scripts = state.get("contents"), state.get("scripts")  # versions before had none
+    named = state.get("named", np.ones(state["evidence"].shape[:2]))  # nor that
+    early = state.get("early", np.zeros(len(state["urls"])))
+    texts: Mapping[int, InText] = {}
+    if "text_of" in state:  # nor these
+        texts = texts_from_arrays(
+            {name: state[f"text_{name}"] for name in TEXTS}, len(state["urls"])
+        )
+        if state["text_misses"].shape[1] != state["evidence"].shape[1]:
+            raise ValueError("texts of another wish")
+    pages = []
+    for at, url in enumerate(state["urls"]):
+        part = slice(ends[at - 1] if at else 0, ends[at])
+        near, tongue, score, rank = state["numbers"][at].tolist()
+        pages.append(
+            KeptPage(
+                url,
+                state["ids"][part].copy(),
+                state["often"][part].copy(),
+                int(state["terms"][at]),
+                state["evidence"][at].copy(),
+                near,
+                tongue,
+                int(state["labels"][at]),
+                (score, bool(state["relevant"][at])),
+                rank,
+                int(state["places"][at]),
+                state["links"][links_end[at] - links[at] : links_end[at]].copy(),
+                state["together"][at].astype(np.bool_),
+                named[at].astype(np.bool_),
+                0 if contents is None else int(contents[at]),
+                script=0 if scripts is None else int(scripts[at]),
+                in_text=texts.get(at),
+                is_early=bool(early[at]),
+            )
+        )
+    return pages
