@@ -9,11 +9,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spoor.judges import link_numbers, reading
+from spoor.judges import link_numbers
 from spoor.judges.feedback import Topic
 from spoor.judges.frequencies import Frequencies, Slots
 from spoor.judges.link_numbers import LinkNumbers
 from spoor.judges.matching import Matcher, Tree
+from spoor.judges.nearness import nearness
 from spoor.judges.reading import Reader
 from spoor.judges.relevance import Relevance
 from spoor.judges.surest import SEEDS, Likeness, written_alike
@@ -87,8 +88,8 @@ def test_words_stand_as_near_as_a_memo_of_all_words_says(text: str) -> None:
     of_all.of(words)
     of_others.of(others)
     evidence = np.ones((len(matcher.leaves), 2))
-    near = reader._nearness(words, runs, of_others, evidence)
-    assert near == reader._nearness(words, [], of_all, evidence)
+    near = nearness(words, runs, of_others, reader._matcher, evidence)
+    assert near == nearness(words, [], of_all, reader._matcher, evidence)
 
 
 @given(st.lists(st.text(st.characters(min_codepoint=0xE00, max_codepoint=0xD7FF), min_size=2)))
@@ -157,7 +158,7 @@ def test_anchors_of_new_links_are_read_as_one_by_one(
     wish = parse("kiln")
     matcher = Matcher(wish)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading, "SLOTS", 3)
+        patch.setattr("spoor.judges.anchors.SLOTS", 3)
         reader = Reader(wish, matcher)
         seen, said = [0] * 3, dict[int, float]()
         for at, (host, links) in enumerate(pages):
@@ -175,7 +176,9 @@ def test_anchors_of_new_links_are_read_as_one_by_one(
                     said[number] = said.get(number, 0.0) + 1.0
             reader.read(page)
             assert reader.save()["seen"].tolist() == seen
-            assert {number: counts[0][0] for number, counts in reader._anchors.items()} == said
+            assert {
+                number: counts[0][0] for number, counts in reader._anchors._said.items()
+            } == said
 
 
 @given(st.text("abrewit", max_size=9))

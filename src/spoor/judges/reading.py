@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, chain, compress
 from typing import Any
@@ -14,10 +15,12 @@ from numpy.typing import NDArray
 
 from spoor.distribution import need_extra
 from spoor.hashing import hash64
+from spoor.judges.anchors import Anchors
 from spoor.judges.frequencies import Floats, Frequencies
 from spoor.judges.kept_pages import MOST_LINKS, MOST_TERMS, KeptPage, without
 from spoor.judges.link_numbers import LinkNumbers
 from spoor.judges.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS, Matcher
+from spoor.judges.nearness import nearness
 from spoor.judges.page_language import probability
 from spoor.judges.repeated import PAGES, PLACES, SETTLED, InText, Repeated, common
 from spoor.judges.term_matrix import SHORT_LOGS
@@ -44,10 +47,6 @@ TEXT_WORDS = 20_000
 TEXT_LETTERS = 160_000
 """Words of a text that are read, and letters of all of them: of a script without spaces a sentence
 is a word, and each pair of its letters a term."""
-ANCHORS = 20_000
-"""Links whose anchors have words of the wish, remembered at most."""
-SLOTS = 1 << 15
-"""Links that are known to have been seen, at most."""
 FOLDERS = 8
 """Folders of a URL that count as its place, from the outermost."""
 NAME_WORDS = 12
@@ -67,6 +66,41 @@ def has_words(page: Page) -> bool:
     """Whether there is anything to read on a page: a document that is no HTML may have no word."""
     written = page.text or page.title or page.headings or page.description
     return bool(written) or "not-html" not in page.flags
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The words of a page."""
+
+    fields: Mapping[str, str]
+    """Its title, headings, description, text and URL as they stand."""
+    all: Sequence[str]
+    """Those of its parts, one after the other as `_READ` names them; of its text those in scripts
+    with spaces that its site does not repeat."""
+    numbers: NDArray[np.int64]
+    """Of each of these."""
+    ends: Sequence[int]
+    """Of each part."""
+    pieces: NDArray[np.uint64]
+    """In which piece of the text each of its words stands."""
+    runs: Sequence[str]
+    """Runs of letters in scripts without spaces, of its text, which its site does not repeat, …"""
+    pieces_of_runs: NDArray[np.uint64]
+    """… and in which piece each stands."""
+    near: Sequence[str]
+    """All words of its text as they follow one another."""
+    script: int
+    """Which kind of script most of its text is in."""
+
+    @property
+    def terms(self) -> int:
+        """Where those begin that are no part of its description or URL."""
+        return self.ends[1]
+
+    @property
+    def text(self) -> int:
+        """Where those of its text begin."""
+        return self.ends[3]
 
 
 class Reader:
@@ -92,8 +126,7 @@ class Reader:
         self._forgot = 0
         """What the memos know of slots is of so many times of `Frequencies.forgot`."""
         self._link_numbers = LinkNumbers(self.frequencies.slots)
-        self._seen_links = np.zeros(SLOTS, np.int64)
-        self._anchors: dict[int, dict[int, tuple[float, float]]] = {}
+        self._anchors = Anchors(matcher)
         self.repeated = Repeated()
         self._weights = np.array(
             [1.0 if leaf.field == "text" else WEIGHTS["text"] for leaf in matcher.leaves]
@@ -107,53 +140,12 @@ class Reader:
     def read(self, page: Page) -> tuple[KeptPage, list[tuple[str, float]], Floats, Slots]:
         """A page as it is kept, what its words say, and of each of its ids how many pages have it,
         and its slot; its terms and anchors are learned."""
-        number, site = number_of_url(page.url), site_of(page.url)
+        number, site, folder = number_of_url(page.url), site_of(page.url), folder_of(page.url)
         memo = self._memo(stemmer_of(page.language))
-        fields = {
-            "title": page.title,
-            "headings": "\n".join(page.headings[:500]),
-            "description": page.description,
-            "text": page.text,
-        }
-        text = words_of(page.text).first(TEXT_WORDS)
-        if 2 * len(page.text) > TEXT_LETTERS:  # a letter has two in lower case at most
-            text = _first_letters(text, TEXT_LETTERS)
-        fields["url"] = page.url
-        title = terms(page.title[:20_000])
-        headings = terms(fields["headings"][:20_000])
-        others = terms(page.description[:20_000]), [*chain(*url_words(page.url))]
-        scripts = scripts_of(page.text)
-        runs, spaced = parted(text, scripts)
-        in_parts = (*others, title, headings, spaced)
-        words = [*chain(*in_parts)]
-        numbers = memo.of(words)
-        folder = folder_of(page.url)
-        self.repeated.page(site, folder)
-        begin = len(words) - len(spaced)
-        own, pieces = self.repeated.add(site, folder, memo.hashes(numbers[begin:]))
-        if own is not None:
-            words = [*words[:begin], *compress(spaced, own.tolist())]
-            numbers = np.concatenate([numbers[:begin], numbers[begin:][own]])
-            in_parts = (*others, title, headings, words[begin:])
-        own, pieces_of_runs = self.repeated.add(site, folder, numbers_of_runs(runs))
-        if own is not None:
-            runs = [*compress(runs, own.tolist())]
-        ends = [*accumulate(map(len, in_parts))]
-        found = dict(zip(_READ, memo.found(words, numbers, ends), strict=True))
-        exact_in_text = found["text"][0]
-        for part, in_runs in self._matcher.fits_of_runs(runs):
-            exact_in_text[part] = exact_in_text.get(part, 0.0) + in_runs
-        of_text = words[begin:], numbers[begin:], pieces
-        # Terms are those of its title, headings and text.
-        words, numbers = words[ends[1] :], numbers[ends[1] :]
-        its, times = memo.terms(words, numbers, runs, self._counted, self._pairs)
-        script = most_of(scripts)
-        evidence, in_text, reasons, parts = self._leaves(
-            number, fields, found, len(pieces) + len(runs), is_latin=script == LATIN
-        )
+        words = self._words(page, site, folder, memo)
+        evidence, in_text, reasons, parts = self._leaves(number, words, memo)
         if in_text is not None:
-            self._note_places(in_text, memo, *of_text)
-            self._note_places_in_runs(in_text, runs, pieces_of_runs)
+            self._note_places(in_text, words, memo)
             in_text.at = self.repeated.pages(site)
         together = np.array(self._matcher.stand_together(parts), np.bool_)
         named = np.array(parts, np.int64) > 0
@@ -162,47 +154,89 @@ class Reader:
             self.said += evidence[:, 1]
             self.short += named
             self.together += together
+        # Terms are those of its title, headings and text.
+        its_words, numbers = words.all[words.terms :], words.numbers[words.terms :]
+        slots_of_terms, times = memo.terms(
+            its_words, numbers, words.runs, self._counted, self._pairs
+        )
         outward, slots_of_links = self._links(page, site, memo)
-        places_of_url = places_of(page.url)
+        places = places_of(page.url)
         slots = self.frequencies.slots
-        slots_of_page = np.concatenate([its, slots_of_links, slots.of(places_of_url)])
-        known, every = self.frequencies.add(slots_of_page)
-        often = np.ones(len(every), np.uint8)
-        often[: len(its)] = np.minimum(times, 255)
-        ends = [len(its), len(its) + len(outward)]
-        rarest = self._rarest(every[: ends[0]], often[: ends[0]], known[: ends[0]], MOST_TERMS)
-        known_links = known[ends[0] : ends[1]]
-        own_links = self.repeated.own_links(site, folder, outward, words=len(text))
-        telling = self._rarest(outward[own_links], None, known_links[own_links], MOST_LINKS)
-        telling = own_links[telling]
-        chosen = np.concatenate([rarest, ends[0] + telling, np.arange(ends[1], len(every))])
+        slots_of_page = np.concatenate([slots_of_terms, slots_of_links, slots.of(places)])
+        known, ids = self.frequencies.add(slots_of_page)
+        often = np.ones(len(ids), np.uint8)
+        often[: len(slots_of_terms)] = np.minimum(times, 255)
+        of_terms = slice(len(slots_of_terms))
+        of_links = slice(of_terms.stop, of_terms.stop + len(outward))
+        rarest = self._rarest(ids[of_terms], often[of_terms], known[of_terms], MOST_TERMS)
+        own_links = self.repeated.own_links(site, folder, outward, words=len(words.near))
+        telling = own_links[
+            self._rarest(outward[own_links], None, known[of_links][own_links], MOST_LINKS)
+        ]
+        of_places = np.arange(of_links.stop, len(ids))
+        chosen = np.concatenate([rarest, of_links.start + telling, of_places])
         tongue = 1.0
         if self._wish is not None and (self._wish.languages or self._wish.unwanted_languages):
             tongue = probability(page, self._wish.languages, self._wish.unwanted_languages)
         kept = KeptPage(
             page.url,
-            every.take(chosen),
+            ids.take(chosen),
             often.take(chosen),
             len(rarest),
             evidence,
             tongue=tongue,
-            places=len(places_of_url),
+            places=len(places),
             links=outward.take(telling),
             together=together,
             named=named,
             content=hash64(f"{page.title}\n{page.text[:TEXT_LETTERS]}") if page.text else 0,
             number=number,
             site=site,
-            script=script,
+            script=words.script,
             in_text=in_text if in_text is not None and len(in_text.pieces) else None,
             is_early=self.repeated.is_early(site, folder),
         )
-        if self._matcher.wanted and len(self._matcher.leaves) > 1 and text:
-            kept.near = self._nearness(text, runs, memo, evidence)
+        if self._matcher.wanted and len(self._matcher.leaves) > 1 and words.near:
+            kept.near = nearness(words.near, words.runs, memo, self._matcher, evidence)
         slots_kept = slots_of_page.take(chosen)
         if self._forgot != self.frequencies.forgot:  # they changed while this page was counted
             slots_kept = np.array(slots.of(kept.ids.tolist()), np.int64)
         return kept, reasons, known.take(chosen), slots_kept
+
+    def _words(self, page: Page, site: int, folder: int, memo: WordNumbers) -> _Words:
+        """The words of a page, and those of its text that its site or folder does not repeat."""
+        fields = {
+            "title": page.title,
+            "headings": "\n".join(page.headings[:500]),
+            "description": page.description,
+            "text": page.text,
+            "url": page.url,
+        }
+        near = words_of(page.text).first(TEXT_WORDS)
+        if 2 * len(page.text) > TEXT_LETTERS:  # a letter has two in lower case at most
+            near = _first_letters(near, TEXT_LETTERS)
+        scripts = scripts_of(page.text)
+        runs, spaced = parted(near, scripts)
+        before = (
+            terms(page.description[:20_000]),
+            [*chain(*url_words(page.url))],
+            terms(page.title[:20_000]),
+            terms(fields["headings"][:20_000]),
+        )
+        words = [*chain(*before, spaced)]
+        numbers = memo.of(words)
+        begin = len(words) - len(spaced)
+        self.repeated.page(site, folder)
+        own, pieces = self.repeated.add(site, folder, memo.hashes(numbers[begin:]))
+        if own is not None:
+            words = [*words[:begin], *compress(spaced, own.tolist())]
+            numbers = np.concatenate([numbers[:begin], numbers[begin:][own]])
+        own, pieces_of_runs = self.repeated.add(site, folder, numbers_of_runs(runs))
+        if own is not None:
+            runs = [*compress(runs, own.tolist())]
+        ends = [*accumulate(map(len, before)), len(words)]
+        script = most_of(scripts)
+        return _Words(fields, words, numbers, ends, pieces, runs, pieces_of_runs, near, script)
 
     def _memo(self, stemmer: str) -> WordNumbers:
         if self._forgot != self.frequencies.forgot:
@@ -217,22 +251,22 @@ class Reader:
         return self._memos[stemmer]
 
     def _leaves(
-        self,
-        number: int,
-        fields: Mapping[str, str],
-        found: Mapping[str, Found],
-        size: int,
-        *,
-        is_latin: bool,
+        self, number: int, words: _Words, memo: WordNumbers
     ) -> tuple[Floats, InText | None, list[tuple[str, float]], list[int]]:
         """What each leaf finds, (leaves, 2), and how, the reasons in words, and in which of
-        `SHORT_PARTS` each leaf stands, as bits. `number`: of the page's URL; `size`: words of the
-        text."""
-        matcher = self._matcher
+        `SHORT_PARTS` each leaf stands, as bits. `number`: of the page's URL."""
+        matcher, fields, is_latin = self._matcher, words.fields, words.script == LATIN
+        found: dict[str, Found] = dict(
+            zip(_READ, memo.found(words.all, words.numbers, words.ends), strict=True)
+        )
+        exact_in_text = found["text"][0]
+        for part, in_runs in matcher.fits_of_runs(words.runs):
+            exact_in_text[part] = exact_in_text.get(part, 0.0) + in_runs
+        size = len(words.pieces) + len(words.runs)
         evidence = np.zeros((len(matcher.leaves), 2))
         reasons: list[tuple[str, float]] = []
         parts = [0] * len(matcher.leaves)
-        led = self._anchors.get(number, {})
+        led = self._anchors.to(number)
         if not led and not any(exact or like for exact, like in found.values()):
             return evidence, None, reasons, parts
         in_text = InText(np.ones(evidence.shape), np.zeros(evidence.shape))
@@ -273,29 +307,17 @@ class Reader:
                 reasons.append((f"{leaf.shown!r} {where}{often}", round(1.0 - misses[1], 3)))
         return evidence, in_text if reasons else None, reasons, parts
 
-    def _note_places(
-        self,
-        in_text: InText,
-        memo: WordNumbers,
-        words: Sequence[str],
-        numbers: NDArray[np.int64],
-        pieces: NDArray[np.uint64],
-    ) -> None:
+    def _note_places(self, in_text: InText, words: _Words, memo: WordNumbers) -> None:
         """Note the pieces of a text in which words of the wish stand."""
-        found = [
-            (at, leaf)
-            for at in memo.places(numbers)[:PLACES]
-            for part, _, _ in memo.fits.get(words[at], ())
-            for leaf in self._leaves_of[part]
-        ]
-        _note(in_text, found, pieces)
+        of_text = words.all[words.text :]
+        places = memo.places(words.numbers[words.text :])[:PLACES]
+        parts = [(at, part) for at in places for part, _, _ in memo.fits.get(of_text[at], ())]
+        _note(in_text, self._with_leaves(parts), words.pieces)
+        parts = self._matcher.places_in_runs(words.runs)[:PLACES]
+        _note(in_text, self._with_leaves(parts), words.pieces_of_runs)
 
-    def _note_places_in_runs(
-        self, in_text: InText, runs: Sequence[str], pieces: NDArray[np.uint64]
-    ) -> None:
-        there = self._matcher.places_in_runs(runs)[:PLACES]
-        places = [(at, leaf) for at, part in there for leaf in self._leaves_of[part]]
-        _note(in_text, places, pieces)
+    def _with_leaves(self, parts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+        return [(at, leaf) for at, part in parts for leaf in self._leaves_of[part]]
 
     def read_again(self, pages: Iterable[KeptPage]) -> None:
         """Find anew what pages say, by what their sites are known to repeat."""
@@ -327,85 +349,12 @@ class Reader:
         self, page: Page, site: int, memo: WordNumbers
     ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """The numbers and the slots of a page's links, each once; the anchors of those not seen
-        before are read, if they lead to pages of the same site: anybody may write anything about
-        the pages of others."""
+        before are read."""
         urls = urls_of(page.links)[:500]
         numbers, slots, once = self._link_numbers.of(urls)
         if self._matcher.leaves and len(urls):
-            rows = numbers % SLOTS
-            if (are_new := self._seen_links.take(rows) != numbers).any():
-                self._read_anchors(page, urls, numbers, rows, are_new, site, memo)
+            self._anchors.read(page, urls, numbers, site, memo)
         return numbers.take(once).astype(np.uint64), slots.take(once)
-
-    def _read_anchors(
-        self,
-        page: Page,
-        urls: Sequence[str],
-        numbers: NDArray[np.int64],
-        rows: NDArray[np.int64],
-        are_new: NDArray[np.bool_],
-        site: int,
-        memo: WordNumbers,
-    ) -> None:
-        """Read the anchors of new links, and note that these were seen. `rows`: where."""
-        seen = self._seen_links
-        new: list[tuple[int, str]] = []
-        of_new = np.zeros(SLOTS, np.bool_)
-        of_new[rows[are_new]] = True  # two links of a page may have one row
-        may_be_new = of_new.take(rows).nonzero()[0]
-        its = (its.take(may_be_new).tolist() for its in (rows, numbers))
-        for index, row, number in zip(may_be_new.tolist(), *its, strict=True):
-            if seen.item(row) == number:
-                continue
-            # Of another site: not seen yet by a page of its own.
-            if site_of(urls[index]) != site:
-                seen[row] = -number
-                continue
-            seen[row] = number
-            anchor = page.links[index].anchor.text
-            if anchor:
-                new.append((number, anchor[:500]))
-        # Most say nothing of the wish, which all tell at once: no word goes on over lines.
-        if new and any(memo.count(terms("\n".join(anchor for _, anchor in new)))):
-            for number, anchor in new:
-                self._read_anchor(number, anchor, memo)
-
-    def _read_anchor(self, number: int, anchor: str, memo: WordNumbers) -> None:
-        exact, like = memo.count(terms(anchor))
-        if not exact and not like:
-            return
-        counts = self._anchors.setdefault(number, {})
-        for at in range(len(self._matcher.leaves)):
-            one, other = self._matcher.leaf_counts(at, exact, like, anchor)
-            if one or other:
-                before = counts.get(at, (0.0, 0.0))
-                counts[at] = before[0] + one, before[1] + other
-        while len(self._anchors) > ANCHORS:
-            del self._anchors[next(iter(self._anchors))]
-
-    def _nearness(
-        self, words: Sequence[str], runs: Sequence[str], memo: WordNumbers, evidence: Floats
-    ) -> float:
-        """1 where all words of the wish stand side by side, less with the words between them.
-        `runs`: those of the words that are in a script without spaces."""
-        known = np.flatnonzero(evidence[:, 1])
-        if len(known) < 2:
-            return 0.0
-        last: dict[int, int] = {}
-        best = 0.0
-        wanted = {part for at in known for part in self._matcher.part_numbers[at][:1]}
-        fitting = memo.fits
-        if runs and (its := self._matcher.runs_that_fit(runs)):
-            fitting = {**fitting, **its}
-        for place, word in compress(enumerate(words), map(fitting.__contains__, words)):
-            for part, _, _ in fitting[word]:
-                last[part] = place
-            if len(last) >= len(wanted) > 1:
-                spread = place - min(last.values()) + 1 - len(wanted)
-                if spread <= 0:
-                    return 1.0
-                best = max(best, 1.0 / (1.0 + spread / 4.0))
-        return best
 
     def _rarest(
         self, ids: NDArray[Any], often: NDArray[Any] | None, known: Floats, most: int
@@ -428,20 +377,14 @@ class Reader:
         return np.flatnonzero(chosen)
 
     def save(self) -> State:
-        anchors = [
-            (at, *counts) for by_leaf in self._anchors.values() for at, counts in by_leaf.items()
-        ]
-        leaves = [*map(len, self._anchors.values())]
         return {
             "frequencies": self.frequencies.save(),
             "known": self.known.copy(),
             "said": self.said.copy(),
             "together": self.together.copy(),
             "short": self.short.copy(),
-            "seen": self._seen_links.copy(),
             "repeated": self.repeated.save(),
-            "anchored": np.repeat(np.array([*self._anchors], np.uint64), leaves),
-            "anchors": np.array(anchors, float).reshape(-1, 3),
+            **self._anchors.save(),
         }
 
     def load(self, state: State) -> None:
@@ -451,13 +394,9 @@ class Reader:
         self.said = np.array(state.get("said", AS_A_RULE * known), float)  # one of before has none
         self.together = np.array(state["together"], np.int64)
         self.short = np.array(state.get("short", 0 * known), np.int64)  # one of before has none
-        self._seen_links = np.array(state["seen"], np.int64)
         if "repeated" in state:  # one of before has none
             self.repeated.load(state["repeated"])
-        self._anchors = {}
-        anchors = state["anchors"].tolist()
-        for number, (at, one, other) in zip(state["anchored"].tolist(), anchors, strict=True):
-            self._anchors.setdefault(number, {})[int(at)] = one, other
+        self._anchors.load(state)
 
 
 def folder_of(url: str) -> int:
