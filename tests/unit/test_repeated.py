@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from noisy_news import article
 from spoor.judges import repeated as repeated_module
+from spoor.judges.kept_pages import MOST_LINKS
 from spoor.judges.relevance import Relevance
 from spoor.judges.repeated import (
     FIRST,
@@ -215,6 +217,29 @@ def test_what_is_on_several_pages_is_remembered(monkeypatch: pytest.MonkeyPatch)
     left = [_read(repeated, own) for own in range(1, 60)]
     assert max(left[FIRST:]) <= 70
     assert len(repeated.save()["pieces"]) <= 400
+
+
+def test_what_a_page_says_is_not_repeated_by_looking_at_it_again() -> None:
+    """A watch looks at a story fifty times, whose comments are others each time."""
+
+    def story(number: int, comments: int = 0) -> Page:
+        about = ["Potters praise the kiln."] * (number % 5 == 0)
+        others = " ".join([*article(number, 20), *article(10_000 + comments, 6)])
+        links = [Link(f"http://a.example/{number}/{other}") for other in range(50)]
+        text = " ".join([others.replace("kiln", "mill"), *about])
+        return Page(f"http://a.example/{number}", title="Story", text=text, links=links)
+
+    judge = Relevance(parse("kilns"))
+    for number in range(80):
+        judge.judge(story(number))
+    judge.revise()
+    for look in range(1, 50):
+        judgement = judge.judge(story(5, look))
+        assert judgement.relevant
+        assert judgement.why[0][0] == "'kilns' in its text"
+    kept = judge._pages["http://a.example/5"]
+    assert len(kept.links) == MOST_LINKS, "no menu"
+    assert judge._reader.repeated.pages(kept.site) == 80
 
 
 def test_a_footer_is_told_from_what_a_paper_writes_about() -> None:

@@ -137,12 +137,15 @@ class Reader:
             for part in parts:
                 self._leaves_of[part].append(leaf)
 
-    def read(self, page: Page) -> tuple[KeptPage, list[tuple[str, float]], Floats, Slots]:
+    def read(
+        self, page: Page, *, again: bool = False
+    ) -> tuple[KeptPage, list[tuple[str, float]], Floats, Slots]:
         """A page as it is kept, what its words say, and of each of its ids how many pages have it,
-        and its slot; its terms and anchors are learned."""
+        and its slot; its terms and anchors are learned. What it says is not repeated on its site
+        by being read `again`, as a watch does."""
         number, site, folder = number_of_url(page.url), site_of(page.url), folder_of(page.url)
         memo = self._memo(stemmer_of(page.language))
-        words = self._words(page, site, folder, memo)
+        words = self._words(page, site, folder, memo, again=again)
         evidence, in_text, reasons, parts = self._leaves(number, words, memo)
         if in_text is not None:
             self._note_places(in_text, words, memo)
@@ -169,7 +172,9 @@ class Reader:
         of_terms = slice(len(slots_of_terms))
         of_links = slice(of_terms.stop, of_terms.stop + len(outward))
         rarest = self._rarest(ids[of_terms], often[of_terms], known[of_terms], MOST_TERMS)
-        own_links = self.repeated.own_links(site, folder, outward, words=len(words.near))
+        own_links = self.repeated.own_links(
+            site, folder, outward, words=len(words.near), again=again
+        )
         telling = own_links[
             self._rarest(outward[own_links], None, known[of_links][own_links], MOST_LINKS)
         ]
@@ -203,7 +208,9 @@ class Reader:
             slots_kept = np.array(slots.of(kept.ids.tolist()), np.int64)
         return kept, reasons, known.take(chosen), slots_kept
 
-    def _words(self, page: Page, site: int, folder: int, memo: WordNumbers) -> _Words:
+    def _words(
+        self, page: Page, site: int, folder: int, memo: WordNumbers, *, again: bool
+    ) -> _Words:
         """The words of a page, and those of its text that its site or folder does not repeat."""
         fields = {
             "title": page.title,
@@ -226,12 +233,13 @@ class Reader:
         words = [*chain(*before, spaced)]
         numbers = memo.of(words)
         begin = len(words) - len(spaced)
-        self.repeated.page(site, folder)
-        own, pieces = self.repeated.add(site, folder, memo.hashes(numbers[begin:]))
+        if not again:
+            self.repeated.page(site, folder)
+        own, pieces = self.repeated.add(site, folder, memo.hashes(numbers[begin:]), again=again)
         if own is not None:
             words = [*words[:begin], *compress(spaced, own.tolist())]
             numbers = np.concatenate([numbers[:begin], numbers[begin:][own]])
-        own, pieces_of_runs = self.repeated.add(site, folder, numbers_of_runs(runs))
+        own, pieces_of_runs = self.repeated.add(site, folder, numbers_of_runs(runs), again=again)
         if own is not None:
             runs = [*compress(runs, own.tolist())]
         ends = [*accumulate(map(len, before)), len(words)]

@@ -159,8 +159,8 @@ class Relevance:
     def judge(self, page: Page) -> Judgement:
         if not (self.takes_wordless or has_words(page)):
             return Judgement(0.0, False, 0.0)
-        kept, reasons, counts, slots = self._reader.read(page)
         before = self._pages.get(page.url)
+        kept, reasons, counts, slots = self._reader.read(page, again=before is not None)
         kept.label = before.label if before else int(page.url in self._wanted)
         self._pages[page.url] = kept
         words, evidence, led = self._told_of(kept, counts)

@@ -235,8 +235,11 @@ class _Having:
         self.size = 0
         """Numbers of all sites."""
 
-    def add(self, site: int, numbers: Numbers) -> NDArray[np.int64]:
-        """Count a page of a site: how many had each number before. O(numbers)."""
+    def add(self, site: int, numbers: Numbers, *, again: bool = False) -> NDArray[np.int64]:
+        """Count a page of a site: how many others have each number. One that is read `again` was
+        counted. O(numbers)."""
+        if again:
+            return np.maximum(np.array([*self.of(site, numbers)], np.int64) - 1, 0)
         having = self.of_sites.setdefault(site, {})
         self.of_sites.move_to_end(site)
         each, before = numbers.tolist(), len(having)
@@ -310,10 +313,12 @@ class Repeated:
         self._sites.page(site)
         self._folders.page(folder)
 
-    def own_links(self, site: int, folder: int, links: Numbers, *, words: int) -> NDArray[np.int64]:
+    def own_links(
+        self, site: int, folder: int, links: Numbers, *, words: int, again: bool = False
+    ) -> NDArray[np.int64]:
         """Count the links of a page: which are not of a long menu. Where there is no text of so
         many words, links are all that tells pages apart. O(links)."""
-        having = self._links.add(site, links) + 1 if len(links) else np.zeros(0)
+        having = self._links.add(site, links, again=again) + 1 if len(links) else np.zeros(0)
         if words >= LONG and self.pages(site) >= FIRST:
             is_own = having < max(PAGES, OF_FOLDER * self._of_folder(folder))
             if len(having) - int(is_own.sum()) >= MENU:
@@ -336,14 +341,14 @@ class Repeated:
         return self._folders.pages.get(folder, 0)
 
     def add(
-        self, site: int, folder: int, words: Numbers
+        self, site: int, folder: int, words: Numbers, *, again: bool = False
     ) -> tuple[NDArray[np.bool_] | None, Numbers]:
-        """Count a text, `words` being numbers: which of its words are not repeated (None for all),
-        and the piece of each of these. O(words)."""
+        """Count a text, `words` being numbers, unless its page is read `again`: which of its words
+        are not repeated (None for all), and the piece of each of these. O(words)."""
         if not len(words):
             return None, words
         begins, numbers = pieces_of(words)
-        least, often = self._least(site), self._pieces.add(site, numbers)
+        least, often = self._least(site), self._pieces.add(site, numbers, again=again)
         sizes = np.append(begins[1:], len(words)) - begins
         is_own = often < least
         if least < math.inf:
