@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from random import Random
 
+from spoor.foragers.watching import Watching
 from spoor.judges.relevance import WORDLESS, Relevance
 from spoor.judges.wish import parse
-from spoor.types import Page
+from spoor.types import Judgement, Page
 
 CLAY = [f"clay{number}" for number in range(30)]
 TOWN = [f"town{number}" for number in range(300)]
@@ -40,3 +42,33 @@ def test_a_watch_tells_a_page_without_a_word_of_the_topic_only_where_it_is_sure(
     assert in_watch
     assert all(score >= WORDLESS for score in in_watch.values())
     assert in_watch == {url: score for url, score in in_crawl.items() if score >= WORDLESS}
+
+
+class Counting:
+    """Counts the pages that it has judged whenever it is asked for newer verdicts."""
+
+    threshold = 0.5
+
+    def __init__(self) -> None:
+        self.pages, self.asked = 0, list[int]()
+
+    def judge(self, page: Page) -> Judgement:
+        self.pages += 1
+        return Judgement(0.0, False, 0.0)
+
+    def revise(self) -> list[tuple[str, Judgement]]:
+        self.asked.append(self.pages)
+        return []
+
+
+def test_a_document_that_is_new_does_not_wait_until_twice_as_many_are_known() -> None:
+    judge = Counting()
+    watching = Watching(judge)
+    for look in range(20_000):
+        watching.take(0, "news.example", story(7, 0.5, named=True), first=not look)
+        watching.revise(lambda _: None)
+    points = judge.asked
+    assert points[:4] == [16, 32, 64, 128]
+    waits = {at: later - at for at, later in pairwise(points[3:])}
+    assert all(wait <= max(16, at / 8) and wait <= 1_000 for at, wait in waits.items())
+    assert all(wait >= min(at // 8, 1_000) for at, wait in waits.items())

@@ -49,7 +49,14 @@ MOST_DATES = 2_000
 
 FIRST_REVISION = 16
 """Pages after which the judge is asked for newer verdicts first; then whenever there are twice as
-many, at the latest 1,000 later."""
+many, …"""
+
+SETTLED = 128
+"""… and from so many pages on …"""
+
+EIGHTH = 8
+"""… whenever there are an eighth more, at the latest 1,000: what is new of a site comes slowly, and
+waits for that."""
 
 MOST_VERDICTS = 5_000
 """Pages of which the reasons of the judge are kept."""
@@ -219,7 +226,8 @@ class Watching:
         if judge is None or not due or not isinstance(judge, Rejudges):
             return []
         self._asked = self._pages
-        self._next = self._pages + max(FIRST_REVISION, min(self._pages, 1_000))
+        more = self._pages if self._pages < SETTLED else self._pages // EIGHTH
+        self._next = self._pages + max(FIRST_REVISION, min(more, 1_000))
         wanted = []
         for address, judgement in judge.revise():
             url = find(address)
