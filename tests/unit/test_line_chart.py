@@ -54,3 +54,10 @@ def test_every_point_lies_inside_and_little_is_drawn(
     for x, y in (at for line in lines for at in places(line.attrib["d"])):
         assert 61.9 <= x <= 562.1
         assert 9.9 <= y <= 217.3
+
+
+@pytest.mark.parametrize("until", [1.0, 40_000.0, 1_000_000.0])
+def test_no_number_is_cut_at_the_right(until: float) -> None:
+    root = ElementTree.fromstring(line_chart({"found": [[0, 1]]}, x="", y="", until=until))
+    for text in root.iter(f"{SVG}text"):
+        assert float(text.attrib["x"]) + 6.2 * len(text.text or "") / 2 <= 576.1

@@ -137,9 +137,9 @@ def _grid(axes: _Axes, x: str, y: str) -> Iterator[str]:
     for value in _steps(axes.right, max(2, int(axes.width / 70))):
         at = axes.x(value)
         yield f'<path d="M{at:.1f} {bottom:.1f}V{_TOP}" {line} opacity=".2"/>'
-        yield (
-            f'<text x="{at:.1f}" y="{bottom + 15:.1f}" text-anchor="middle">{_number(value)}</text>'
-        )
+        text = _number(value)
+        within = min(at, left + axes.width + _RIGHT - len(text) * _LETTER / 2)
+        yield f'<text x="{within:.1f}" y="{bottom + 15:.1f}" text-anchor="middle">{text}</text>'
     for value in _steps(axes.top, max(2, int(axes.height / 34))):
         at = axes.y(value)
         yield f'<path d="M{left} {at:.1f}H{left + axes.width:.1f}" {line} opacity=".2"/>'

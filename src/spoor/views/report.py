@@ -16,7 +16,7 @@ from spoor.errors import InputError
 from spoor.runs.by_seed import seeds_found
 from spoor.runs.labelling import policy_learns
 from spoor.runs.reader import Run
-from spoor.runs.renders import RenderTotals, render_totals
+from spoor.runs.renders import render_totals
 from spoor.runs.rows import PageRow
 from spoor.runs.snapshot import HostClock, Snapshot, settings_of
 from spoor.views.kinds import Kind, Kinds
@@ -136,6 +136,7 @@ class Reporter:
             latest = run.latest(RECENT) if recent else []
             if known is not None:
                 known = run.still_open(known)
+        rendered = render_totals(run.path)
         rate = _rate_of(latest) if recent and run.is_running else None
         clocks = {} if known is None else known.hosts
         hosts = sorted(
@@ -151,7 +152,7 @@ class Reporter:
             numbers=[
                 *_numbers(sums, known, budget, rate),
                 *([] if recent else _sites(run)),
-                *_rendered(render_totals(run.path)),
+                *([("rendered", f"{rendered.pages:,}")] if rendered.pages else []),
             ],
             lines={settings.policy: curve(sums.relevant)},
             budget=budget,
@@ -159,6 +160,7 @@ class Reporter:
             advice=[
                 *(_lines(advice) if sums.pages or run.is_running else _nothing_came(failures)),
                 *_lines(again),
+                *([f"rendered {rendered}"] if rendered.pages else []),
             ],
             left=left(sums.relevant, known),
             best=best,
@@ -266,10 +268,6 @@ def _nothing_came(failures: Sequence[Failure]) -> list[str]:
         f"No seed brought a page: {one.example}: {with_advice(one.kind, one.reason)}"
         for one in failures[:3]
     ]
-
-
-def _rendered(totals: RenderTotals) -> list[tuple[str, str]]:
-    return [("rendered", str(totals))] if totals.pages else []
 
 
 def left(relevant: Sequence[int], known: Snapshot | None) -> Left | None:
