@@ -70,10 +70,22 @@ def authority(folder: Path) -> Path:
     """A CA, and a certificate by it for every name of the tests; the CA's own."""
     names = ["a.test", "*.a.test", "a.test.evil.test", "evil.test", "b.test", "localhost"]
     more = ",".join([f"DNS:{name}" for name in names] + [f"IP:{ADDRESS}", f"IP:{OTHER}"])
-    (folder / "more").write_text(f"subjectAltName={more}\n")
+    (folder / "more").write_text(f"subjectAltName={more}\nauthorityKeyIdentifier=keyid\n")
+    may_sign = ("-addext", "keyUsage=critical,keyCertSign")  # Python asks for it, from 3.13 on
     key = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
     for command in (
-        ("req", "-x509", *key, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=Ours"),
+        (
+            "req",
+            "-x509",
+            *may_sign,
+            *key,
+            "-keyout",
+            "ca.key",
+            "-out",
+            "ca.pem",
+            "-subj",
+            "/CN=Ours",
+        ),
         ("req", *key, "-keyout", "key.pem", "-out", "request", "-subj", "/CN=a.test"),
         (
             *("x509", "-req", "-in", "request", "-CA", "ca.pem", "-CAkey", "ca.key"),

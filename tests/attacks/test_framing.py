@@ -30,6 +30,8 @@ def read(
         await reader.readuntil(b"\r\n\r\n")
         writer.write(answer)
         end(writer)
+        await reader.read()
+        writer.close()
 
     async def main() -> bytes:
         server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=tls)
@@ -62,7 +64,7 @@ def test_chunks_of_a_byte_are_given_up_and_honest_ones_are_read() -> None:
 def cut(writer: asyncio.StreamWriter) -> None:
     """TCP ends, and TLS says nothing of it."""
     secured: Any = writer.transport
-    secured._ssl_protocol._transport.write_eof()
+    secured._ssl_protocol._transport.close()
 
 
 def test_tls_that_is_cut_gives_no_whole_body(tmp_path: Path) -> None:
@@ -80,6 +82,8 @@ def test_an_open_connection_of_tls_keeps_little_room(tmp_path: Path) -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
         writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+        await reader.read()
+        writer.close()
 
     async def main() -> int:
         server = await asyncio.start_server(serve, "127.0.0.1", 0, ssl=context)
