@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import struct
 import tomllib
+import tracemalloc
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +20,7 @@ from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
-from spoor.runs import files
+from spoor.runs import files, search, shards
 from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
 from spoor.types import Link
@@ -126,10 +127,7 @@ def test_rows_in_a_ring_end() -> None:
     rows = [{"seq": 1}, {"seq": 2}, {"seq": 1}]
 
     class Ring:
-        def execute(self, *query: object) -> Ring:
-            return self
-
-        def fetchall(self) -> list[dict[str, int]]:
+        def execute(self, *query: object) -> list[dict[str, int]]:
             return rows
 
     looked_at = Run.__new__(Run)
@@ -261,3 +259,81 @@ def test_a_schema_that_cannot_be_quoted_is_told_or_made_anew(
     for command in ("show", "forget"):
         assert run([command, str(path), "http://a.example/"]) == 2
         assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_long_text_in_an_index_takes_no_memory(
+    made: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An index of 400 MB, 1 MB as it is sent, took 15 GB and 58 s."""
+    path = shutil.copytree(made, tmp_path / "run")
+    assert run(["search", str(path), "page"]) == 0
+    with closing(sqlite3.connect(path / files.SEARCH, isolation_level=None)) as db:
+        db.execute("UPDATE words_content SET c1 = printf('%.*c', ?, 'x')", (search.MOST_VALUE,))
+        db.execute("UPDATE words_content SET c1 = c1 || c1")
+    capsys.readouterr()
+    assert run(["search", str(path), "page"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("too big); delete it")
+
+
+@pytest.mark.parametrize("size", [1 << 23, files.MOST_VALUE + 1])
+def test_long_texts_of_a_run_are_not_in_memory_together(
+    made: Path, size: int, tmp_path: Path
+) -> None:
+    """1,000 rows were read at once, whatever stood in them, before the first one was refused."""
+    path = shutil.copytree(made, tmp_path / "run")
+    with closing(sqlite3.connect(path / files.DATABASE, isolation_level=None)) as db:
+        db.execute("UPDATE pages SET title = printf('%.*c', ?, 'x')", (size,))
+    opened = Run(path)
+    ways: list[Callable[[], object]] = [
+        lambda: next(opened.pages()),
+        lambda: opened.numbered(range(6)),
+        lambda: opened.latest(6),
+    ]
+    for way in ways:
+        tracemalloc.start()
+        try:
+            with pytest.raises(InputError, match="is damaged"):
+                way()
+            assert tracemalloc.get_traced_memory()[1] < 40 << 20
+        finally:
+            tracemalloc.stop()
+
+
+def test_rows_of_shards_that_lead_to_one_text_fill_no_disk(made: Path, tmp_path: Path) -> None:
+    """A run in shards is read from a copy of its tables, which had the text once for each row."""
+    path = tmp_path / "run"
+    folder = files.shard(path, 0)
+    shutil.copytree(made, folder)
+    with closing(sqlite3.connect(folder / files.DATABASE, isolation_level=None)) as db:
+        db.execute("DELETE FROM pages WHERE seq > 1")
+        db.execute("UPDATE pages SET title = printf('%.*c', ?, 'x')", (4 << 20,))
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with closing(shards.merged(path)) as copy:
+            assert copy.execute("SELECT count(*) FROM pages").fetchone()[0] == 1
+        root, size = (
+            db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'pages'").fetchone()[0],
+            db.execute("PRAGMA page_size").fetchone()[0],
+        )
+    data = bytearray((folder / files.DATABASE).read_bytes())
+    begin = (root - 1) * size
+    assert data[begin] == 13  # a leaf, which holds the row
+    (cell,) = struct.unpack_from(">H", data, begin + 8)
+    # The row in as many copies as the page has room for, numbered from 1, its text stored once.
+    length = size - cell
+    count = min((size - 8) // (length + 2), 100)
+    one = bytes(data[begin + cell : begin + size])
+    number = next(at for at in range(9) if one[at] < 128) + 1  # behind the length of the row
+    for at in range(count):
+        place = size - (at + 1) * length
+        copied = one[:number] + bytes([at + 1]) + one[number + 1 :]
+        data[begin + place : begin + place + length] = copied
+        struct.pack_into(">H", data, begin + 8 + 2 * at, place)
+    struct.pack_into(">HHH", data, begin + 1, 0, count, size - count * length)
+    (folder / files.DATABASE).write_bytes(data)
+    with closing(shards.connect(folder / files.DATABASE)) as db:
+        query = "SELECT count(*), min(length(title)) FROM pages"
+        assert tuple(db.execute(query).fetchone()) == (count, 4 << 20)
+    assert count >= 7
+    with pytest.raises(InputError, match="disk is full"):
+        shards.merged(path)

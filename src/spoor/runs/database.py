@@ -13,11 +13,15 @@ from spoor.runs.recovery import read_mark, refuse_loss, telling
 from spoor.runs.schema import check_format, read_settings, refuse_programs
 from spoor.web.validators import Validators
 
+MOST_TOGETHER = 1 << 24
+"""Bytes of rows that are in memory at once: many rows may lead to one long text in the file."""
+
 
 @contextmanager
-def reading(path: Path) -> Iterator[sqlite3.Connection]:
+def reading(path: Path, *, states: bool = False) -> Iterator[sqlite3.Connection]:
     """The database of a run, to look at only; whoever writes it is not disturbed. That of a run in
-    shards is made of theirs, in O(pages).
+    shards is made of theirs, in O(pages). `states`: values may be longer than
+    `spoor.runs.files.MOST_VALUE`, as those of states and journals are.
 
     Raises InputError where there is none, where it is of another format, or where it cannot be
     read.
@@ -28,6 +32,8 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
     with telling(path):
         if file.exists():
             db = shards.connect(file)
+            if not states:
+                db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, files.MOST_VALUE)
         elif files.shards(path) or (files.is_run(path) and read_settings(path).shards):
             db = shards.merged(path)
         else:
@@ -41,6 +47,18 @@ def reading(path: Path) -> Iterator[sqlite3.Connection]:
             yield db
         finally:
             db.close()
+
+
+def some_rows(cursor: sqlite3.Cursor) -> list[sqlite3.Row]:
+    """The next rows of a query, as many as come to `MOST_TOGETHER`, at least one if there is
+    one."""
+    rows, left = list[sqlite3.Row](), MOST_TOGETHER
+    for row in cursor:
+        rows.append(row)
+        left -= sum(len(value) for value in row if isinstance(value, str | bytes))
+        if left <= 0:
+            break
+    return rows
 
 
 def noted(db: sqlite3.Connection, name: str) -> str | None:

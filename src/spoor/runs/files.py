@@ -88,6 +88,11 @@ MOST_BYTES = 1 << 26
 MOST_SETTINGS = 1 << 23
 """Bytes of settings, most of which are seeds."""
 
+MOST_VALUE = 1 << 24
+"""Bytes of one value of a row that is looked at: settings, of which a crawl has the longest, are a
+text of `MOST_SETTINGS` in TOML, and may be longer in JSON. Of states and journals there is no such
+bound."""
+
 _SHARD = "shard-"
 _RECOVERED = "recovered-"
 _OF_SHARD = re.compile(rf"{_SHARD}(0|[1-9][0-9]{{0,5}})")

@@ -29,6 +29,11 @@ WORDS_SHOWN = 24
 CHARACTERS_SHOWN = 1_000
 """Characters of these at most: a word may have thousands."""
 
+MOST_VALUE = 1 << 22
+"""Bytes of a value of the index, more than a text of `MOST_CHARACTERS` with marks takes."""
+_MOST_TITLE = 1 << 16
+"""Characters."""
+
 BATCH = 500
 """Documents that are added in one transaction: a search that is ended goes on there."""
 
@@ -192,6 +197,7 @@ def _open(file: Path | str) -> sqlite3.Connection:
     db = sqlite3.connect(file, isolation_level=None, timeout=60)
     try:
         db.execute("PRAGMA trusted_schema=OFF")
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_VALUE)
         db.execute("PRAGMA cache_size=-16000")
         db.execute("BEGIN IMMEDIATE")  # another search may make them at this moment
         if not db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
@@ -231,7 +237,7 @@ def _add(run: StoredRun, db: sqlite3.Connection, report_progress: Callable[[int]
             db.execute("BEGIN IMMEDIATE")
         added = db.execute("INSERT OR IGNORE INTO known VALUES (?)", (number,)).rowcount
         if added:
-            row = (number, document.title, text)
+            row = (number, document.title[:_MOST_TITLE], text)
             db.execute("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", row)
         count += 1
         if count % BATCH == 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -93,6 +93,7 @@ def opened(folder: Path) -> Iterator[sqlite3.Connection | None]:
     with telling(folder), ExitStack() as after:
         if file.exists():
             db = after.enter_context(closing(connect(file)))
+            db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, files.MOST_VALUE)
             refuse_programs(file, db)
             if db.execute("SELECT 1 FROM sqlite_master WHERE name = 'pages'").fetchone():
                 refuse_loss(folder, mark, db)
@@ -142,11 +143,13 @@ def merged(path: Path) -> sqlite3.Connection:
         db = sqlite3.connect("", uri=True)
         undo.callback(db.close)
         db.execute("PRAGMA trusted_schema=OFF")
+        db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, files.MOST_VALUE)
         db.row_factory = sqlite3.Row
         try:
             folders = begun(path)
             if not folders:
                 raise just_begun(path)
+            db.execute(f"PRAGMA max_page_count={_most_copied(folders)}")
             for folder in folders:
                 _copy(db, folder, first=folder == folders[0])
             for table in ("pages", "failures"):
@@ -156,6 +159,17 @@ def merged(path: Path) -> sqlite3.Connection:
             raise InputError(f"{path} cannot be read: {in_one_line(error)}") from error
         undo.pop_all()
     return db
+
+
+def _most_copied(folders: Iterable[Path]) -> int:
+    """Pages of SQLite (4 KiB) that a copy of the tables of shards may take: more only where many
+    rows lead to one long text in a file."""
+    size = 0
+    for folder in folders:
+        for name in (files.DATABASE, f"{files.DATABASE}-wal"):
+            with suppress(FileNotFoundError):
+                size += (folder / name).stat().st_size
+    return (4 * size + (16 << 20)) >> 12
 
 
 def _number(db: sqlite3.Connection, table: str) -> None:

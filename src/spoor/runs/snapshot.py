@@ -149,7 +149,7 @@ def last_checkpoint(path: Path) -> Checkpoint | None:
 
 
 def _last_checkpoint(path: Path) -> Checkpoint | None:
-    with reading(path) as db:
+    with reading(path, states=True) as db:
         db.execute("BEGIN")  # the crawl may delete chunks of this state meanwhile
         row = db.execute(
             "SELECT time, seq, state FROM checkpoints ORDER BY generation DESC LIMIT 1"

@@ -19,7 +19,7 @@ from spoor.formats.warc_reader import read_page
 from spoor.learn.harvest_estimate import Estimate
 from spoor.runs import files, shards, snapshot
 from spoor.runs.assemble import topic_for_policy, topic_of_settings
-from spoor.runs.database import has_table, noted, reading
+from spoor.runs.database import has_table, noted, reading, some_rows
 from spoor.runs.documents import RunDocument, signatures
 from spoor.runs.events import Event, events_of
 from spoor.runs.labels import read_labels
@@ -303,8 +303,8 @@ class StoredRun:
 
     def _pages(self, where: str, *values: object) -> list[PageRow]:
         with self._read() as db:
-            rows = db.execute(f"SELECT * FROM pages WHERE {where}", values).fetchall()
-        return [PageRow.of(row) for row in rows]
+            rows = db.execute(f"SELECT * FROM pages WHERE {where}", values)
+            return [PageRow.of(row) for row in rows]
 
     def _rows(
         self,
@@ -330,7 +330,7 @@ class StoredRun:
                 db = own.enter_context(reading(self.path))
             while after < last:
                 with reading(self.path) if db is None else nullcontext(db) as opened:
-                    rows = opened.execute(query, (after, last, *values)).fetchall()
+                    rows = some_rows(opened.execute(query, (after, last, *values)))
                 if not rows:
                     return
                 for row in rows:
@@ -386,7 +386,7 @@ class StoredRun:
     def journal(self) -> Iterator[Event]:
         """The events since the older of the two checkpoints that a run keeps, shard by shard."""
         for path in parts(self.path):
-            with reading(path) as db:
+            with reading(path, states=True) as db:
                 entries = db.execute("SELECT events FROM journal ORDER BY seq").fetchall()
             with telling(path):
                 for (entry,) in entries:
