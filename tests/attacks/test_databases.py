@@ -20,7 +20,7 @@ from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
-from spoor.runs import files, search, shards
+from spoor.runs import files, search, shards, snapshot
 from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
 from spoor.types import Link
@@ -300,40 +300,64 @@ def test_long_texts_of_a_run_are_not_in_memory_together(
             tracemalloc.stop()
 
 
+def lead_to_one_text(file: Path, table: str, column: str) -> int:
+    """Make many rows of the one of a table, with a text of 4 MiB that stands in the file once;
+    returns how many they are."""
+    with closing(sqlite3.connect(file, isolation_level=None)) as db:
+        db.execute(f"DELETE FROM {table} WHERE seq > (SELECT min(seq) FROM {table})")
+        db.execute(f"UPDATE {table} SET seq = 1, {column} = printf('%.*c', ?, 'x')", (4 << 20,))
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        root = db.execute("SELECT rootpage FROM sqlite_master WHERE name = ?", (table,))
+        begin, size = root.fetchone()[0], db.execute("PRAGMA page_size").fetchone()[0]
+    data, begin = bytearray(file.read_bytes()), (begin - 1) * size
+    assert data[begin] == 13  # a leaf, which holds the row
+    (cell,) = struct.unpack_from(">H", data, begin + 8)
+    length = min(size - cell, 4_061)
+    one = bytes(data[begin + cell : begin + cell + length])
+    number = next(at for at in range(9) if one[at] < 128) + 1  # behind the length of the row
+    payload = 0
+    for byte in one[:number]:
+        payload = payload << 7 | byte & 127
+    least = (size - 12) * 32 // 255 - 23
+    local = least + (payload - least) % (size - 4)
+    length = number + 1 + (local if local <= size - 35 else least) + 4
+    count = int((size - 8) // (length + 2))
+    for at in range(count):
+        place = size - (at + 1) * length
+        copied = one[:number] + bytes([at + 1]) + one[number + 1 : length]
+        data[begin + place : begin + place + length] = copied
+        struct.pack_into(">H", data, begin + 8 + 2 * at, place)
+    struct.pack_into(">HHH", data, begin + 1, 0, count, size - count * length)
+    file.write_bytes(data)
+    with closing(shards.connect(file)) as db:
+        query = f"SELECT count(*), min(length({column})) FROM {table}"
+        assert tuple(db.execute(query).fetchone()) == (count, 4 << 20)
+    return count
+
+
 def test_rows_of_shards_that_lead_to_one_text_fill_no_disk(made: Path, tmp_path: Path) -> None:
     """A run in shards is read from a copy of its tables, which had the text once for each row."""
     path = tmp_path / "run"
     folder = files.shard(path, 0)
     shutil.copytree(made, folder)
-    with closing(sqlite3.connect(folder / files.DATABASE, isolation_level=None)) as db:
-        db.execute("DELETE FROM pages WHERE seq > 1")
-        db.execute("UPDATE pages SET title = printf('%.*c', ?, 'x')", (4 << 20,))
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        with closing(shards.merged(path)) as copy:
-            assert copy.execute("SELECT count(*) FROM pages").fetchone()[0] == 1
-        root, size = (
-            db.execute("SELECT rootpage FROM sqlite_master WHERE name = 'pages'").fetchone()[0],
-            db.execute("PRAGMA page_size").fetchone()[0],
-        )
-    data = bytearray((folder / files.DATABASE).read_bytes())
-    begin = (root - 1) * size
-    assert data[begin] == 13  # a leaf, which holds the row
-    (cell,) = struct.unpack_from(">H", data, begin + 8)
-    # The row in as many copies as the page has room for, numbered from 1, its text stored once.
-    length = size - cell
-    count = min((size - 8) // (length + 2), 100)
-    one = bytes(data[begin + cell : begin + size])
-    number = next(at for at in range(9) if one[at] < 128) + 1  # behind the length of the row
-    for at in range(count):
-        place = size - (at + 1) * length
-        copied = one[:number] + bytes([at + 1]) + one[number + 1 :]
-        data[begin + place : begin + place + length] = copied
-        struct.pack_into(">H", data, begin + 8 + 2 * at, place)
-    struct.pack_into(">HHH", data, begin + 1, 0, count, size - count * length)
-    (folder / files.DATABASE).write_bytes(data)
-    with closing(shards.connect(folder / files.DATABASE)) as db:
-        query = "SELECT count(*), min(length(title)) FROM pages"
-        assert tuple(db.execute(query).fetchone()) == (count, 4 << 20)
-    assert count >= 7
+    shards.merged(path).close()
+    assert lead_to_one_text(folder / files.DATABASE, "pages", "title") >= 7
     with pytest.raises(InputError, match="disk is full"):
         shards.merged(path)
+
+
+def test_entries_of_a_journal_that_lead_to_one_text_fill_no_memory(
+    made: Path, tmp_path: Path
+) -> None:
+    path = shutil.copytree(made, tmp_path / "run")
+    assert lead_to_one_text(path / files.DATABASE, "journal", "events") >= 7
+    with closing(sqlite3.connect(path / files.DATABASE, isolation_level=None)) as db:
+        db.execute("INSERT OR REPLACE INTO meta VALUES ('labels', '1')")
+        db.execute("UPDATE checkpoints SET seq = 0")
+    ways: list[Callable[[], object]] = [
+        lambda: list(Run(path).journal()),
+        lambda: snapshot.last_checkpoint(path),
+    ]
+    for way in ways:
+        with pytest.raises(InputError, match="many rows lead to one text"):
+            way()

@@ -34,6 +34,7 @@ from spoor.runs.originals import Originals
 from spoor.runs.recovery import read_mark, refuse_loss, telling
 from spoor.runs.rows import FIRST_TICKET, PageRow
 from spoor.runs.schema import read_settings
+from spoor.runs.shards import each_once
 from spoor.setting import CRAWL, POLITENESS
 from spoor.settings import Settings, described
 from spoor.types import State
@@ -98,7 +99,7 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
     earlier = Path(settings.refresh)
     with reading(earlier) as old:
         newest = dict[str, tuple[PageRow, sqlite3.Row]]()
-        for raw in old.execute("SELECT * FROM pages ORDER BY seq"):
+        for raw in each_once(earlier, old.execute("SELECT * FROM pages ORDER BY seq")):
             row = PageRow.of(raw)
             if "sitemap" not in row.flags:  # lists of pages are no pages
                 newest[row.url] = row, raw
@@ -106,7 +107,7 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
         fresh = _freshness(earlier, rows, now)
         asked = [
             url
-            for url, kind in old.execute("SELECT url, kind FROM failures")
+            for url, kind in each_once(earlier, old.execute("SELECT url, kind FROM failures"))
             if kind not in _MAY_COME
         ]
     asked += [row.path[-1] for row in rows if row.path]
@@ -137,7 +138,7 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
         with reading(part) as old:
             for table, width in (("validators", 3), ("freshness", 2)):
                 with suppress(sqlite3.OperationalError):  # made by an earlier version
-                    found = old.execute(f"SELECT * FROM {table}").fetchall()
+                    found = [*each_once(part, old.execute(f"SELECT * FROM {table}"))]
                     marks = ", ".join("?" * width)
                     db.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", found)
     return ends
@@ -301,9 +302,11 @@ def _freshness(earlier: Path, rows: Iterable[PageRow], now: float) -> dict[str, 
     for part in files.shards(earlier) or [earlier]:
         with reading(part) as db:
             with suppress(sqlite3.OperationalError):  # made by an earlier version
-                until.update(db.execute("SELECT url, until FROM freshness").fetchall())
+                found = db.execute("SELECT url, until FROM freshness")
+                until.update(map(tuple, each_once(part, found)))
             with suppress(sqlite3.OperationalError):
-                modified.update(db.execute("SELECT url, last_modified FROM validators").fetchall())
+                found = db.execute("SELECT url, last_modified FROM validators")
+                modified.update(map(tuple, each_once(part, found)))
     for row in rows:
         if row.url not in until and (date := modified.get(row.url)):
             until[row.url] = row.time + heuristically_fresh_for(date, row.time)

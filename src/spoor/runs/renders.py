@@ -89,4 +89,4 @@ def _rows(folder: Path, query: str, *values: object) -> Iterator[sqlite3.Row]:
     """Rows of a table that older runs, and shards that have not begun, do not have."""
     with shards.opened(folder) as db:
         if db is not None and has_table(db, "renders"):
-            yield from db.execute(query, values).fetchall()
+            yield from [*shards.each_once(folder, db.execute(query, values))]

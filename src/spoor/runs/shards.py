@@ -149,7 +149,9 @@ def merged(path: Path) -> sqlite3.Connection:
             folders = begun(path)
             if not folders:
                 raise just_begun(path)
-            db.execute(f"PRAGMA max_page_count={_most_copied(folders)}")
+            # More only where many rows lead to one text.
+            most = (4 * _bytes_of(folders) + (16 << 20)) >> 12
+            db.execute(f"PRAGMA max_page_count={most}")
             for folder in folders:
                 _copy(db, folder, first=folder == folders[0])
             for table in ("pages", "failures"):
@@ -161,15 +163,27 @@ def merged(path: Path) -> sqlite3.Connection:
     return db
 
 
-def _most_copied(folders: Iterable[Path]) -> int:
-    """Pages of SQLite (4 KiB) that a copy of the tables of shards may take: more only where many
-    rows lead to one long text in a file."""
+def each_once(path: Path, rows: Iterable[sqlite3.Row]) -> Iterator[sqlite3.Row]:
+    """The rows of a query on the database of a run, or of its shards. Raises InputError where they
+    come to more than twice its bytes: many rows lead to one text in it."""
+    left = None
+    for row in rows:
+        if left is None:
+            left = 2 * _bytes_of(files.shards(path) or [path])
+        left -= sum(len(value) for value in row if isinstance(value, str | bytes))
+        if left < 0:
+            raise damaged(path, "many rows lead to one text")
+        yield row
+
+
+def _bytes_of(folders: Iterable[Path]) -> int:
+    """Of the databases in some folders."""
     size = 0
     for folder in folders:
         for name in (files.DATABASE, f"{files.DATABASE}-wal"):
             with suppress(FileNotFoundError):
                 size += (folder / name).stat().st_size
-    return (4 * size + (16 << 20)) >> 12
+    return size
 
 
 def _number(db: sqlite3.Connection, table: str) -> None:

@@ -27,7 +27,7 @@ from spoor.runs.lock import is_running
 from spoor.runs.recovery import telling
 from spoor.runs.rows import Why
 from spoor.runs.schema import read_settings
-from spoor.runs.shards import has_begun
+from spoor.runs.shards import each_once, has_begun
 from spoor.settings import Settings
 from spoor.types import NO_PARENT, NOTHING_LEFT_OUT, Choice, Judgement, LeftOut
 
@@ -158,7 +158,8 @@ def _last_checkpoint(path: Path) -> Checkpoint | None:
             return None
         query = "SELECT events FROM journal WHERE seq > ? ORDER BY seq"
         changed = noted(db, "labels") is not None or noted(db, "revised") is not None
-        entries = db.execute(query, (row["seq"],)).fetchall() if changed else []
+        rows = db.execute(query, (row["seq"],)) if changed else ()
+        entries = [*each_once(path, rows)]
         state = read_state(db, row["state"], f"{path / files.DATABASE}")
     labels = [
         changed

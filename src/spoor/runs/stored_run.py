@@ -387,7 +387,8 @@ class StoredRun:
         """The events since the older of the two checkpoints that a run keeps, shard by shard."""
         for path in parts(self.path):
             with reading(path, states=True) as db:
-                entries = db.execute("SELECT events FROM journal ORDER BY seq").fetchall()
+                query = "SELECT events FROM journal ORDER BY seq"
+                entries = [*shards.each_once(path, db.execute(query))]
             with telling(path):
                 for (entry,) in entries:
                     yield from events_of(entry)
