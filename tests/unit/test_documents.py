@@ -267,6 +267,7 @@ _HTML = [
     *("<b>", "</b>", "<br/>", "<img src=x onerror=a()", "<script>", "</script>", "<!--", "-->"),
     *("<!DOCTYPE x>", "<?x?>", "<![CDATA[", "]]>", "<a href='b", "'>", "<", ">", "`", "``", "\\"),
     *("kiln", " ", "\n", "\n\n", "# ", "- ", "> ", "|", "\n|-|\n", "    ", "```\n", "==\n"),
+    *("[a](", "](", ")", '"', "\n> `", "\x85"),
 ]
 
 
@@ -279,6 +280,39 @@ def test_html_within_markdown_is_not_written(pieces: list[str]) -> None:
     for block in MarkdownIt("commonmark", {"html": True}).enable("table").parse(read.markdown):
         kinds = {one.type for one in [block, *(block.children or ())]}
         assert not kinds & {"html_block", "html_inline"}, read.markdown
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "[a](`) <i> `",  # a target, not code
+        "[a]( ` ) <i> `",
+        '[a](b "x) `") <i> `',
+        "kiln ](<b>`) <i> `",  # a target once the tag is gone
+        "\x85```\n\x85x\n\r    <i>",  # code once the blank is gone, which ends with the next
+        "> `a\n> ```\n> x\n> ```\n> <i>`",  # a block ends what would be code
+        "> `a\n> b` <i> `",
+        '> [x]: /u "`"\n> <i> `',  # a definition ends with its line
+    ],
+)
+def test_what_only_looks_like_code_keeps_no_tag(source: str) -> None:
+    read = extract("text/markdown", URL, source.encode())
+    assert isinstance(read, Document)
+    for block in MarkdownIt("commonmark", {"html": True}).enable("table").parse(read.markdown):
+        kinds = {one.type for one in [block, *(block.children or ())]}
+        assert not kinds & {"html_block", "html_inline"}, read.markdown
+
+
+def test_ticks_are_code_where_they_are() -> None:
+    body = (
+        b"[a](x) `<b>` and ``` <i> ``` and `\\` aren`t\n\n"
+        b"``` <u> ``` begins a line\n\n> Note\n> ```js\n> a < b\n> ```\n> end\n"
+    )
+    read = extract("text/markdown", URL, body)
+    assert isinstance(read, Document)
+    said = "a <b> and <i> and \\ arent", "<u> begins a line", "Note", "a < b", "end"
+    assert read.text == "\n\n".join(said)
+    assert "`<b>` and ``` <i> ``` and `\\` aren\\`t" in read.markdown
 
 
 def test_markdown_with_html_says_what_its_readers_see() -> None:

@@ -32,6 +32,15 @@ _RULE = re.compile(r"[\s|:-]+$")
 _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})\s*$")
 _IMAGE = re.compile(r"!\[([^\[\]\n]{0,500})\]\([^()\n]{0,2000}\)")
 _TICKS = re.compile("`+")
+_TICK = re.compile(r"(?<!\\)((?:\\\\)*)`")
+"""One that is not escaped."""
+_CODE_OR_TICK = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|\\`", re.DOTALL)
+"""Code, or an escaped tick; in what `_without_tags` wrote, other ticks have an end."""
+_WORD = re.compile(r"\S+")
+_ENDS_TITLE = {
+    sign: re.compile(rf"(?<!\\){re.escape(end)}\s*\)")
+    for sign, end in zip("\"'(", "\"')", strict=True)
+}
 _TAG = re.compile(
     r"<!--[^<]{0,2000}?-->|<(?:[A-Za-z][^\s<>/:@]{0,60}(?:[\s/][^<>]{0,2000})?|/[A-Za-z][^<>]{0,60}|[!?][^<>]{0,2000})>"
 )
@@ -126,6 +135,8 @@ def _links(text: str, links: Links) -> None:
 
 
 def _plain(text: str) -> str:
+    if "\\`" in text:
+        text = _CODE_OR_TICK.sub(lambda match: match[0] if match[1] else "`", text)
     if "](" in text:
         text = _LINK.sub(lambda match: match["text"], _IMAGE.sub(lambda match: match[1], text))
     if "*" in text or "_" in text or "`" in text:
@@ -133,14 +144,26 @@ def _plain(text: str) -> str:
     return text.replace("\\<", "<")
 
 
-def _without_tags(text: str) -> str:
+def _without_tags(text: str, *, within_tags: bool = False) -> str:
     """Markdown without tags of HTML, which its readers do not see, and in which a page may hold
-    what its author did not write; what looks like one within code stays. O(length)."""
-    if "<" not in text:
+    what its author did not write; what looks like one within code stays. `within_tags`: there may
+    be some in the lines beside it. O(length)."""
+    if not within_tags and "<" not in text and not _begins_code(text):
         return text
+    found = _told_apart(text)
+    if (found == text or _told_apart(found) == found) and not _begins_code(found):
+        return found
+    # Without a tag it reads otherwise. In a text without code all tags can be told.
+    return _told_apart(_TICK.sub(r"\1\\`", text))
+
+
+def _told_apart(text: str) -> str:
+    """Without tags outside of code; what begins no code is escaped, so that nobody takes it for
+    code."""
     parts, at, closes = list[str](), 0, ""
     runs = [run.span() for run in _TICKS.finditer(text)]
     left = Counter(end - begin for begin, end in runs)
+    targets = [*_targets(text)][::-1] if runs and "](" in text else []
     for begin, end in runs:
         left[end - begin] -= 1
         if closes:
@@ -149,14 +172,63 @@ def _without_tags(text: str) -> str:
                 at, closes = end, ""
             continue
         begin += _is_escaped(text, begin)
-        if left[end - begin] and begin < end:
+        while targets and targets[-1][1] <= begin:
+            targets.pop()
+        is_target = targets and targets[-1][0] <= begin
+        if left[end - begin] and begin < end and not is_target:
             parts += _outside_code(text, at, begin)
             at, closes = begin, text[begin:end]
+        elif begin < end:
+            parts += _outside_code(text, at, begin)
+            parts.append("\\`" * (end - begin))
+            at = end
     parts += _outside_code(text, at, len(text))
-    found = "".join(parts).lstrip()
-    if found.startswith("```") and not text.lstrip().startswith("```"):
-        return _without_tags(text.replace("`", "\\`"))  # they would begin a block of code
-    return found
+    return "".join(parts)
+
+
+def _targets(text: str) -> Iterator[tuple[int, int]]:
+    """Where targets and titles of links may stand, in which ticks begin no code. O(length)."""
+    after = ""
+    """What the word before leaves to come: a target, or a title."""
+    ends = dict[str, int]()
+    at = 0
+    for word in _WORD.finditer(text):
+        begin, end = word.span()
+        if begin < at:
+            continue
+        sign = word[0][0]
+        if after and sign in _ENDS_TITLE:
+            if ends.get(sign, begin) <= begin:
+                closing = _ENDS_TITLE[sign].search(text, begin + 1)
+                ends[sign] = closing.end() if closing else len(text) + 1
+            if ends[sign] <= len(text):
+                at = ends[sign]
+                yield begin, at
+                after = ""
+                continue
+        first = 0 if after == "target" else word[0].find("](")
+        if first < 0:
+            after = ""
+            continue
+        yield begin + first, end
+        open_ = _is_open("](" * (after == "target") + word[0][first:])
+        after = "target" if word[0].endswith("](") else "title" * open_
+
+
+def _is_open(word: str) -> bool:
+    """Whether a target that begins in a word may end with it, and a title follow."""
+    depth = 0
+    for sign in reversed(word):
+        depth += (sign == ")") - (sign == "(")
+        if sign == "(" and depth < 0:
+            return True
+    return "\\" in word
+
+
+def _begins_code(text: str) -> bool:
+    """Whether a first line of ticks would begin a block of code."""
+    line = text.lstrip().partition("\n")[0]
+    return line.startswith("```") and "`" not in line.lstrip("`")
 
 
 def _outside_code(text: str, begin: int, end: int) -> Iterator[str]:
@@ -187,6 +259,12 @@ def _is_escaped(text: str, at: int) -> bool:
     return (at - first) % 2 == 1
 
 
+def _fence_of(line: str) -> re.Match[str] | None:
+    """What begins a block of code; ticks with others behind them are code within a line."""
+    found = _FENCE.match(line)
+    return None if found and found[1][0] == "`" and "`" in line[found.end(1) :] else found
+
+
 class _Reader:
     """Lines of Markdown → blocks; each line is looked at once."""
 
@@ -202,14 +280,9 @@ class _Reader:
             first = line.lstrip()[:1]
             if not first:
                 self._end()
-            elif first in "`~" and (fence := _FENCE.match(line)):
+            elif first in "`~" and (fence := _fence_of(line)):
                 self._end()
-                code: list[str] = []
-                for inner in lines:
-                    if inner.strip().startswith(fence[1]) and not inner.strip().strip(fence[1][0]):
-                        break
-                    code.append(inner)
-                self._blocks.code("\n".join(code), fence[2])
+                self._fenced(fence, lines)
             elif first == "<" and not self._open and (hidden := _HIDDEN.match(line)):
                 shown = _SHOWN[hidden[1].lower()]
                 if shown not in line[hidden.end() :].lower():
@@ -255,8 +328,30 @@ class _Reader:
         elif all(line.startswith("    ") for line in lines):
             self._blocks.code("\n".join(line[4:] for line in lines))
         elif all(line.startswith(">") for line in lines):
-            written = _without_tags("\n".join(line.lstrip("> ") for line in lines))
-            self._blocks.paragraph(_plain(written), written, "quote")
+            self._quote([line.lstrip("> ") for line in lines])
         elif not all(map(_REFERENCE.match, lines)):
             written = one_line(_without_tags(" ".join(lines)))
             self._blocks.paragraph(_plain(written), written)
+
+    def _quote(self, quoted: list[str]) -> None:
+        """Each line by itself: code of several lines is none to every reader."""
+        lines, tags = iter(quoted), any("<" in line for line in quoted)
+        written: list[str] = []
+        for line in lines:
+            fence = _fence_of(line)
+            if fence is None:
+                written.append(_without_tags(line, within_tags=tags))
+                continue
+            self._blocks.paragraph(_plain("\n".join(written)), "\n".join(written), "quote")
+            written = []
+            self._fenced(fence, lines)
+        self._blocks.paragraph(_plain("\n".join(written)), "\n".join(written), "quote")
+
+    def _fenced(self, fence: re.Match[str], lines: Iterator[str]) -> None:
+        """A block of code, of the lines after its fence."""
+        code: list[str] = []
+        for inner in lines:
+            if inner.strip().startswith(fence[1]) and not inner.strip().strip(fence[1][0]):
+                break
+            code.append(inner)
+        self._blocks.code("\n".join(code), fence[2])
