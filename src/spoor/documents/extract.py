@@ -46,7 +46,8 @@ def _read(told: Told, content_type: str, url: str, body: bytes, limits: Limits) 
 
         return read_html(content_type, url, body, limits)
     if kind in ("text", "markdown"):
-        from spoor.documents.plain import read_markdown, read_text
+        from spoor.documents.markdown import read_markdown
+        from spoor.documents.plain import read_text
 
         read = read_text if kind == "text" else read_markdown
         # The header says the charset, and may lie of the type.
