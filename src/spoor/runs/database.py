@@ -55,7 +55,7 @@ def some_rows(cursor: sqlite3.Cursor) -> list[sqlite3.Row]:
     rows, left = list[sqlite3.Row](), MOST_TOGETHER
     for row in cursor:
         rows.append(row)
-        left -= sum(len(value) for value in row if isinstance(value, str | bytes))
+        left -= shards.size_of(row)
         if left <= 0:
             break
     return rows

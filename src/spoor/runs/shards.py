@@ -170,10 +170,15 @@ def each_once(path: Path, rows: Iterable[sqlite3.Row]) -> Iterator[sqlite3.Row]:
     for row in rows:
         if left is None:
             left = 2 * _bytes_of(files.shards(path) or [path])
-        left -= sum(len(value) for value in row if isinstance(value, str | bytes))
+        left -= size_of(row)
         if left < 0:
             raise damaged(path, "many rows lead to one text")
         yield row
+
+
+def size_of(row: sqlite3.Row) -> int:
+    """Characters and bytes of the values of a row."""
+    return sum(len(value) for value in row if isinstance(value, str | bytes))
 
 
 def _bytes_of(folders: Iterable[Path]) -> int:

@@ -158,9 +158,10 @@ class StoredRun:
     def reads(self, selection: Selection) -> int:
         """How often `select` reads a document."""
         where, values = selection.condition
-        with self._read() as db:
-            query = f"SELECT count(*) FROM pages WHERE true{where}"
-            found = int(db.execute(query, values).fetchone()[0])
+        query, found = f"SELECT count(*) FROM pages WHERE true{where}", 0
+        for part in parts(self.path):  # not of a merged copy, which `select` makes
+            with reading(part) as db:
+                found += int(db.execute(query, values).fetchone()[0])
         return found if selection.copies else 2 * found
 
     def _selected(self, selection: Selection) -> Iterator[RunDocument]:
