@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from noisy_news import article
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
 from spoor.foragers.hosts import Hosts
@@ -71,3 +72,41 @@ def passes(world: EvolvingWorld, days: int, monkeypatch: pytest.MonkeyPatch) -> 
         tracker = ChangeTracker(fleet)
         tracker.load(told)
     return asked
+
+
+STORY = [*article(1), LIT]
+OLD = [f"old{number}" for number in range(300)]
+
+
+def site(*more: Version, links: tuple[str, ...] = ("a",)) -> EvolvingWorld:
+    """300 old pages, and a story that appears after half a day."""
+    return EvolvingWorld(
+        [
+            version(-90 * DAY, "", ["Front."], *OLD),
+            *(version(-90 * DAY, name, article(100 + at)) for at, name in enumerate(OLD)),
+            version(DAY / 2, "", ["Front."], *links, *OLD),
+            *more,
+        ],
+        roots=[SITE],
+        start=BEGIN,
+        end=BEGIN + 100 * DAY,
+    )
+
+
+def told(world: EvolvingWorld, days: int) -> list[Line]:
+    """What daily passes tell; each goes on from its saved state."""
+    fleet: Fleet = fleet_of(world, once=True, delay=0.1)
+    tracker, lines = ChangeTracker(fleet), list[Line]()
+    for day in range(days):
+        lines += a_pass(fleet, world, day * DAY, tracker)
+        saved, of_tracker = unpack(pack(fleet.save())), unpack(pack(tracker.save()))
+        fleet = fleet_of(world, once=True, delay=0.1)
+        fleet.load(saved)
+        tracker = ChangeTracker(fleet)
+        tracker.load(of_tracker)
+    return lines
+
+
+def watched(world: EvolvingWorld, days: int) -> list[tuple[str, str]]:
+    """The same, as kinds and names."""
+    return [(line["kind"], line["url"].removeprefix(SITE)) for line in told(world, days)]

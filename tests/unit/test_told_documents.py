@@ -1,105 +1,30 @@
-"""What becomes of documents that were told: each pass looks at those of the last days, and one that
-moved is one document, whatever stands around it at its new URL."""
+"""What becomes of documents that were told: each pass looks at those of the last days."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from daily_passes import BEGIN, LIT, SITE, a_pass, fleet_of, passes, version
+from daily_passes import (
+    BEGIN,
+    LIT,
+    OLD,
+    SITE,
+    STORY,
+    a_pass,
+    fleet_of,
+    passes,
+    site,
+    version,
+    watched,
+)
 from noisy_news import article
-from spoor.foragers.fleet import Fleet
 from spoor.foragers.passes import LEAST_LOOKED_AT, LEAST_TOLD
 from spoor.foragers.request_budget import DAY
-from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line
-from spoor.types import Fetch, Judgement, Page, Redirected, Reply
+from spoor.types import Judgement, Page
 from spoor.web.sentences import plain
 from spoor.worlds.evolving import EvolvingWorld, Version
-
-STORY = [*article(1), LIT]
-OLD = [f"old{number}" for number in range(300)]
-
-
-def site(*more: Version, links: tuple[str, ...] = ("a",)) -> EvolvingWorld:
-    """300 old pages, and a story that appears after half a day."""
-    return EvolvingWorld(
-        [
-            version(-90 * DAY, "", ["Front."], *OLD),
-            *(version(-90 * DAY, name, article(100 + at)) for at, name in enumerate(OLD)),
-            version(DAY / 2, "", ["Front."], *links, *OLD),
-            *more,
-        ],
-        roots=[SITE],
-        start=BEGIN,
-        end=BEGIN + 100 * DAY,
-    )
-
-
-def watched(world: EvolvingWorld, days: int) -> list[tuple[str, str]]:
-    """What daily passes tell; each goes on from its saved state."""
-    fleet: Fleet = fleet_of(world, once=True, delay=0.1)
-    tracker, lines = ChangeTracker(fleet), list[Line]()
-    for day in range(days):
-        lines += a_pass(fleet, world, day * DAY, tracker)
-        saved, told = unpack(pack(fleet.save())), unpack(pack(tracker.save()))
-        fleet = fleet_of(world, once=True, delay=0.1)
-        fleet.load(saved)
-        tracker = ChangeTracker(fleet)
-        tracker.load(told)
-    return [(line["kind"], line["url"].removeprefix(SITE)) for line in lines]
-
-
-AROUND = ["Sign up for our letter of the morning.", "Monday, 2 November 2026."]
-
-
-@pytest.mark.parametrize("answers", ["404", "redirects", "both", "both, then 404"])
-@pytest.mark.parametrize(
-    "text",
-    [STORY, [AROUND[0], *STORY], ["Tuesday, 3 November 2026.", *STORY], STORY[4:]],
-    ids=["same", "more around it", "another day above", "less of it"],
-)
-def test_a_story_that_moved_is_one_document(
-    answers: str, text: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    story = [AROUND[1], *STORY] if text[0].startswith("Tuesday") else STORY
-    versions = [
-        version(DAY / 2, "a", story),
-        version(2.5 * DAY, "", ["Front."], "b", *OLD),
-        version(2.5 * DAY, "b", text),
-    ]
-    if answers == "404":
-        versions.append(version(2.5 * DAY, "a", [], gone=True))
-    elif answers == "both, then 404":
-        versions.append(version(4.5 * DAY, "a", [], gone=True))
-    world, answer = site(*versions), EvolvingWorld.answer
-
-    def redirects(world: EvolvingWorld, fetch: Fetch) -> Reply:
-        if answers == "redirects" and fetch.url == f"{SITE}a" and world.now > BEGIN + 2.5 * DAY:
-            return Redirected(fetch.ticket, f"{SITE}b", 301)
-        return answer(world, fetch)
-
-    monkeypatch.setattr(EvolvingWorld, "answer", redirects)
-    told = watched(world, 8)
-    moved = [("moved", "b")] if answers != "both" else []
-    if text == STORY[4:] and answers.startswith("both"):
-        # Another document says some of the same: nobody knows that it is one before the other went.
-        assert told[:2] == [("new", "a"), ("new", "b")]
-    else:
-        assert told == [("new", "a"), *moved]
-
-
-def test_stories_that_say_nearly_the_same_of_two_things_are_two() -> None:
-    """The report of a day has the words of the one before, and both are there."""
-    told = watched(
-        site(
-            version(DAY / 2, "a", STORY),
-            version(2.5 * DAY, "", ["Front."], "b", "a", *OLD),
-            version(2.5 * DAY, "b", [*STORY[2:], *article(7, 3)]),
-        ),
-        5,
-    )
-    assert told == [("new", "a"), ("new", "b")]
 
 
 def test_a_day_of_the_week_is_part_of_a_date() -> None:

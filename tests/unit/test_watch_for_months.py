@@ -6,6 +6,7 @@ import gc
 import time
 from collections import Counter
 from dataclasses import replace
+from itertools import chain
 from random import Random
 from typing import Any
 
@@ -113,7 +114,7 @@ def check(known: Known) -> None:
     cited = Counter(link for targets in links.values() for link in targets)
     assert [cited[url] for url in range(len(known.urls))] == list(known.cited)
     assert not any(links[url] or known.parent[url] >= 0 or known.version[url] for url in free)
-    assert not free & {*known.parent, *known.alias, *known.alias.values()}
+    assert not free & {*known.parent, *chain(*known.redirects.items())}
     watching = known.watching
     assert watching is not None
     assert not free & {*watching.wanted, *watching.verdicts, *watching.copy_of}

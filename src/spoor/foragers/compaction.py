@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from spoor.foragers.redirects import Redirects
 from spoor.types import State
 
 MOST_LINKS = 10_000
@@ -28,7 +29,7 @@ class LinkedUrls(Protocol):
     """URLs by their numbers, and the links between them (`spoor.foragers.urls.Urls`)."""
 
     urls: list[str]
-    alias: dict[int, int]
+    redirects: Redirects
 
     def links_before(self, url: int) -> list[int]: ...
     def forget_links(self, url: int, stays: Sequence[int]) -> int: ...
@@ -53,7 +54,7 @@ class Compaction:
         stays, target = self.stays, number
         while not stays[target]:
             stays[target] = True
-            target = known.alias.get(target, target)
+            target = known.redirects.next(target)
 
     def enter(self, number: int) -> None:
         """A URL is new."""

@@ -57,7 +57,7 @@ NEAR = 0.8
 MOST_PARTS = 8
 """Of a title, that are looked at."""
 
-_BETWEEN = re.compile(r" [-–—|·•»]+ ")
+BETWEEN = re.compile(r" [-–—|·•»]+ ")
 """Where the name of a site begins in a title."""
 
 
@@ -384,7 +384,7 @@ def _without_title(sentence: str, title: str) -> str:
     """What a sentence says behind a title, with or without the name of the site that ends it."""
     for name in (
         title,
-        *(title[: found.start()] for found in islice(_BETWEEN.finditer(title), MOST_PARTS)),
+        *(title[: found.start()] for found in islice(BETWEEN.finditer(title), MOST_PARTS)),
     ):
         if sentence.startswith(name):
             return sentence[len(name) :].strip()

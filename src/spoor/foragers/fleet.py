@@ -17,6 +17,7 @@ from spoor.foragers.compactions import Compactions
 from spoor.foragers.crew import Crew, Follower, Steady, SteadyCrew
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import Known
+from spoor.foragers.redirects import MOST_HOPS
 from spoor.foragers.urls import NEVER
 from spoor.types import (
     Choice,
@@ -38,7 +39,6 @@ from spoor.web.sitemaps import WHY as SITEMAP
 from spoor.web.urls import host as host_of
 
 FORMAT = 2
-MOST_HOPS = 10
 
 LONG = 60.0
 """Seconds: no delay that is meant for one request is longer."""
@@ -140,6 +140,8 @@ class Fleet:
             self.frontier.settle(self.known.hosts[url], now, answered=answered)
         if isinstance(reply, Redirected):
             return self._redirected(reply, url, hops + 1, now)
+        if hops:
+            self.known.arrived(url)
         if self._steady is not None:
             return self._received_steady(self._steady, reply, url, now)
         if isinstance(reply, Fetched):
@@ -165,8 +167,8 @@ class Fleet:
 
     def _on_step(self, url: int, links: list[int], now: float) -> None:
         """The step's own page is there, with these links."""
-        if alias := self.known.alias:
-            links = list(dict.fromkeys(alias.get(link, link) for link in links))
+        if redirects := self.known.redirects:
+            links = list(dict.fromkeys(map(redirects.next, links)))
             links = [link for link in links if link != url]
         self._links = links
         self._queue.extend(self.crew.select(url, links, now))
@@ -237,7 +239,7 @@ class Fleet:
             if absent:
                 known.absent(url, now)
             else:
-                known.stays(url)
+                known.separate(url)
             pages = self._revised()
             if reply.retry_after is not None and reply.kind != "robots":
                 known.promises.rest(url, now + reply.retry_after)
@@ -334,10 +336,7 @@ class Fleet:
         elif (target := self.known.moved(url, reply.location, now)) == url or hops > MOST_HOPS:
             failed = Failed(reply.ticket, "redirect", f"to {reply.location}")
         else:
-            self.known.alias[url] = target
-            if self.known.doubted.get(url) == target:
-                del self.known.doubted[url]
-            self.known.stays(url)
+            self.known.leads(url, target, lasting=reply.status in (301, 308))
             here = target in self._pages or target in self._queue
             busy = any(target == other for other, _ in self._flights.values())
             if not (here or busy or stranger):
@@ -349,7 +348,7 @@ class Fleet:
                 return Deferred(reply.ticket, reply.location, now, f"redirect {reply.status}")
             failed = Failed(reply.ticket, "duplicate", f"redirects to {reply.location}")
         self.counts.failed += 1
-        self.known.stays(url)
+        self.known.separate(url)
         if self._steady is not None:
             self._steady.end_step(url, [], self._revised(), now)
         elif not (self._queue or self._flights or self._again):

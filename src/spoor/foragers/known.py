@@ -133,7 +133,7 @@ class Known(LinkedLooks):
             "dead": np.array(self.dead, dtype=np.float64),
             "born": np.array(self._born, dtype=np.float64),
             "links": self._links.save(),
-            "alias": {str(url): target for url, target in self.alias.items()},
+            **self.redirects.save(),
             "unsettled": sorted(self._unsettled),
             "describe": self._describe.save(),
             "parent": np.array(self.parent, dtype=np.int64),
@@ -164,7 +164,7 @@ class Known(LinkedLooks):
         self.urls = list(state["urls"])
         self.hosts = [sys.intern(host(url)) if url else "" for url in self.urls]
         self._host_names, self._host_numbers = {}, []
-        self.alias = {int(url): target for url, target in state["alias"].items()}
+        self.redirects.load(state)
         self._numbers = {url: number for number, url in enumerate(self.urls) if url}
         rows = np.array(state["states"], dtype=np.float32)
         spare = max(1024, 2 * len(rows)) - len(rows)

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 
 from spoor.foragers.boxes import Age, Boxes, in_main, rows_of, spots
 from spoor.foragers.hints import Hints
-from spoor.foragers.near_copies import MOVED, SAME
+from spoor.foragers.near_copies import LESS, MOVED, SAME
+from spoor.foragers.promises import Promises
 from spoor.foragers.states import Describe
 from spoor.foragers.urls import NEVER, Urls
-from spoor.foragers.watching import FUTURE, Promises, Watching
+from spoor.foragers.watching import DAY, FUTURE, JUST_NOW, Watching
 from spoor.types import Link, Page, urls_of
 from spoor.web.urls import host
 
@@ -152,7 +153,7 @@ class Looks(Urls):
         """
         self.tried(url, now)
         self.dead[url] = NEVER
-        self.stays(url)
+        self._answers(url)
         self._previous, self.looked[url] = self.looked[url], now
         key = hash((hash(page.text), hash(page.title))) or 1
         if key == self._keys[url] and url not in self._unsettled:
@@ -179,8 +180,8 @@ class Looks(Urls):
                 self.hubs.add(url)
             if first and self._is_before_guessed(url):
                 watching.stand_for(url)
-            if first and born > NEVER:
-                self._find_original(watching, url, now)
+            if first:
+                self._find_original(watching, url, page, now)
             if counts:
                 self.date[url] = self._date(watching, url, page, self.dated(now), first=first)
                 if first and born > NEVER:
@@ -195,30 +196,91 @@ class Looks(Urls):
             self.active[url] = now
         return counts
 
-    def _find_original(self, watching: Watching, url: int, now: float) -> None:
-        """A page was read whose link appeared: whether it is another URL of a document that is
-        known. That is looked at once more: it has moved, or there are two of it. What says only
-        nearly the same is held until it is known whether the other is there."""
-        other = watching.copy_of.get(url, -1)
-        if other < 0 and url not in watching.copy_of and url in watching.wanted:
-            share, near = watching.nearest(url, self.hosts)
-            near = watching.copy_of.get(near, near)
-            if near in (-1, url) or (self.guessed(near) and not self.guessed(url)):
-                return
-            gone = self.dead[near] > NEVER or self.alias.get(near) == url
-            if not gone and self._born[near] >= self._born[url]:
-                return  # they appeared together
-            rests = self.looked[near] >= now - RESTS
-            if share >= SAME or (share >= MOVED and (gone or not rests)):
-                other = watching.copy_of[url] = near
-                if share < SAME and not gone:
-                    self.doubted[near] = url
-        if other in watching.wanted and (self.looked[other] < now - RESTS or other in self.doubted):
+    def _find_original(self, watching: Watching, url: int, page: Page, now: float) -> None:
+        """A page was read for the first time: whether it is another URL of a document that is
+        known. Where its link appeared, that is looked at once more: it has moved, or there are two
+        of it. What says only nearly the same is held until it is known whether the other is
+        there."""
+        copies = watching.copy_of
+        if url not in copies and url in watching.wanted:
+            came = self._came_from(watching, url)
+            if came >= 0:
+                copies[url] = copies.get(came, came)
+            elif self._born[url] > NEVER:
+                self._find_near_copy(watching, url, page, now)
+        other = copies.get(url, -1)
+        if self._born[url] == NEVER or other not in watching.wanted:
+            return
+        rests = self.looked[other] >= now - RESTS or self.redirects.end(other) == url
+        if not rests or other in self.doubted:
             self.again[other] = now
 
-    def stays(self, url: int) -> None:
-        """A URL was asked for, and has not moved: what says only nearly the same is another
-        document."""
+    def _came_from(self, watching: Watching, url: int) -> int:
+        """The document that stands at this URL since the one that it had leads here: it has the
+        same title, or says some of the same; −1 where there is none."""
+        old = (one for one in self.redirects.leading_to(url) if one in watching.contents)
+        found = (
+            (watching.resemblance(url, one, self.hosts[url]), -one)
+            for one in old
+            if self._may_be(one, url)
+        )
+        share, came = max(found, default=(0.0, 1))
+        return -came if share >= LESS or (came <= 0 and watching.same_title(url, -came)) else -1
+
+    def _may_be(self, old: int, url: int) -> bool:
+        """Whether a document of a site is that of a URL: what only strangers lead to is none that
+        its own site shows."""
+        return not self.guessed(old) or self.guessed(url)
+
+    def _find_near_copy(self, watching: Watching, url: int, page: Page, now: float) -> None:
+        """A page was read whose link appeared: whether another one says nearly the same."""
+        share, near = watching.nearest(url, self.hosts)
+        near = watching.copy_of.get(near, near)
+        if near in (-1, url) or not self._may_be(near, url):
+            return
+        gone = self.dead[near] > NEVER or self.redirects.end(near) == url
+        if not gone and self._born[near] >= self._born[url]:
+            return  # they appeared together
+        same = share >= SAME and not self._is_another(watching, url, near, page, now)
+        rests = self.looked[near] >= now - RESTS
+        least = LESS if watching.same_title(url, near) else MOVED
+        if same or (share >= least and (gone or not rests)):
+            watching.copy_of[url] = near
+            if not same and not gone:
+                self.doubted[near] = url
+
+    def _is_another(self, watching: Watching, url: int, near: int, page: Page, now: float) -> bool:
+        """Whether a page that says nearly what an older one says is another document by its title,
+        or by the day on which it says that it was published: the report of the next week."""
+        if watching.other_title(url, near):
+            return True
+        published = dict(page.dated).get(page.url, NEVER)
+        date = self.date[near]
+        return date > NEVER and date + DAY < published < self.dated(now) - JUST_NOW
+
+    def leads(self, url: int, target: int, *, lasting: bool) -> None:
+        """A URL leads to another one. Whether what was taken for its document stands at the end is
+        known when that answers (`arrived`)."""
+        self.redirects.note(url, target, lasting=lasting)
+        if self.doubted.get(url) == self.redirects.end(target):
+            del self.doubted[url]
+
+    def arrived(self, url: int) -> None:
+        """The end of redirects was asked for: what is not the document that stands there is another
+        one than that which led there."""
+        for old in self.redirects.leading_to(url):
+            if self.doubted.get(old) == url:
+                del self.doubted[old]
+            else:
+                self.separate(old)
+
+    def _answers(self, url: int) -> None:
+        """A URL was asked for, and what it is of stands there."""
+        self.redirects.forget(url)
+        self.separate(url)
+
+    def separate(self, url: int) -> None:
+        """A document has not moved: what says only nearly the same is another one."""
         watching, other = self.watching, self.doubted.pop(url, -1)
         if watching is not None and watching.copy_of.get(other) == url:
             del watching.copy_of[other]
@@ -335,7 +397,7 @@ class Looks(Urls):
         """Its server says that it is what it was."""
         self.tried(url, now)
         self.dead[url] = NEVER
-        self.stays(url)
+        self._answers(url)
         self.looked[url] = now
         self._unchanged(url)
 
@@ -344,6 +406,7 @@ class Looks(Urls):
         if self.watching is None:
             return
         self.doubted.pop(url, None)
+        self.redirects.forget(url)
         if self.dead[url] == NEVER:
             self.dead[url] = now
         if not self.digests[url]:

@@ -11,9 +11,10 @@ import numpy as np
 
 from spoor.bounded import remember
 from spoor.types import State
+from spoor.web.sentences import plain, signature
 
-MOST_SKETCHES = 60_000
-"""Sentences by which pages are found again; those noted longest ago leave."""
+MOST_SKETCHES = 75_000
+"""Sentences and titles by which pages are found again; those noted longest ago leave."""
 
 SKETCH = 4
 """Sentences of a page by which it is found again, those with the least signatures: two pages that
@@ -25,30 +26,36 @@ SAME = 0.9
 MOVED = 0.5
 """The same where the older one is there no more."""
 
+LESS = 0.3
+"""The same where the older one leads to the newer, or is there no more and had its title."""
+
+LEAST_TITLE = 3
+"""Words of a title by which a page is found."""
+
 LEAST_COMMON = 3
 """Sentences that two such pages have in common at least."""
 
 
 class NearCopies:
-    """Pages by a sketch of their sentences. O(sentences) a page."""
+    """Pages by a sketch of their sentences, and by their titles. O(sentences) a page."""
 
     def __init__(self) -> None:
         self._pages: OrderedDict[int, int] = OrderedDict()
         """Signature of a sentence → the page that was noted last with it."""
 
-    def note(self, url: int, keys: Iterable[int]) -> None:
-        """A page has these sentences now."""
-        for key in nsmallest(SKETCH, keys):
+    def note(self, url: int, keys: Iterable[int], title: str = "") -> None:
+        """A page has these sentences and this title now."""
+        for key in _sketch(keys, title):
             remember(self._pages, key, url, MOST_SKETCHES)
 
-    def candidates(self, keys: Iterable[int]) -> list[int]:
-        """Pages that may resemble one with these sentences, each once."""
-        found = (self._pages.get(key) for key in nsmallest(SKETCH, keys))
+    def candidates(self, keys: Iterable[int], title: str = "") -> list[int]:
+        """Pages that may resemble one with these sentences and this title, each once."""
+        found = (self._pages.get(key) for key in _sketch(keys, title))
         return list(dict.fromkeys(url for url in found if url is not None))
 
-    def leave(self, url: int, keys: Collection[int]) -> None:
-        """A page with these sentences is known no more."""
-        for key in nsmallest(SKETCH, keys):
+    def leave(self, url: int, keys: Collection[int], title: str = "") -> None:
+        """A page with these sentences and this title is known no more."""
+        for key in _sketch(keys, title):
             if self._pages.get(key) == url:
                 del self._pages[key]
 
@@ -62,3 +69,10 @@ class NearCopies:
         """Go on from `save`."""
         pairs = zip(state["keys"].tolist(), state["pages"].tolist(), strict=True)
         self._pages = OrderedDict(pairs)
+
+
+def _sketch(keys: Iterable[int], title: str) -> list[int]:
+    """By which a page is found: some of its sentences, and its title where that says enough."""
+    words = plain(title).split()
+    of_title = [signature(" ".join(["title", *words]))] if len(words) >= LEAST_TITLE else []
+    return nsmallest(SKETCH, keys) + of_title

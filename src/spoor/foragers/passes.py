@@ -97,7 +97,7 @@ def told_at(known: Known, discoveries: Discoveries) -> Floats:
         for url, other in known.watching.copy_of.items():
             if other >= 0:
                 found[url] = max(found[url], found[other])
-    found[list(known.alias)] = NEVER
+    found[list(known.redirects)] = NEVER
     return found
 
 

@@ -137,7 +137,7 @@ class Scouts(Saved):
         """Make steps until one needs a request."""
         colony, known = self.colony, self._known
         for url in self._queue:
-            if (target := known.alias.get(url, url)) != url:
+            if (target := known.redirects.next(url)) != url:
                 self._leads_to(url, target, now)
         self._queue = [url for url in self._queue if not self._asked(url)]
         while not self._queue and self._held:
@@ -171,7 +171,7 @@ class Scouts(Saved):
 
     def _follow(self, step: int, now: float) -> None:
         known = self._known
-        links = [known.alias.get(link, link) for link in known.links_before(step)]
+        links = list(map(known.redirects.next, known.links_before(step)))
         self._links = [link for link in dict.fromkeys(links) if link != step]
         self._queue.extend(self.colony.select(step, self._links, now))
 

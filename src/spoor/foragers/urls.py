@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from spoor.foragers.compaction import Compaction
 from spoor.foragers.links_of_pages import LinksOfPages
+from spoor.foragers.redirects import Redirects
 from spoor.foragers.remembered import Memory
 from spoor.hashing import hash64
 from spoor.web.urls import host, registrable_domain
@@ -41,8 +42,7 @@ class Urls:
         """When anything about it was last new: its URL, its content, its links, what it brought."""
         self.parent = array("i")
         """The page on which each URL was seen first; -1 for seeds."""
-        self.alias: dict[int, int] = {}
-        """URLs that redirected to another one, the last time they were asked for."""
+        self.redirects = Redirects()
         self.cited = array("i")
         """Pages that link to each URL, itself left out, by their last downloads; in a watch."""
         self.introduced = array("i")
@@ -263,11 +263,7 @@ class Urls:
         for url in left:
             for column, nothing in columns:
                 column[url] = nothing
-        self.alias = {
-            url: target
-            for url, target in self.alias.items()
-            if url not in gone and target not in gone
-        }
+        self.redirects.leave(gone)
         self._of_host = +self._of_host
         self.told_before -= gone
         self._free += left

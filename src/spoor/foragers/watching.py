@@ -3,8 +3,9 @@ there, and whether it is a copy of another document."""
 
 from __future__ import annotations
 
+import re
 from array import array
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,17 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.bounded import remember
-from spoor.foragers.contents import Change, Contents, identity_of
+from spoor.foragers.contents import BETWEEN, Change, Contents, identity_of
 from spoor.foragers.flat import NOTHING, KeyIndex, NumberSet, reach
 from spoor.foragers.hints import pairs
 from spoor.foragers.idle_parameters import IdleParameters
-from spoor.foragers.near_copies import NearCopies
+from spoor.foragers.near_copies import LEAST_TITLE, NearCopies
 from spoor.foragers.remembered import Memory
 from spoor.learn.state import column
 from spoor.protocols import Judge, Rejudges, Stateful
 from spoor.types import Judgement, Page, State
 from spoor.web.dates import date_of_url
-from spoor.web.sentences import content, signature
+from spoor.web.sentences import content, signature, title
 
 NEVER = float("-inf")
 
@@ -37,6 +38,9 @@ JUST_NOW = 60.0
 
 LEAST_MAIN = 25
 """Words of a main text that is judged in place of the whole page."""
+
+NOTICE = 50
+"""Words of a page in place of a document."""
 
 SAME_DATE = 3
 """Pages of a host that state the same second, from which on it is their template's."""
@@ -118,7 +122,7 @@ class Watching:
         if url not in self.wanted:
             self.contents.forget(url)
             if first or self.judgement is not None:
-                key = _key(content(page), host)
+                key = _key(content(page), host, page)
                 if first or not before:
                     self._find_copy(url, key, first=first)
                 elif key and self._same.find(key) < 0:
@@ -128,10 +132,11 @@ class Watching:
         known = url in self.contents
         self.change = self.contents.see(url, host, page)
         keys = self.contents.keys(url)
-        key = _key(keys, host)
+        key = _key(keys, host, page)
         if self.change is not None or not known:
-            self._like = self.near.candidates(keys) if first else []
-            self.near.note(url, keys)
+            of_page = keys, self.contents.title(url)
+            self._like = self.near.candidates(*of_page) if first else []
+            self.near.note(url, *of_page)
         # Of one without a content that it had first, any is another.
         other = not before or key != before
         counts = self.change is not None or (not known and (first or other))
@@ -159,8 +164,24 @@ class Watching:
         much another page of its host resembles it, in [0, 1], and which; (0.0, −1) where none says
         nearly the same."""
         its = (one for one in self._like if one != url and hosts[one] == hosts[url])
-        found = [(self.contents.resemblance(url, one, hosts[url]), one) for one in its]
+        found = [(self.resemblance(url, one, hosts[url]), one) for one in its]
         return max(found, default=(0.0, -1))
+
+    def resemblance(self, url: int, other: int, host: str) -> float:
+        """As `Contents.resemblance`."""
+        return self.contents.resemblance(url, other, host)
+
+    def same_title(self, url: int, other: int) -> bool:
+        """Whether two pages have the same title, of so many words that it says something."""
+        one, two = (_words(self.contents.title(page)) for page in (url, other))
+        return one == two and len(one) >= LEAST_TITLE
+
+    def other_title(self, url: int, other: int) -> bool:
+        """Whether two pages have titles of two documents: before the name of the site, either says
+        a word that the other has not."""
+        titles = (BETWEEN.split(self.contents.title(page), maxsplit=1) for page in (url, other))
+        one, two = (set(_words(title[0])) for title in titles)
+        return bool(one - two) and bool(two - one)
 
     def stand_for(self, url: int) -> None:
         """A page that was taken for a copy of another now stands for it."""
@@ -302,7 +323,7 @@ class Watching:
                 self._same.remove(key)
                 self._newest[url] = 0
                 self._earlier[key] = None
-            self.near.leave(url, self.contents.keys(url))
+            self.near.leave(url, self.contents.keys(url), self.contents.title(url))
             self.contents.forget(url)
             self.verdicts.pop(url, None)
             self.copy_of.pop(url, None)
@@ -353,7 +374,7 @@ class Watching:
             self.near.load(state["near"])
         else:  # a version before this had none
             for url in self.wanted:
-                self.near.note(url, self.contents.keys(url))
+                self.near.note(url, self.contents.keys(url), self.contents.title(url))
         self._newest, self._earlier = array("Q"), {}
         self._same = KeyIndex(self._newest)
         for key, url in state["same"].tolist():  # of versions before this several of a page
@@ -384,111 +405,22 @@ def _without_others(page: Page) -> Page:
     return replace(page, text=text, headings=tuple(one for one in page.headings if one in text))
 
 
+def _words(title: str) -> list[str]:
+    """With the numbers, which tell one issue from the next."""
+    return re.findall(r"\w+", title.lower())
+
+
 def _end_of(stated: float) -> float:
     """The latest moment that a date means: a midnight stands for a day."""
     return stated if stated % DAY else stated + DAY - 1.0
 
 
-def _key(keys: Iterable[int], host: str) -> int:
-    """64 bits of a content at its host; 0 where there is none."""
+def _key(keys: Iterable[int], host: str, page: Page) -> int:
+    """64 bits of a content at its host; 0 where there is none. Of a page that says as little as
+    that one has to subscribe to read on, the title tells which document it is."""
     same = identity_of(keys)
-    return same ^ signature(host) if same else 0
-
-
-class Promises:
-    """For how long pages say that they stay as they are (`Cache-Control`), and which hosts keep
-    that promise. A page is left alone once its host kept promises for as long as one lasts; every
-    `SAMPLED`th is put to the test all the same, and a page that broke one is believed no more.
-    A page that asks to be left alone (`Retry-After`) is."""
-
-    SAMPLED = 10
-    LONGEST = 86_400.0
-    """Seconds: a page is looked at once a day whatever it says."""
-    BROKEN = 0.05
-    """Share of the promises of a host that may be broken."""
-
-    def __init__(self) -> None:
-        self._until: dict[int, float] = {}
-        """Page that is left alone → until when."""
-        self._resting: dict[int, float] = {}
-        """Page that asked for it → until when."""
-        self._tests: dict[int, tuple[float, float]] = {}
-        """Page that may be asked for → when it promised, and until when."""
-        self._liars: set[int] = set()
-        self._given: Counter[str] = Counter()
-        self._kept: dict[str, float] = {}
-        """Host → promises kept, each as far as it was tested."""
-        self._broken: Counter[str] = Counter()
-
-    def believed(self, host: str) -> bool:
-        """Whether the pages of a host are what they promise to be."""
-        kept, broken = self._kept.get(host, 0.0), self._broken[host]
-        return kept >= 1.0 and broken <= self.BROKEN * (kept + broken)
-
-    def asked(self, url: int, host: str, seconds: float, now: float, *, changed: bool) -> None:
-        """A page came: whether it is another, and for how many seconds it promises to stay."""
-        self._until.pop(url, None)
-        if (test := self._tests.pop(url, None)) is not None:
-            said, until = test
-            if not changed:
-                tested = min(1.0, (now - said) / (until - said))
-                self._kept[host] = self._kept.get(host, 0.0) + tested
-            elif now < until:
-                self._broken[host] += 1
-                self._liars.add(url)
-        if seconds <= 0.0 or url in self._liars:
-            return
-        self._given[host] += 1
-        until = now + min(seconds, self.LONGEST)
-        if self.believed(host) and self._given[host] % self.SAMPLED:
-            self._until[url] = until
-        else:
-            self._tests[url] = now, until
-
-    def rest(self, url: int, until: float) -> None:
-        """A page asks to be left alone until then."""
-        self._resting[url] = until
-
-    def rests(self, url: int, now: float) -> bool:
-        """Whether a page is not asked for now, whatever is said of it."""
-        return self._resting.get(url, now) > now
-
-    def kept_alone(self, now: float) -> list[int]:
-        """Pages that are not asked for now."""
-        for alone in (self._until, self._resting):
-            for url in [url for url, until in alone.items() if until <= now]:
-                del alone[url]
-        return [*self._until, *self._resting]
-
-    def leave(self, left: Collection[int]) -> None:
-        """Pages are known no more."""
-        for url in left:
-            self._until.pop(url, None)
-            self._resting.pop(url, None)
-            self._tests.pop(url, None)
-        self._liars.difference_update(left)
-
-    def next_over(self) -> float | None:
-        """When the first page is no longer left alone; None where none is."""
-        return min([*self._until.values(), *self._resting.values()], default=None)
-
-    def save(self) -> State:
-        return {
-            "until": [list(pair) for pair in self._until.items()],
-            "tests": [[url, *test] for url, test in self._tests.items()],
-            "liars": sorted(self._liars),
-            "given": dict(self._given),
-            "kept": dict(self._kept),
-            "broken": dict(self._broken),
-            **(
-                {"resting": [list(pair) for pair in self._resting.items()]} if self._resting else {}
-            ),
-        }
-
-    def load(self, state: State) -> None:
-        """Go on from `save`."""
-        self._until = dict(map(tuple, state["until"]))
-        self._resting = dict(map(tuple, state.get("resting", ())))
-        self._tests = {url: (said, until) for url, said, until in state["tests"]}
-        self._liars, self._given = set(state["liars"]), Counter(state["given"])
-        self._kept, self._broken = dict(state["kept"]), Counter(state["broken"])
+    if not same:
+        return 0
+    notice = len((page.main or page.text).split()) < NOTICE
+    its = " ".join([host, *_words(title(page))]) if notice else host
+    return same ^ signature(its)

@@ -108,7 +108,8 @@ class ChangeTracker:
         self.sources.asked(self._fleet.known.hosts[url], now)
         if isinstance(step.reply, Failed):
             if step.reply.kind == "absent":
-                lines += self._lost(url, now)
+                for old in (url, *self._fleet.known.redirects.leading_to(url)):
+                    lines += self._lost(old, now)
             elif step.reply.kind == "unchanged":
                 self._back(url)
                 lines += self._moved_here(url, now)
@@ -176,13 +177,21 @@ class ChangeTracker:
         return lines + self._moved_here(url, now)
 
     def _moved_here(self, url: int, now: float) -> list[Line]:
-        """A page is there: whether it is that of a document which has left its URL."""
+        """A page is there: whether it is that of a document which has left its URL; whether such
+        lead here for good and are no more, as a deleted page leads to the front page."""
         known, watching = self._fleet.known, self._fleet.known.watching
         old = -1 if watching is None else watching.copy_of.get(url, -1)
-        left = old >= 0 and (known.alias.get(old) == url or old in self._absent)
+        left = old >= 0 and (known.redirects.end(old) == url or old in self._absent)
         if left and url not in self._versions and self._matters(old):
             return self._moved(old, url, now)
-        return []
+        if url in self._versions:
+            return []
+        return [
+            line
+            for one in known.redirects.leading_to(url, lasting=True)
+            if one != old
+            for line in self._lost(one, known.fetched[one])
+        ]
 
     def _moved(self, old: int, url: int, now: float) -> list[Line]:
         known = self._fleet.known

@@ -1,0 +1,228 @@
+"""A document that moves is one document, however it is led to and whatever is edited meanwhile; and
+one that says nearly what another says is not always that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from daily_passes import BEGIN, LIT, OLD, SITE, STORY, site, told, watched
+from noisy_news import article
+from spoor.foragers.redirects import MOST_HOPS, MOST_LEADING, Redirects
+from spoor.foragers.request_budget import DAY
+from spoor.learn.state import pack, unpack
+from spoor.types import Fetch, Fetched, Redirected, Reply
+from spoor.worlds.evolving import EvolvingWorld, Version
+
+AROUND = ["Sign up for our letter of the morning.", "Monday, 2 November 2026."]
+TITLE = "A kiln in the old town"
+REWRITTEN = [*article(60, 6), *STORY[-7:]]
+"""Says a third of what both say."""
+
+MOVES = 2.5 * DAY
+
+
+class Leads(NamedTuple):
+    """From when the story has moved, a URL leads to another one."""
+
+    to: str
+    status: int = 301
+
+
+Answers = Callable[..., None]
+
+
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
+    """Lets a world redirect, and its pages say when they were published."""
+    answer = EvolvingWorld.answer
+
+    def let(leads: Mapping[str, Leads], published: Mapping[str, float] | None = None) -> None:
+        def answered(world: EvolvingWorld, fetch: Fetch) -> Reply:
+            name = fetch.url.removeprefix(SITE)
+            if name in leads and world.now > BEGIN + MOVES:
+                to, status = leads[name]
+                return Redirected(fetch.ticket, to if "//" in to else f"{SITE}{to}", status)
+            reply = answer(world, fetch)
+            if published and name in published and isinstance(reply, Fetched):
+                dated = ((fetch.url, BEGIN + published[name]),)
+                return replace(reply, page=replace(reply.page, dated=dated))
+            return reply
+
+        monkeypatch.setattr(EvolvingWorld, "answer", answered)
+
+    return let
+
+
+def page(
+    at: float, name: str, text: list[str], title: str = TITLE, *links: str, gone: bool = False
+) -> Version:
+    url = name if "//" in name else f"{SITE}{name}"
+    targets = tuple(f"{SITE}{link}" for link in links)
+    return Version(BEGIN + at, url, title, " ".join(text), targets, gone)
+
+
+def front(at: float, *links: str) -> Version:
+    return page(at, "", ["Front."], "", *links, *OLD)
+
+
+@pytest.mark.parametrize("how", ["404", "redirects", "chain", "both", "both, then 404"])
+@pytest.mark.parametrize("shown", [True, False], ids=["linked", "not linked"])
+@pytest.mark.parametrize(
+    "text",
+    [STORY, [AROUND[0], *STORY], ["Tuesday, 3 November 2026.", *STORY], STORY[4:], REWRITTEN],
+    ids=["same", "more around it", "another day above", "less of it", "a third of it"],
+)
+def test_a_story_that_moved_is_one_document(
+    how: str, text: list[str], answers: Answers, *, shown: bool
+) -> None:
+    story = [AROUND[1], *STORY] if text[0].startswith("Tuesday") else STORY
+    versions = [page(DAY / 2, "a", story), page(MOVES, "b", text)]
+    versions.append(front(MOVES, *("b",) * shown))
+    if how == "404":
+        versions.append(page(MOVES, "a", [], gone=True))
+    elif how == "both, then 404":
+        versions.append(page(4.5 * DAY, "a", [], gone=True))
+    answers(
+        {
+            "redirects": {"a": Leads("b")},
+            "chain": {"a": Leads("m1"), "m1": Leads("m2", 302), "m2": Leads("b")},
+        }.get(how, {})
+    )
+    lines = watched(site(*versions), 8)
+    moved = [("moved", "b")] if how != "both" else []
+    if not shown and how not in ("redirects", "chain"):
+        # Nothing leads to its new URL.
+        assert lines == [("new", "a"), *([("gone", "a")] if how != "both" else [])]
+    elif text in (STORY[4:], REWRITTEN) and how.startswith("both"):
+        # Another document says some of the same: nobody knows that it is one before the other went.
+        assert lines[:2] == [("new", "a"), ("new", "b")]
+    else:
+        assert lines == [("new", "a"), *moved]
+
+
+def test_another_story_at_the_time_at_which_one_goes_is_new(answers: Answers) -> None:
+    """It says a third of the same, under a title of its own."""
+    answers({})
+    versions = [page(DAY / 2, "a", STORY), page(MOVES, "a", [], gone=True)]
+    versions += [page(MOVES, "b", [*REWRITTEN, LIT], "Another fire"), front(MOVES, "b")]
+    assert sorted(watched(site(*versions), 8)) == [("gone", "a"), ("new", "a"), ("new", "b")]
+
+
+def test_a_story_that_moves_to_another_host_of_its_site_is_one(answers: Answers) -> None:
+    answers({"a": Leads("http://www.news.example/a")})
+    versions = [page(DAY / 2, "a", STORY), page(MOVES, "http://www.news.example/a", STORY)]
+    _, moved = told(site(*versions), 8)
+    assert (moved["kind"], moved["from"]) == ("moved", f"{SITE}a")
+
+
+@pytest.mark.parametrize("status", [301, 302])
+@pytest.mark.parametrize("to", ["", "old7", "nothing"])
+def test_a_story_that_leads_to_what_it_is_not_is_gone(
+    to: str, status: int, answers: Answers
+) -> None:
+    """To the front page, another page or nothing, for good; what leads elsewhere for a while, as a
+    site does that is mended, is not."""
+    answers({"a": Leads(to, status)})
+    lines = watched(site(page(DAY / 2, "a", STORY)), 8)
+    gone = status == 301 or to == "nothing"
+    assert lines == [("new", "a"), *([("gone", "a")] if gone else [])]
+
+
+NEXT = [*STORY[:-1], "The kiln is lit, and it burns for the second week."]
+"""Says nine tenths of what the story says."""
+
+
+@pytest.mark.parametrize(
+    ("title", "published", "new"),
+    [
+        ("Weekly report 13 – The Town", {}, True),
+        ("Weekly report 12 – The Town", {}, False),
+        ("Weekly report 12 (print) – The Town", {}, False),
+        ("Weekly report 12 – Sports – The Town", {}, False),
+        ("Weekly report 12 – The Town", {"a": 0.4 * DAY, "b": 2.4 * DAY}, True),
+        ("Weekly report 12 – The Town", {"a": 0.4 * DAY, "b": 0.4 * DAY}, False),
+    ],
+    ids=["another number", "same", "print", "section", "another day", "same day"],
+)
+def test_what_says_nine_tenths_of_another_is_new_by_its_title_or_its_day(
+    title: str, published: dict[str, float], answers: Answers, *, new: bool
+) -> None:
+    answers({}, published)
+    first = page(DAY / 2, "a", STORY, "Weekly report 12 – The Town")
+    lines = watched(site(first, page(MOVES, "b", NEXT, title), front(MOVES, "b", "a")), 6)
+    assert lines == [("new", "a"), *([("new", "b")] if new else [])]
+
+
+def test_what_stands_in_place_of_documents_is_told_by_their_titles(answers: Answers) -> None:
+    """A site shows all its articles to subscribers alone; each has a second URL, too."""
+    answers({})
+    notice = [LIT, "Subscribe to read on.", "It costs a coin."]
+    first, second = page(DAY / 2, "a", notice, "Kilns"), page(MOVES, "b", notice, "Glazes")
+    again = page(MOVES + DAY, "b?print", notice, "Glazes")
+    world = site(first, second, front(MOVES, "b", "a"), again, front(MOVES + DAY, "b?print", "b"))
+    assert watched(world, 8) == [("new", "a"), ("new", "b")]
+
+
+def test_stories_that_say_nearly_the_same_of_two_things_are_two(answers: Answers) -> None:
+    """The report of a day has the words of the one before, and both are there."""
+    answers({})
+    second = page(MOVES, "b", [*STORY[2:], *article(7, 3)])
+    lines = watched(site(page(DAY / 2, "a", STORY), front(MOVES, "b", "a"), second), 5)
+    assert lines == [("new", "a"), ("new", "b")]
+
+
+# ---------------------------------------------------------------- which leads to which
+
+
+@given(st.lists(st.tuples(st.integers(0, 12), st.integers(-1, 12), st.booleans()), max_size=60))
+def test_what_leads_to_a_url_is_what_ends_there(
+    steps: list[tuple[int, int, bool]],
+) -> None:
+    """−1: it answers itself. Rings end somewhere, too."""
+    redirects, targets = Redirects(), dict[int, tuple[int, bool]]()
+    for url, target, lasting in steps:
+        if target in (-1, url):
+            redirects.forget(url)
+            targets.pop(url, None)
+        else:
+            redirects.note(url, target, lasting=lasting)
+            targets[url] = target, lasting
+    saved = Redirects()
+    saved.load(unpack(pack(redirects.save())))
+    for its in (redirects, saved):
+        assert dict(its.items()) == {url: target for url, (target, _) in targets.items()}
+        assert {(url, its.next(url)) for url in its} == {*its.items()}
+        for url in range(13):
+            way = [url]
+            while way[-1] in targets and len(way) <= MOST_HOPS:
+                way.append(targets[way[-1]][0])
+            assert its.end(url) == way[-1]
+        for end in range(13):
+            for lasting in (False, True):
+                leads = its.leading_to(end, lasting=lasting)
+                assert len(set(leads)) == len(leads)
+                for url in leads:
+                    way, for_good = [url], True
+                    while way[-1] != end:
+                        target, lasts = targets[way[-1]]
+                        for_good &= lasts
+                        way.append(target)
+                    assert for_good or not lasting
+                if not lasting:
+                    ending = {url for url in range(13) if url != end and its.end(url) == end}
+                    assert ending <= set(leads)
+    redirects.leave({3, 4})
+    assert not {3, 4} & {one for pair in redirects.items() for one in pair}
+
+
+def test_that_many_lead_to_one_url_costs_no_more_than_that_some_do() -> None:
+    redirects = Redirects()
+    for url in range(1, 100_000):
+        redirects.note(url, 0)
+    assert redirects.leading_to(0) == [*range(1, 1 + MOST_LEADING)]
