@@ -2,11 +2,13 @@
 
 `InputError` is the user's or the data's: the command line prints its one line and exits with 2.
 `PluginError` is a plug-in's: it names the class and the call. `CallerError` is ours or that of the
-program that drives the core: a call that its protocol forbids. `PausedError` is the machine's.
+program that drives the core: a call that its protocol forbids. `PausedError` is the machine's, and
+`DiskError` too, whoever named the file: the command line exits with 1, since trying again helps.
 """
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -92,3 +94,27 @@ class PausedError(SpoorError):
     """The machine cannot go on for now: its disk is full, for example. What was committed is safe,
     and the same command goes on once the cause is mended. The message names the cause and the
     mend."""
+
+
+class DiskError(PausedError, InputError):
+    """A file cannot be written, or not be read without writing, since the disk is full or fails:
+    nothing is wrong with what the user gave, and the same command works once that is mended."""
+
+
+ROOM = "make room, and give the same command again"
+FAILING = "mend the disk, and give the same command again"
+"""What mends a `DiskError`."""
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""The latter where a process may write no more."""
+
+
+def mend_of_disk(error: OSError) -> str:
+    """What mends the disk to which an error is due; empty where it is due to no disk."""
+    return ROOM if error.errno in _FULL else FAILING if error.errno == errno.EIO else ""
+
+
+def cannot_write(path: object, error: OSError) -> InputError:
+    """Of a file or folder that the user named: a DiskError where its disk is full or fails."""
+    line, mend = f"cannot write {path}: {error.strerror}", mend_of_disk(error)
+    return DiskError(f"{line}; {mend}") if mend else InputError(line)

@@ -28,14 +28,22 @@ _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 def write_whole(path: Path, data: str | bytes) -> None:
     """Write a file under another name, and rename it once it is on the disk, so that readers find
     the old file or the new one, also after a loss of power. A link under the other name is not
-    followed. Text is written as UTF-8. Raises OSError."""
+    followed. Text is written as UTF-8. Raises OSError, which names the file; nothing of it is left
+    then."""
     part = path.with_name(f"{path.name}.part")
-    part.unlink(missing_ok=True)
-    with open(part, "xb") as file:
-        file.write(data.encode() if isinstance(data, str) else data)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    try:
+        part.unlink(missing_ok=True)
+        with open(part, "xb") as file:
+            file.write(data.encode() if isinstance(data, str) else data)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        with suppress(OSError):
+            part.unlink()
+        if error.errno is not None:
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
 
 
 def plain(path: Path) -> Path:

@@ -17,7 +17,7 @@ import tomli_w
 
 from kills import finish_small
 from spoor.cli.main import run
-from spoor.errors import InputError
+from spoor.errors import DiskError, InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.runs import files, search, shards, snapshot
@@ -335,14 +335,21 @@ def lead_to_one_text(file: Path, table: str, column: str) -> int:
     return count
 
 
-def test_rows_of_shards_that_lead_to_one_text_fill_no_disk(made: Path, tmp_path: Path) -> None:
-    """A run in shards is read from a copy of its tables, which had the text once for each row."""
+def test_rows_of_shards_that_lead_to_one_text_fill_no_disk(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run in shards is read from a copy of its tables, which had the text once for each row. SQLite
+    says "full" of its bound and of a disk: the user is told which."""
     path = tmp_path / "run"
     folder = files.shard(path, 0)
     shutil.copytree(made, folder)
     shards.merged(path).close()
     assert lead_to_one_text(folder / files.DATABASE, "pages", "title") >= 7
-    with pytest.raises(InputError, match="disk is full"):
+    with pytest.raises(InputError, match="many rows of its shards lead to one text"):
+        shards.merged(path)
+    nothing = shutil.disk_usage(tmp_path)._replace(free=0)
+    monkeypatch.setattr(shutil, "disk_usage", lambda folder: nothing)
+    with pytest.raises(DiskError, match=r"no room for a copy in .*; make room"):
         shards.merged(path)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -15,8 +17,21 @@ from pathlib import Path
 import pytest
 
 import disk_faults
+from kills import finish_small
+from spoor.errors import DiskError, InputError
 from spoor.files import write_whole
 from spoor.formats.exporters.target import Folder, new_file, new_folder
+from spoor.runs import shards
+from spoor.runs.forget import forget
+from spoor.runs.reader import Run
+from spoor.runs.recovery import telling
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("disk") / "run"
+    finish_small(path)
+    return path
 
 
 @pytest.mark.skipif(
@@ -84,6 +99,92 @@ def test_a_full_disk_is_not_taken_for_damage(tmp_path: Path, writing: bool) -> N
         assert "damaged" not in done.stdout
     else:
         assert done.stdout == "[7]\n", done.stdout + done.stderr
+
+
+NO_ROOM = """
+import resource, signal, sys
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+from spoor.cli.main import run
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+sys.exit(run(sys.argv[1:]))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of a process")
+@pytest.mark.parametrize("name", ["out.jsonl", "out.sqlite", "out.parquet"])
+def test_an_export_to_a_full_disk_may_be_tried_again(made: Path, tmp_path: Path, name: str) -> None:
+    """Exit code 1, as for each full disk: 2 is never worth a retry."""
+    out = tmp_path / name
+    done = subprocess.run(
+        [sys.executable, "-c", NO_ROOM, "export", str(made), str(out), "--all", "--text"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"spoor: cannot write {out}: ")
+    assert line.endswith(
+        (
+            "make room, and give the same command again",
+            "mend the disk, and give the same command again",
+        )
+    )
+    assert done.returncode == 1
+    assert [*tmp_path.iterdir()] == []
+
+
+def test_what_cannot_be_written_whole_leaves_nothing_and_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fsync(file: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    out = tmp_path / "out"
+    out.write_text("before")
+    with pytest.raises(OSError, match="No space left") as raised:
+        write_whole(out, "after")
+    assert raised.value.filename == str(out)
+    assert [*tmp_path.iterdir()] == [out], "half a file takes room where there is none"
+    assert out.read_text() == "before"
+
+
+@pytest.mark.parametrize("room", [False, True])
+def test_what_cannot_be_opened_is_damaged_only_where_something_can_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: bool
+) -> None:
+    """SQLite says the same of a file that is no database, and of one that it can make no list
+    beside."""
+    if not room:
+        monkeypatch.setattr(tempfile, "TemporaryFile", _raising(errno.ENOSPC))
+    with pytest.raises(InputError) as raised, telling(tmp_path):
+        shards.connect(tmp_path / "none")
+    assert isinstance(raised.value, DiskError) != room
+    assert ("make room" in str(raised.value)) != room
+    assert ("damaged" in str(raised.value)) == room
+
+
+def _raising(number: int) -> Callable[..., None]:
+    def fails(*arguments: object, **more: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return fails
+
+
+def test_no_half_archive_is_left_where_pages_cannot_be_forgotten(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = shutil.copytree(made, tmp_path / "run")
+    before = {file.name for file in path.iterdir()}
+
+    def fails(step: str) -> None:
+        assert step == "archive written"
+        assert {file.name for file in path.iterdir()} > before
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with pytest.raises(InputError):
+        forget(path, [next(Run(path).pages()).url], failpoint=fails)
+    assert not [*path.glob("*.part")]
 
 
 def _folder(out: Path) -> None:

@@ -19,7 +19,7 @@ from typer.main import get_command
 
 from spoor.display import masked, printable
 from spoor.distribution import VERSION
-from spoor.errors import InputError, SpoorError
+from spoor.errors import InputError, PausedError, SpoorError, mend_of_disk
 
 COMMANDS = {
     "demo": "Crawl a generated web over real HTTP, focused and breadth-first, and compare.",
@@ -134,7 +134,7 @@ def run(arguments: list[str] | None = None) -> int:
             return _say("stopped", 1)
         return code if isinstance(code, int) else 0
     except InputError as error:
-        return _say(error, 2)
+        return _say(error, 1 if isinstance(error, PausedError) else 2)
     except typer.TyperException as error:
         message = " ".join(error.format_message().split())
         context = getattr(error, "ctx", None)
@@ -151,7 +151,8 @@ def run(arguments: list[str] | None = None) -> int:
         return _say(error, 1)
     except OSError as error:  # a disk that is full, a folder that is none, …
         where = f"{error.filename}: " if error.filename else ""
-        return _say(f"{where}{error.strerror or error}", 1)
+        mend = mend_of_disk(error)
+        return _say(f"{where}{error.strerror or error}{'; ' * bool(mend)}{mend}", 1)
 
 
 @contextmanager

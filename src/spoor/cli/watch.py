@@ -13,7 +13,7 @@ import typer
 
 from spoor.cli.options import AsJson, no_start, takes_settings
 from spoor.display import shown
-from spoor.errors import InputError
+from spoor.errors import InputError, cannot_write
 from spoor.runs import files
 from spoor.setting import seconds
 from spoor.settings import WITHOUT_EFFECT, Settings
@@ -157,7 +157,7 @@ def simulated(
                 file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
             write_news(out, lines, title_of(settings, [str(replay)]), tracker.sources)
         except OSError as error:
-            raise InputError(f"cannot write {out}: {error.strerror}") from error
+            raise cannot_write(out, error) from error
         summary["out"] = str(out)
     return summary
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoor.distribution import import_extra
-from spoor.errors import DAMAGED, InputError
+from spoor.errors import DAMAGED, InputError, cannot_write
 from spoor.files import read_plain, write_whole
 from spoor.judges.similarity import page_stems, page_words
 from spoor.types import Judgement, Page
@@ -74,7 +74,7 @@ class TextModel:
         try:
             write_whole(path, data.getvalue())
         except OSError as error:
-            raise InputError(f"cannot write {path}: {error.strerror}") from error
+            raise cannot_write(path, error) from error
 
     @classmethod
     def read(cls, path: Path) -> TextModel:

@@ -15,7 +15,7 @@ import tomli_w
 
 from spoor.display import shown
 from spoor.distribution import VERSION
-from spoor.errors import InputError
+from spoor.errors import InputError, cannot_write
 from spoor.files import write_whole
 from spoor.judges.classifier import FEW_PAGES, MIN_SITES, Quality, fit, strongest_words
 from spoor.judges.topic import METHODS, TopicFile, judge_of_topic
@@ -224,7 +224,7 @@ class TopicDraft:
         try:
             write_whole(out, tomli_w.dumps(table))
         except OSError as error:
-            raise InputError(f"cannot write {out}: {error.strerror}") from error
+            raise cannot_write(out, error) from error
 
 
 def text_of(page: Page) -> str:

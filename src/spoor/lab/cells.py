@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from spoor.errors import DAMAGED, InputError, taking_in
+from spoor.errors import DAMAGED, InputError, cannot_write, taking_in
 from spoor.files import read_plain, subfolder, write_whole
 from spoor.lab.digests import code_digest, digest
 from spoor.lab.experiment import Experiment
@@ -131,7 +131,7 @@ def run_cells(
     try:
         subfolder(out, CELLS)
     except OSError as error:
-        raise InputError(f"cannot write to {out / CELLS}: {error.strerror}") from error
+        raise cannot_write(out / CELLS, error) from error
     files = [file_of(kind, cell, out) for cell in cells]
     missing = [number for number, file in enumerate(files) if _stored(file) is None]
     batches: dict[Hashable, list[Cell]] = {}

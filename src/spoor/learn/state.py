@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from spoor.bounded_json import json_of, least_for, values_in
 from spoor.compression import compressor, packed_parts, unpacked
-from spoor.errors import InputError
+from spoor.errors import InputError, cannot_write
 from spoor.files import read_plain, write_whole
 from spoor.learn.state_chunks import ChunkReader, ChunkWriter
 from spoor.types import Anchor, Link, Page, State
@@ -304,7 +304,7 @@ def write(path: Path, state: State) -> None:
     try:
         write_whole(path, pack(state))
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror}") from error
+        raise cannot_write(path, error) from error
 
 
 def read(path: Path) -> dict[str, Any]:

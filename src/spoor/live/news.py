@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from spoor.errors import InputError
+from spoor.errors import InputError, cannot_write
 from spoor.files import write_whole
 from spoor.formats import digest
 from spoor.formats.feeds import json_feed, rss
@@ -72,7 +72,7 @@ class NewsFiles:
         try:
             self._file = (self._folder / files.NEWS).open("ab")
         except OSError as error:
-            raise InputError(f"cannot write {self._folder}: {error.strerror}") from error
+            raise cannot_write(self._folder, error) from error
         return self._file.close
 
     def append(self, lines: Sequence[Line]) -> int:

@@ -23,7 +23,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from spoor.errors import InputError
+from spoor.errors import DiskError, InputError, mend_of_disk
 from spoor.files import remove_left, sync_folder
 from spoor.formats.export import form_by_ending, remove
 from spoor.formats.exporters.target import LIST
@@ -91,7 +91,10 @@ def forget(
             lock.hold()
             lock.hold_database()
             with telling(part):
-                found |= _forget(part, wanted, told, failpoint)
+                try:
+                    found |= _forget(part, wanted, told, failpoint)
+                finally:
+                    _remove_parts(part)
     told.labels = _blank_labels(path, wanted)
     if path not in parts(path):
         shards.write_results(path)
@@ -209,9 +212,7 @@ def _rewrite(
     """Write each archive that has records of these URLs anew, beside itself: old name → new name,
     size, and what was left out."""
     places = "SELECT warc_offset, url FROM pages WHERE warc_file = ?"
-    for leftover in path.glob("forgetting-*.part"):
-        with suppress(IsADirectoryError):  # not ours
-            leftover.unlink()
+    _remove_parts(path)
     new: dict[str, tuple[str, int, list[tuple[int, int]]]] = {}
     number = max([_number(file.name) for file in files.archives(path)], default=0)
     for file in files.archives(path):
@@ -227,7 +228,9 @@ def _rewrite(
             with part.open("rb") as written:
                 os.fsync(written.fileno())
         except DAMAGE as error:
-            part.unlink(missing_ok=True)
+            if isinstance(error, OSError) and (mend := mend_of_disk(error)):
+                why = f"cannot write {file} anew: {error.strerror}; {mend}"
+                raise DiskError(why) from error
             raise InputError(f"cannot write {file} anew: {error}") from error
         number += 1
         told.records += len(dropped)
@@ -240,6 +243,13 @@ def _rewrite_recovered(path: Path, urls: Collection[str], told: Forgotten) -> No
     for file in path.glob(f"recovered-{files.WARC}*.warc.gz"):
         with suppress(InputError):
             told.records += remove(file, "warc", urls)
+
+
+def _remove_parts(path: Path) -> None:
+    """Remove what was written beside archives and did not take their place."""
+    for leftover in path.glob("forgetting-*.part"):
+        with suppress(OSError):  # a folder, which is not ours
+            leftover.unlink()
 
 
 def _part(path: Path, name: str) -> Path:

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from spoor.errors import InputError
+from spoor.errors import InputError, cannot_write
 from spoor.runs import files
 
 MOST_LINE = 1 << 16
@@ -55,7 +55,7 @@ def write_label(path: Path, url: str, relevant: bool, now: float) -> None:
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(opened.fileno())
     except OSError as error:
-        raise InputError(f"cannot write {file}: {error.strerror}") from error
+        raise cannot_write(file, error) from error
 
 
 def read_labels(

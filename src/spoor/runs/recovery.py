@@ -9,6 +9,7 @@ import json
 import os
 import shlex
 import sqlite3
+import tempfile
 import zlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +18,15 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from spoor.display import quiet_json, shown
-from spoor.errors import DAMAGED, InputError, in_one_line, taking_in
+from spoor.errors import (
+    DAMAGED,
+    ROOM,
+    DiskError,
+    InputError,
+    in_one_line,
+    mend_of_disk,
+    taking_in,
+)
 from spoor.files import sync_folder, write_whole
 from spoor.runs import files
 from spoor.runs.schema import check_format, refuse_programs
@@ -47,7 +56,8 @@ def damaged(path: Path, what: str) -> InputError:
 @contextmanager
 def telling(path: Path) -> Iterator[None]:
     """What goes wrong within it goes wrong for what stands in the database of a run, which may come
-    from a stranger: any value in any place. Raises InputError for it."""
+    from a stranger: any value in any place. Raises InputError for it, and DiskError where SQLite
+    cannot write what it needs."""
     mend = (
         "it is damaged, or another version of Spoor began the run: put it back from a copy, go on "
         "with that version, or choose another --out"
@@ -57,11 +67,9 @@ def telling(path: Path) -> Iterator[None]:
         try:
             yield
         except sqlite3.OperationalError as error:
-            if not lacks_room(error):
-                raise
-            raise InputError(
-                f"{file} cannot be read ({error}): the disk is full; {ROOM}"
-            ) from error
+            if why := of_disk(error, path):
+                raise DiskError(f"{file} cannot be used ({error}): {why}") from error
+            raise
 
 
 @contextmanager
@@ -81,19 +89,40 @@ def going_on(path: Path) -> Iterator[None]:
             raise
 
 
-ROOM = "make room, and give the same command again"
-
-_ROOM = frozenset(
-    (
-        *(sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMOPEN, sqlite3.SQLITE_IOERR_SHMSIZE),
-        *(sqlite3.SQLITE_IOERR_SHMMAP, sqlite3.SQLITE_IOERR_WRITE),
-    )
+_DISK = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+_READING = (
+    *(sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_SHORT_READ),
+    sqlite3.SQLITE_IOERR_CORRUPTFS,
 )
+"""Of the latter: what is read, which may be damaged."""
+_OPENING = (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY)
+_TRIED = 1 << 16
+"""Bytes, more than SQLite needs beside a database that it reads."""
 
 
-def lacks_room(error: Exception) -> bool:
-    """Whether SQLite could not write what it needs, be it for reading alone: nothing is damaged."""
-    return getattr(error, "sqlite_errorcode", None) in _ROOM
+def may_lack_room(error: Exception) -> bool:
+    """Whether SQLite could perhaps not write what it needs, be it for reading alone."""
+    code = getattr(error, "sqlite_errorcode", None) or 0
+    return code & 0xFF in (*_DISK, *_OPENING) and code not in _READING
+
+
+def of_disk(error: Exception, folder: Path) -> str:
+    """Why, and how to mend it, where SQLite could not write in a folder what it needs, be it for
+    reading alone: nothing is damaged. Empty where it is due to what stands there: SQLite does not
+    say why it cannot open a file, so that it is tried whether anything can be written."""
+    if not may_lack_room(error):
+        return ""
+    why, mend = "its disk is full or fails", ROOM
+    try:
+        with tempfile.TemporaryFile(dir=folder, buffering=0) as file:
+            if file.write(bytes(_TRIED)) == _TRIED:
+                os.fsync(file.fileno())
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF in _OPENING:
+                    return ""
+    except OSError as found:
+        why = str(found.strerror)
+        mend = mend_of_disk(found) or "make it writable, and give the same command again"
+    return f"{why}; {mend}"
 
 
 def check_database(path: Path, db: sqlite3.Connection) -> bool:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from spoor.errors import InputError, in_one_line
+from spoor.errors import DiskError, InputError, in_one_line
 from spoor.runs import files
-from spoor.runs.recovery import ROOM, lacks_room
+from spoor.runs.recovery import of_disk
 from spoor.runs.selection import Selection
 from spoor.runs.stored_run import StoredRun
 
@@ -175,8 +175,9 @@ def _index(run: StoredRun) -> Iterator[sqlite3.Connection]:
         with closing(_opened_or_new(file)) as db:
             yield db
     except _FAULTS as error:
-        mend = ROOM if lacks_room(error) else "delete it"
-        raise InputError(f"{file} cannot be used ({in_one_line(error)}); {mend}") from error
+        if why := of_disk(error, run.path):
+            raise DiskError(f"{file} cannot be used ({in_one_line(error)}): {why}") from error
+        raise InputError(f"{file} cannot be used ({in_one_line(error)}); delete it") from error
 
 
 def _opened_or_new(file: Path) -> sqlite3.Connection:

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from spoor.errors import InputError, in_one_line, taking_in
+from spoor.errors import ROOM, DiskError, InputError, cannot_write, in_one_line, taking_in
 from spoor.files import read_json, write_whole
 from spoor.runs import files
 from spoor.runs.lock import Lock
-from spoor.runs.recovery import damaged, lacks_room, read_mark, refuse_loss, telling
+from spoor.runs.recovery import (
+    damaged,
+    may_lack_room,
+    of_disk,
+    read_mark,
+    refuse_loss,
+    telling,
+)
 from spoor.runs.schema import as_kept, read_settings, refuse_programs, write_settings
 from spoor.settings import Settings
 
@@ -30,7 +38,7 @@ def begin(path: Path, settings: Settings, undo: ExitStack) -> None:
     try:
         lock = undo.enter_context(Lock(path))
     except OSError as error:
-        raise InputError(f"cannot write the run folder {path}: {error.strerror}") from error
+        raise cannot_write(f"the run folder {path}", error) from error
     lock.hold()
     files.refuse_links(path)
     begun(path)
@@ -67,7 +75,7 @@ def connect(file: Path) -> sqlite3.Connection:
         db.execute("SELECT 1 FROM sqlite_master LIMIT 1")
     except sqlite3.Error as error:
         wal = file.with_name(f"{file.name}-wal")
-        if not lacks_room(error) or (wal.exists() and wal.stat().st_size):
+        if not may_lack_room(error) or (wal.exists() and wal.stat().st_size):
             db.close()
             raise
         # The disk is full, and nobody has begun to write: all stands in the file itself.
@@ -144,23 +152,48 @@ def merged(path: Path) -> sqlite3.Connection:
         undo.callback(db.close)
         db.execute("PRAGMA trusted_schema=OFF")
         db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, files.MOST_VALUE)
-        db.row_factory = sqlite3.Row
+        db.row_factory, most = sqlite3.Row, 0
         try:
             folders = begun(path)
             if not folders:
                 raise just_begun(path)
             # More only where many rows lead to one text.
-            most = (4 * _bytes_of(folders) + (16 << 20)) >> 12
-            db.execute(f"PRAGMA max_page_count={most}")
+            most = 4 * _bytes_of(folders) + (16 << 20)
+            db.execute(f"PRAGMA max_page_count={most >> 12}")
             for folder in folders:
                 _copy(db, folder, first=folder == folders[0])
             for table in ("pages", "failures"):
                 _number(db, table)
             db.commit()
         except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite quotes what is no text
-            raise InputError(f"{path} cannot be read: {in_one_line(error)}") from error
+            raise _unmerged(path, error, most) from error
         undo.pop_all()
     return db
+
+
+def _unmerged(path: Path, error: Exception, most: int) -> InputError:
+    """Of a copy of at most so many bytes that failed: SQLite says "full" of a disk and of a bound
+    alike, and the disk is not where there is room for all that the bound allows."""
+    if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_FULL:
+        why = of_disk(error, path)
+        what = f"{path} cannot be read: {in_one_line(error)}"
+        return DiskError(f"{what}: {why}") if why else InputError(what)
+    folder = _temporary()
+    if shutil.disk_usage(folder).free < most:
+        return DiskError(f"{path} cannot be read: no room for a copy in {folder}; {ROOM}")
+    return InputError(
+        f"{path} cannot be read: many rows of its shards lead to one text, as no run writes them; "
+        "put them back from a copy, or choose another --out"
+    )
+
+
+def _temporary() -> str:
+    """The folder in which SQLite makes files for a while."""
+    wanted = (os.environ.get("SQLITE_TMPDIR"), os.environ.get("TMPDIR"))
+    for folder in (*filter(None, wanted), "/var/tmp", "/usr/tmp", "/tmp"):
+        if os.path.isdir(folder) and os.access(folder, os.W_OK | os.X_OK):
+            return folder
+    return "."
 
 
 def each_once(path: Path, rows: Iterable[sqlite3.Row]) -> Iterator[sqlite3.Row]:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from spoor.display import command_line
-from spoor.errors import InputError
+from spoor.errors import InputError, cannot_write
 from spoor.runs import files
 from spoor.runs.lock import is_running
 
@@ -35,7 +35,7 @@ def request_stop(path: Path) -> None:
     try:
         os.close(files.open_own(path / files.STOP, os.O_WRONLY | os.O_CREAT))
     except OSError as error:
-        raise InputError(f"cannot write {path / files.STOP}: {error.strerror}") from error
+        raise cannot_write(path / files.STOP, error) from error
 
 
 def take_request(path: Path) -> bool:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spoor.bounded_json import json_of_line
 from spoor.compression import zstd
-from spoor.errors import CallerError, InputError
+from spoor.errors import CallerError, InputError, cannot_write
 from spoor.files import plain, read_json
 from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
 from spoor.types import Anchor, Failed, Fetch, Fetched, Link, Page, Reply
@@ -223,7 +223,7 @@ class EvolvingWorld:
                     file.write(json.dumps(row, ensure_ascii=False) + "\n")
             (folder / FILE).write_text(json.dumps(head), encoding="utf-8")
         except OSError as error:
-            raise InputError(f"cannot write {folder}: {error.strerror}") from error
+            raise cannot_write(folder, error) from error
 
     @classmethod
     def open(cls, folder: Path) -> EvolvingWorld:

@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import numpy as np
 import tomli_w
 
-from spoor.errors import InputError
+from spoor.errors import InputError, cannot_write
 from spoor.files import read_toml
 from spoor.protocols import Judge
 from spoor.registry import nearest
@@ -442,7 +442,7 @@ class GeneratedWorld:
             data = {key: value for key, value in asdict(self.settings).items() if value != ()}
             (folder / FILE).write_text(tomli_w.dumps({"generated": data}), encoding="utf-8")
         except OSError as error:
-            raise InputError(f"cannot write {folder}: {error.strerror}") from error
+            raise cannot_write(folder, error) from error
 
     @classmethod
     def open(cls, folder: Path) -> GeneratedWorld:

@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.errors import InputError
+from spoor.errors import InputError, cannot_write
 from spoor.files import new_part, sync_folder, sync_tree
 from spoor.web.urls import is_canonical
 from spoor.worlds.store import FORMAT, PAGE, ROW, TABLES, first_of_places, place_of
@@ -96,7 +96,7 @@ class Writer:
             folder.parent.mkdir(parents=True, exist_ok=True)
             self._part, self._lock = new_part(folder)
         except OSError as error:
-            raise InputError(f"cannot write to {folder.parent}: {error.strerror}") from error
+            raise cannot_write(folder.parent, error) from error
         self._words = self._blob("words.bin")
         self._anchors = self._blob("anchors.bin")
         self._extra = self._blob("extra.bin")
@@ -125,7 +125,7 @@ class Writer:
             if kind is None:
                 self._finish()
         except OSError as failed:
-            raise InputError(f"cannot write {self._folder}: {failed.strerror}") from failed
+            raise cannot_write(self._folder, failed) from failed
         finally:
             self._close()
             shutil.rmtree(self._part, ignore_errors=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import re
 import shutil
@@ -17,6 +18,12 @@ from spoor.formats.exporters.columns import Options, Row, plain
 _KINDS = {"float64": "REAL", "bool": "INTEGER", "int32": "INTEGER", "int64": "INTEGER"}
 
 _SEARCHED = ("title", "text", "markdown")
+
+_OF_DISK = dict.fromkeys(
+    (sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY), errno.ENOSPC
+) | {sqlite3.SQLITE_IOERR: errno.EIO}
+"""What SQLite says of a new file → what the disk did. It says that it cannot open a file, or only
+read it, where there is no room for the one beside it."""
 
 _INDEX = "CREATE INDEX pages_by_url ON pages (url)"
 _PAGES = re.compile(
@@ -59,7 +66,10 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
         db.execute(_INDEX)
         db.execute("COMMIT")
     except sqlite3.Error as error:
-        raise InputError(f"cannot write {path}: {error}") from error
+        number = _OF_DISK.get((getattr(error, "sqlite_errorcode", None) or 0) & 0xFF)
+        if number is not None:
+            raise OSError(number, str(error)) from error
+        raise InputError(f"cannot write {path.name}: {error}") from error
     finally:
         db.close()
     return count

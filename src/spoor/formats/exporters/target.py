@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from spoor.errors import InputError
+from spoor.errors import InputError, cannot_write
 from spoor.files import OLD, hidden_folder, safe_name, sync_folder, sync_tree, write_whole
 
 LIST = "index.jsonl"
@@ -38,7 +38,7 @@ def new_file(out: Path) -> Iterator[Path]:
             part.replace(out)
             sync_folder(out.parent)
     except OSError as error:
-        raise InputError(f"cannot write {out}: {error.strerror}") from error
+        raise cannot_write(out, error) from error
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def new_folder(out: Path) -> Iterator[Path]:
                 raise
             sync_folder(out.parent)
     except OSError as error:
-        raise InputError(f"cannot write {out}: {error.strerror}") from error
+        raise cannot_write(out, error) from error
 
 
 def refuse_other_files(out: Path) -> None:
