@@ -21,10 +21,11 @@ from kills import finish_small
 from spoor.errors import DiskError, InputError
 from spoor.files import write_whole
 from spoor.formats.exporters.target import Folder, new_file, new_folder
-from spoor.runs import shards
+from spoor.runs import shards, writer
 from spoor.runs.forget import forget
 from spoor.runs.reader import Run
 from spoor.runs.recovery import telling
+from spoor.settings import Settings
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +68,7 @@ import resource, signal, sys
 from pathlib import Path
 from spoor.errors import InputError
 from spoor.runs.recovery import telling
+from spoor.settings import Settings
 from spoor.runs.shards import connect
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # nothing can be written, as on a full disk
@@ -169,6 +171,17 @@ def _raising(number: int) -> Callable[..., None]:
         raise OSError(number, os.strerror(number))
 
     return fails
+
+
+@pytest.mark.parametrize("error", [errno.ENOSPC, errno.EACCES])
+def test_a_new_run_without_room_may_be_begun_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: int
+) -> None:
+    """Exit code 1, where a folder that nobody may write has 2."""
+    monkeypatch.setattr(writer, "open_folder", _raising(error))
+    with pytest.raises(InputError, match="cannot write the run folder") as raised:
+        writer.RunWriter(tmp_path / "run", Settings())
+    assert isinstance(raised.value, DiskError) == (error == errno.ENOSPC)
 
 
 def test_no_half_archive_is_left_where_pages_cannot_be_forgotten(

@@ -16,7 +16,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spoor.distribution import VERSION
-from spoor.errors import InputError, PausedError, SpoorError, is_of_contents
+from spoor.errors import (
+    DiskError,
+    InputError,
+    PausedError,
+    SpoorError,
+    cannot_write,
+    is_of_contents,
+)
 from spoor.runs import files
 from spoor.runs.database import noted
 from spoor.runs.lock import Lock
@@ -27,6 +34,7 @@ from spoor.runs.recovery import (
     cut_archives,
     damaged,
     mend_results,
+    of_disk,
     open_mark,
     refuse_leftovers,
     swapped_archives,
@@ -103,7 +111,7 @@ def open_folder(
     except sqlite3.OperationalError as error:  # read-only, full
         if is_of_contents(error):
             raise damaged(path, str(error)) from error
-        raise unwritable(path, str(error)) from error
+        raise unwritable(path, error) from error
     except (
         *(sqlite3.Error, ValueError, TypeError),
         *(LookupError, AttributeError, RecursionError),
@@ -152,9 +160,10 @@ def empty_log(db: sqlite3.Connection) -> None:
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def unwritable(path: Path, reason: str | None) -> SpoorError:
+def unwritable(path: Path, error: OSError | sqlite3.Error) -> SpoorError:
     """The error of a folder that cannot be written: a run that was begun pauses. If a database is
     locked though we hold the run, its disk keeps no locks, or another program has it open."""
+    reason = error.strerror if isinstance(error, OSError) else str(error)
     if reason == "database is locked":
         return InputError(
             f"cannot lock {path / files.DATABASE}: choose an --out on a local disk, or "
@@ -163,7 +172,10 @@ def unwritable(path: Path, reason: str | None) -> SpoorError:
     with suppress(OSError):
         if (path / files.DATABASE).exists():
             return PausedError(paused(path, reason))
-    return InputError(f"cannot write the run folder {path}: {reason}")
+    if isinstance(error, OSError):
+        return cannot_write(f"the run folder {path}", error)
+    what = f"cannot write the run folder {path}: {reason}"
+    return DiskError(f"{what}: {why}") if (why := of_disk(error, path)) else InputError(what)
 
 
 def paused(path: Path, what: str | None) -> str:

@@ -108,7 +108,7 @@ class RunWriter:
                     else None
                 )
             except OSError as error:
-                raise unwritable(path, error.strerror) from error
+                raise unwritable(path, error) from error
             undo.pop_all()
         self._db, self._ends, self._mark = opened.db, opened.ends, opened.mark
         self._labels_read = opened.labels_read
