@@ -107,6 +107,15 @@ def test_no_cell_begins_a_formula(text: str) -> None:
     assert cell("a\x1b[2J\x9b31m\0\tb\nc") == "a[2J31m\tb\nc", "nor is it for a terminal to obey"
 
 
+@given(
+    st.text("\u3000\u200b\u202e\u2028\u00ad\ufeff\u00a0 ", max_size=3), st.sampled_from("=+-@＝﹦")
+)
+def test_nothing_unseen_hides_a_formula(blank: str, sign: str) -> None:
+    """What a program trims, or leaves out, before it."""
+    assert cell(f"{blank}{sign}1") == f"'{blank}{sign}1"
+    assert cell(f"a;{blank}{sign}1") == f"a;'{blank}{sign}1"
+
+
 def test_parquet(stopped: Path, tmp_path: Path) -> None:
     read = pytest.importorskip("pyarrow.parquet", reason="the extra parquet is not installed")
     exported(stopped, tmp_path / "a.parquet", "--all")

@@ -11,9 +11,18 @@ from pathlib import Path
 from spoor.formats.exporters.columns import Options, Row, plain
 from spoor.formats.exporters.jsonl import MOST_LINE
 
-_FORMULA = re.compile("^(?= *[\t\r\n])|(?:^|(?<=[;\t\r\n]))(?= *[=+@＝＋－＠-])")
-"""Where a spreadsheet takes what follows for a formula: at the beginning of a cell, and where
-programs that part cells by semicolons or tabs see one begin."""
+_BLANK = (
+    " \u00a0\u00ad\u061c\u1680\u180e\u2000-\u200f\u2028-\u202f\u205f-\u206f"
+    "\u3000\ufe00-\ufe0f\ufeff"
+)
+"""What nobody sees, and what a program may trim or leave out."""
+
+_FORMULA = re.compile(
+    f"^(?=[{_BLANK}]*[\t\r\n])"
+    f"|(?:^|(?<=[;\t\r\n]))(?=[{_BLANK}]*[=+@＝＋－＠\ufe62\ufe63\ufe66\ufe6b-])"
+)
+"""Where a spreadsheet takes what follows for a formula: at the beginning of a cell, whatever is not
+seen before it, and where programs that part cells by semicolons or tabs see one begin."""
 
 _PARTED = re.compile("[;\t\r\n]")
 """What may stand before one, but for the beginning: without it there is one place to look at."""
