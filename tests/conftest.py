@@ -32,6 +32,7 @@ LONG = (
     *("test_watch_durable.py", "test_turns_of_hosts.py", "test_whatif.py", "test_evolving.py"),
     *("test_sampled_refresh.py", "test_watches.py", "test_traps.py", "test_crawl_laws.py"),
     *("test_shard_laws.py", "test_td.py", "test_sarsa.py", "test_live.py", "test_worse_model.py"),
+    "test_read_ahead.py",
 )
 """Files that take five seconds or more on a quiet machine, or start what others wait for: the
 longest first, so that what is begun last is short."""

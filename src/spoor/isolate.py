@@ -10,7 +10,8 @@ took over can only lie about its page.
 Ordinary HTML is parsed in this process. A helper starts with the first document that needs one
 (some .3 s) and ends with this process, even if that is killed. There are three: for HTML, for other
 documents, so that a page never waits for a PDF, and for sites whose documents take long
-(`spoor.live.helper_turns`).
+(`spoor.live.helper_turns`). Whoever reads many documents of a run has some more, and sends them
+several at a time (`spoor.runs.ahead`): the bounds are of each document all the same.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from itertools import count
 from select import select
 from typing import IO, Any, NamedTuple
 
+from spoor.bounded_json import VALUES_A_BYTE, json_of
 from spoor.documents.document import Document, Unreadable
 from spoor.documents.errors import UnreadableError
 from spoor.documents.kinds import as_html, tell
@@ -40,6 +42,7 @@ from spoor.documents.page import page_of as read_page
 from spoor.documents.rows import (
     dates_row_of,
     document_row_of,
+    html_parts_row_of,
     page_row_of,
     plain_row_of,
     revive_document,
@@ -96,6 +99,12 @@ MOST_DOCUMENTS = 500
 saw (libxml2 keeps every name, up to a limit)."""
 MOST_PAGES = 20 * MOST_DOCUMENTS
 """The same where all of them are HTML: lexbor keeps nothing, and a helper takes .25 s to start."""
+
+MOST_ANSWER = 64 << 20
+"""Bytes of what a helper says of one document, or its room, if that is less: what 4,000,000
+characters of text take, their Markdown and 5,000 links."""
+_VALUES = 1_500_000
+"""Values of it, beyond `spoor.bounded_json.MOST_VALUES`: 100,000 blocks have a million."""
 
 _GARBAGE = 2_000
 """New objects from which what a page left is looked through; it takes .14 ms, and leaves some
@@ -287,6 +296,26 @@ def _parser(
     return (page_row_of if body and kind in WITH_TEXT and not short else None), DOCUMENT
 
 
+class Question(NamedTuple):
+    """A document, and what is asked of it."""
+
+    parser: Callable[..., Any]
+    """A function of a module."""
+    body: bytes
+    facts: Mapping[str, Any]
+    """Its other arguments, as JSON values."""
+    times: float = 1
+    """Factor of the bounds."""
+    bounds: Bounds = PAGE
+    most: int = MOST_ANSWER
+    """Bytes of the answer."""
+
+    @property
+    def room(self) -> int:
+        """Bytes of memory that it may take."""
+        return self.bounds.room(len(self.body), self.times)
+
+
 class Helper:
     """One process that parses, one document at a time."""
 
@@ -324,31 +353,48 @@ class Helper:
     ) -> Any:
         """As `bounded`. Raises GivenUpError, after which the helper has ended; KilledError if the
         document may not be the cause."""
-        head = json.dumps([parser.__module__, parser.__name__, facts, times, bounds]).encode()
-        room = bounds.room(len(body), times) >> 20
-        out, back = self._process.stdin, self._process.stdout
+        question = Question(parser, body, facts, times, bounds)
+        self.put([question])
+        return self.answer(question)
+
+    def put(self, questions: Sequence[Question]) -> None:
+        """Send documents, all of which it takes in before it reads the first one. Each must be
+        asked for by `answer`, in this order."""
+        rows = [
+            (one.parser.__module__, one.parser.__name__, one.facts, one.times, one.bounds)
+            for one in questions
+        ]
+        out = self._process.stdin
         assert out is not None
+        with contextlib.suppress(OSError):  # it has ended; `answer` says so
+            _send(out, json.dumps(rows).encode())
+            for one in questions:
+                _send(out, one.body)
+
+    def answer(self, question: Question) -> Any:
+        """What it says of the next document. Raises as `ask`; it has ended then, and says nothing
+        of those that follow."""
+        back, room = self._process.stdout, question.room >> 20
         assert back is not None
         try:
-            _send(out, head)
-            _send(out, body)
-            most = bounds.room(len(body), times)
+            most = min(question.most, question.room)
             answer = _receive(back, time.monotonic() + PATIENCE, most)
             self.worn = bool(_receive(back, time.monotonic() + PATIENCE, 1))
-        except (OSError, EOFError) as error:
-            ended = isinstance(error, OSError) or self._ends()
+        except (OSError, EOFError):
+            ended = self._ends()
             self.close()
             if ended and self._process.returncode == -signal.SIGKILL:
                 raise KilledError("the parser was killed, as where memory runs out") from None
             late = self._process.returncode == -signal.SIGPROF
             raised = LateError if late else GivenUpError
-            raise raised(self._cause(times * bounds.seconds, room)) from None
+            seconds = question.times * question.bounds.seconds
+            raise raised(self._cause(seconds, room)) from None
         if not answer:
             self.close()
             raise GivenUpError(f"parsing it takes over {room} MB")
         try:
-            return json.loads(answer)
-        except (ValueError, RecursionError) as error:
+            return json_of(answer, _VALUES // VALUES_A_BYTE)
+        except ValueError as error:
             self.close()
             raise GivenUpError(_NO_PAGE) from error
 
@@ -383,12 +429,23 @@ class Helper:
         self._process.wait()
 
 
-class _Lane:
+class Answer(NamedTuple):
+    """What became of a question."""
+
+    value: Any
+    """What the parser returned, as JSON values; a GivenUpError where the document was given up."""
+    seconds: float
+    """That it took by the clock."""
+
+
+class Lane:
     """At most one helper at a time, started when it is needed. If someone else killed the helper of
     a document, the document is given to another one."""
 
     def __init__(self) -> None:
         self.helper: Helper | None = None
+        self.ended = False
+        """Whether it starts no helper any more."""
         self._lock = threading.Lock()
 
     def ask(self, *question: Any) -> Any:
@@ -399,18 +456,48 @@ class _Lane:
                 return self._ask(*question)
 
     def _ask(self, *question: Any) -> Any:
+        return self._ready().ask(*question)
+
+    def ask_all(self, questions: Sequence[Question]) -> Iterator[Answer]:
+        """The answers to questions, in their order; they are sent together."""
+        done = 0
+        with self._lock:
+            while rest := questions[done:]:
+                began = time.monotonic()
+                helper = self._ready()
+                helper.put(rest)
+                for question in rest:
+                    try:
+                        value = helper.answer(question)
+                    except GivenUpError as error:
+                        value = error
+                    now = time.monotonic()
+                    yield Answer(value, now - began)
+                    began, done = now, done + 1
+                    if helper.worn or isinstance(value, GivenUpError):
+                        break  # another helper is asked for the others
+
+    def _ready(self) -> Helper:
+        """A helper that can be asked. Raises PausedError."""
         if self.helper is not None and (self.helper.worn or not self.helper.alive):
             self.close()
         if self.helper is None:
             self.helper = Helper()
-        if _ending.is_set():
+        if _ending.is_set() or self.ended:
             raise PausedError("this program ends")
-        return self.helper.ask(*question)
+        return self.helper
 
     def kill(self) -> None:
         """End its helper at once. From any thread."""
         if (helper := self.helper) is not None:
             helper.kill()
+
+    def end(self) -> None:
+        """End it for good, once whoever asks it has been told."""
+        self.ended = True
+        self.kill()
+        with self._lock:
+            self.close()
 
     def close(self) -> None:
         if self.helper is not None:
@@ -418,7 +505,24 @@ class _Lane:
             self.helper = None
 
 
-_pages, _documents, _slow = _Lane(), _Lane(), _Lane()
+_pages, _documents, _slow = Lane(), Lane(), Lane()
+_lanes = [_pages, _documents, _slow]
+"""These, and those of `more_lanes`."""
+
+
+@contextlib.contextmanager
+def more_lanes(count: int) -> Iterator[list[Lane]]:
+    """Helpers of its own for whoever reads many documents; what they read at the end of the block
+    is given up."""
+    made = [Lane() for _ in range(count)]
+    _lanes.extend(made)
+    try:
+        yield made
+    finally:
+        for lane in made:
+            _lanes.remove(lane)
+            lane.end()
+
 
 _NO_PAGE = "what the parser says of it is no page"
 """As one may that was taken over."""
@@ -433,7 +537,7 @@ def ending() -> Iterator[None]:
     PausedError there: for a program that ends, which else waits until they are done."""
     _ending.set()
     try:
-        for lane in (_pages, _documents, _slow):
+        for lane in _lanes:
             lane.kill()
         yield
     finally:
@@ -443,7 +547,7 @@ def ending() -> Iterator[None]:
 @atexit.register
 def close() -> None:
     """End the helpers, if there are any."""
-    for lane in (_pages, _documents, _slow):
+    for lane in _lanes:
         lane.close()
 
 
@@ -485,17 +589,23 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     gc.disable()
     before, others = used(), 0
+    rows, bodies = list[Any](), list[bytes]()
     for documents in count(1):
         try:
-            module, name, facts, times, bounds = json.loads(_receive(source, None))
-            body = _receive(source, None)
+            if not rows:
+                rows = json.loads(_receive(source, None))
+                bodies = [_receive(source, None) for _ in rows]
+                rows.reverse()
+                bodies.reverse()
         except EOFError:
             return
+        (module, name, facts, times, bounds), body = rows.pop(), bodies.pop()
         parser = getattr(import_module(module), name)
         _send(target, _bounded(parser, body, facts, times, Bounds(*bounds)))
-        others += parser is not page_of
+        others += parser not in (page_of, html_parts_row_of)
         many = others >= MOST_DOCUMENTS or documents >= MOST_PAGES
-        worn = many or used() - before > MOST_LEFT
+        left = used() - before - sum(map(len, bodies))  # but for what waits
+        worn = many or left > MOST_LEFT
         _send(target, b"1" if worn else b"")
 
 

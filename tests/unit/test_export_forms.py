@@ -174,10 +174,10 @@ def test_what_another_site_copied_does_not_stand_for_a_page_of_a_seed() -> None:
         SimpleNamespace(url=url, text=text, bytes=text.encode(), row=SimpleNamespace(number=at + 1))
         for at, (url, text) in enumerate(zip(urls, texts, strict=True))
     ]
-    with near_copies(signatures(lambda: documents, ["http://pots.example/"])) as copies:
+    with near_copies(signatures(lambda wanted: documents, ["http://pots.example/"])) as copies:
         assert [number for number in (1, 2, 3) if not copies.is_copy(number)] == [3]
         assert copies.of(3) == urls[:2]
-    with near_copies(signatures(lambda: documents, ["http://hub.example/"])) as copies:
+    with near_copies(signatures(lambda wanted: documents, ["http://hub.example/"])) as copies:
         assert copies.of(1) == urls[1:]
 
 

@@ -226,7 +226,7 @@ def test_a_machine_without_memory_is_not_the_documents_fault(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The kernel kills the helper, or none can be started."""
-    lane, kills = isolate._Lane(), [2]
+    lane, kills = isolate.Lane(), [2]
     ask = Helper.ask
 
     def killed(self: Helper, *question: Any) -> Any:
@@ -270,7 +270,7 @@ def holding(body: bytes) -> int:
 
 
 def test_what_a_document_held_is_free_for_the_next() -> None:
-    lane = isolate._Lane()
+    lane = isolate.Lane()
     first, *_, last = [lane.ask(holding, b"<p>x", {}) for _ in range(20)]
     lane.close()
     assert last < first + 3 * (4 << 20)
@@ -300,7 +300,7 @@ def leaves(body: bytes) -> int:
 def test_what_documents_leave_in_a_helper_is_bounded(size: int, documents: int) -> None:
     """14 documents, each of other elements, filled libxml2's list of names: every document of any
     host was damaged from then on."""
-    lane = isolate._Lane()
+    lane = isolate.Lane()
     body = b"x" * size
     processes = [lane.ask(leaves, body, {}, 1, isolate.DOCUMENT) for _ in range(documents + 1)]
     lane.close()
@@ -309,7 +309,7 @@ def test_what_documents_leave_in_a_helper_is_bounded(size: int, documents: int) 
 
 def test_html_wears_a_helper_less_than_what_a_library_may_keep() -> None:
     """A helper takes a quarter of a second to start: half a millisecond for each of 500 pages."""
-    lane = isolate._Lane()
+    lane = isolate.Lane()
     for _ in range(isolate.MOST_DOCUMENTS + 1):
         page = lane.ask(isolate.page_of, b"<p><a href=/x>kiln</a>", {"url": "http://a.example/"})
     assert page["links"]["urls"] == ["http://a.example/x"]

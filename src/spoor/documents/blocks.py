@@ -33,8 +33,10 @@ class Blocks:
     """Takes the parts of a document in reading order; keeps at most `room` characters of text, and
     `MOST_BLOCKS` parts."""
 
-    def __init__(self, room: int) -> None:
+    def __init__(self, room: int, *, bare: bool = False) -> None:
+        """`bare`: without Markdown."""
         self.blocks: list[Block] = []
+        self._bare = bare
         self.cut = False
         """Whether something was left out."""
         self._room = room
@@ -64,7 +66,8 @@ class Blocks:
         while self._above and self._above[-1][0] >= level:
             self._above.pop()
         self._headings = tuple([words for _, words in self._above])
-        self._add("heading", text, "#" * level + " " + (one_line(markdown or "") or escaped(text)))
+        words = "" if self._bare else one_line(markdown or "") or escaped(text)
+        self._add("heading", text, words and "#" * level + " " + words)
         self._above.append((level, text[:200]))
         self._headings = (*self._headings, text[:200])
 
@@ -72,6 +75,9 @@ class Blocks:
         """Lines of the text stay lines; of a quote each is marked."""
         text = _lines(text)
         if not text:
+            return
+        if self._bare:
+            self._add(kind, text, "")
             return
         written = _lines(markdown or escaped(text))
         lines = [_LINE_START.sub(r"\1\\\2", line) for line in written.split("\n")]
@@ -82,6 +88,10 @@ class Blocks:
         """One of a list, `depth` lists inside others; number 0: it has none. It is written as far
         inside as items that were written before it: a list in one without words stands alone."""
         text = one_line(text)
+        if self._bare:
+            if text:
+                self._add("item", text, "")
+            return
         while self._lists and self._lists[-1] >= depth:
             self._lists.pop()
         mark = f"{number}." if number else "-"
@@ -94,7 +104,9 @@ class Blocks:
     def code(self, text: str, language: str = "") -> None:
         """Lines and spaces stay as they are."""
         text = text.strip("\n").rstrip()
-        if text.strip():
+        if self._bare and text.strip():
+            self._add("code", text, "")
+        elif text.strip():
             longest = max((len(run) for run in _FENCE.findall(text)), default=2)
             fence = "`" * (longest + 1)
             language = re.sub(r"[^\w+#.-]", "", language)[:30]
@@ -112,6 +124,9 @@ class Blocks:
                 self.paragraph(line[0])
             return
         text = "\n".join("\t".join(line) for line in lines)
+        if self._bare:
+            self._add("table", text, "")
+            return
         written = ["| " + " | ".join(map(_cell, _padded(line, width))) + " |" for line in lines]
         written.insert(1, "|" + " --- |" * width)
         self._add("table", text, "\n".join(written))
@@ -148,7 +163,7 @@ class Blocks:
         if len(text) > room:
             self.cut = True
             text = text[:room]
-            markdown = escaped(text)
+            markdown = "" if self._bare else escaped(text)
         above = self._headings if under is None else under
         self.blocks.append(Block(kind, text, markdown, above, begin))
         self._end = begin + len(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -44,7 +45,7 @@ class Document:
     description: str = ""
     blocks: tuple[Block, ...] = ()
     """The main content in reading order, without navigation and the like."""
-    links: tuple[Link, ...] = ()
+    links: Sequence[Link] = ()
     """All links of the document, canonical."""
     notes: tuple[str, ...] = ()
     """What was left out, each in one line: `cut after 2000 pages`."""
@@ -77,6 +78,11 @@ class Unreadable:
     """As in `Document`, where it could be told."""
 
 
+PARTS = frozenset("title language date author licence blocks text markdown links".split())
+"""What may be wanted of a document alone. `blocks` are without their Markdown, `links` without
+their words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How much of one document is read; the rest is left out, with a note."""
@@ -90,6 +96,9 @@ class Limits:
     """Bytes of one part of a zip file."""
     comments: bool = True
     """Whether what readers said below a page of HTML is a part of it."""
+    only: frozenset[str] | None = None
+    """Of a page of HTML, the fields that are wanted (among `PARTS`); the others may be empty, and
+    take no time. None: all of them."""
 
 
 def to_markdown(blocks: tuple[Block, ...]) -> str:

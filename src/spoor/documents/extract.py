@@ -45,6 +45,7 @@ def _read(told: Told, content_type: str, url: str, body: bytes, limits: Limits) 
         from spoor.documents.html import read_html
 
         return read_html(content_type, url, body, limits)
+    limits = replace(limits, only=None)  # pages of HTML in it are parts of its blocks
     if kind in ("text", "markdown"):
         from spoor.documents.markdown import read_markdown
         from spoor.documents.plain import read_text

@@ -17,15 +17,21 @@ from selectolax.lexbor import LexborHTMLParser
 
 from spoor.documents.blocks import Blocks
 from spoor.documents.declared import language_tag
-from spoor.documents.document import Document, Limits
+from spoor.documents.document import PARTS, Document, Limits
 from spoor.documents.html_bounds import readable
 from spoor.documents.html_facts import Facts
 from spoor.documents.html_walk import ASIDE, MARK, MOST_MARKS, NAVIGATION, Part, Reader, read_parts
 from spoor.documents.kinds import as_html
+from spoor.types import Page
 from spoor.web.encoding import decode
 from spoor.web.page import MAX_SOURCE, parse
+from spoor.web.tree_walk import MOST_LANGUAGE
 from spoor.web.urls import Joiner
 from spoor.web.xhtml import with_end_tags
+
+_OF_PAGE = frozenset(("title", "links"))
+"""What is read from the page as a crawl sees it, whose links take a fifth of the time."""
+_OF_FACTS = frozenset("title language date author licence".split())
 
 _MARKS = re.compile(f"[{chr(MARK)}-\U0010ffff]")
 """What the walk set, and what a page may hold of itself."""
@@ -53,44 +59,60 @@ def read_html(
         source = source[:most]
         body = source.encode("utf-8", "replace")
         content_type = f"{content_type.partition(';')[0]}; charset=utf-8"
-    page = parse(body, url, content_type=content_type, joiner=joiner, max_links=limits.links)
+    only = PARTS if limits.only is None else limits.only
+    page = None
+    if limits.only is None or not only.isdisjoint(_OF_PAGE):
+        page = parse(body, url, content_type=content_type, joiner=joiner, max_links=limits.links)
     tree = _tree(source)
     base = tree.css_first("base[href]")
     reader = Reader(url, joiner.join(url, url) or url, joiner, NAVIGATION if whole else ASIDE)
     reader.room = _ADDRESSES + _ADDRESSES_PER_BYTE * len(body)
     if base is not None:
         reader.base = joiner.join(base.attributes.get("href") or "", url) or url
-    facts = Facts(tree)
-    title = page.title or facts.first("og:title", "twitter:title", "dc.title")
-    language = language_tag(page.language) or facts.language()
-    date, author, licence = facts.date(), facts.author(), facts.licence(reader.joiner, reader.base)
-    description = page.description or facts.first("og:description")
-    blocks = Blocks(limits.characters)
+    told = _facts(tree, page, reader) if not only.isdisjoint(_OF_FACTS) else {}
+    reader.bare = "markdown" not in only
+    blocks = Blocks(limits.characters, bare=reader.bare)
     if tree.body is not None:
         cut |= not read_parts(tree.body, reader)
         within = "" if whole or reader.marks >= MOST_MARKS else tree.body.inner_html or ""
-        del base, facts, tree  # it takes as much memory as that of Resiliparse
+        del base, tree  # it takes as much memory as that of Resiliparse
         for part in _content(within, reader, limits.comments) if within else _outside(reader):
             _add(part, blocks)
     notes = []
-    if cut or blocks.cut or "truncated" in page.flags:
+    flags = frozenset[str]() if page is None else page.flags
+    if cut or blocks.cut or "truncated" in flags:
         notes.append("the text or the links are cut")
-    if "too-deep" in page.flags:
+    if "too-deep" in flags:
         notes.append("elements nested too deep are left out")
     return Document(
         url,
         "html",
         "application/xhtml+xml" if "xhtml" in content_type else "text/html",
-        title,
-        language,
-        date,
-        author,
-        description,
-        tuple(blocks.blocks),
-        tuple(page.links),
-        tuple(notes),
-        licence,
+        blocks=tuple(blocks.blocks),
+        # An anchor of each is made as it is put into a tuple.
+        links=() if page is None else page.links if limits.only else tuple(page.links),
+        notes=tuple(notes),
+        **told,
     )
+
+
+def _facts(tree: LexborHTMLParser, page: Page | None, reader: Reader) -> dict[str, str]:
+    """What a page says of itself, by the names of a Document's fields."""
+    facts, root = Facts(tree), tree.root
+    if page is not None:
+        language = page.language
+    else:  # as the walk for a Page reads it
+        said = None if root is None else root.attributes.get("lang")
+        language = (said or "").strip()[:MOST_LANGUAGE]
+    return {
+        "title": (page.title if page else "")
+        or facts.first("og:title", "twitter:title", "dc.title"),
+        "language": language_tag(language) or facts.language(),
+        "date": facts.date(),
+        "author": facts.author(),
+        "description": (page.description if page else "") or facts.first("og:description"),
+        "licence": facts.licence(reader.joiner, reader.base),
+    }
 
 
 def _tree(source: str) -> LexborHTMLParser:

@@ -128,6 +128,8 @@ class Reader:
     marks: int = 0
     room: int = 0
     """Characters that addresses of links may yet take."""
+    bare: bool = False
+    """No Markdown is wanted."""
 
     def add(self, part: Part) -> None:
         """Take a part that ends here."""
@@ -256,6 +258,9 @@ def _enter(
             target = ""
             if tag == "a":
                 reader.links += 1
+                if reader.bare:
+                    reader.markup.append((tag, 0, ""))
+                    return True
                 target = reader.joiner.join(attributes.get("href") or "", reader.base) or ""
                 reader.room -= len(target)
                 if reader.room < 0 or target == reader.own:
@@ -321,12 +326,14 @@ def _leave(kind: _Kind, reader: Reader) -> None:
 def _leave_markup(reader: Reader) -> None:
     """Leave the innermost open element with markup."""
     tag, begin, target = reader.markup.pop()
-    written = reader.written
-    content = written[begin] if len(written) == begin + 1 else "".join(written[begin:])
     if tag == "a":
         reader.links -= 1
     elif tag in _CODE:
         reader.codes -= 1
+    if reader.bare:
+        return
+    written = reader.written
+    content = written[begin] if len(written) == begin + 1 else "".join(written[begin:])
     if reader.codes:
         # Within code all markup is text: it stays words, and one link that is all of the code
         # goes around it.
@@ -380,7 +387,8 @@ def _on_text(node: LexborNode, content: str, reader: Reader) -> None:
     if reader.links:
         reader.linked += len(text)
     reader.words.append(text)
-    reader.written.append(escaped(text))
+    if not reader.bare:
+        reader.written.append(escaped(text))
 
 
 def _mark(node: LexborNode, reader: Reader) -> int:

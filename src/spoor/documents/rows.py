@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import fields, replace
+from operator import attrgetter
 from typing import Any
 
 from spoor.documents.blocks import Blocks
 from spoor.documents.declared import language_tag
-from spoor.documents.document import Block, Document, Unreadable
+from spoor.documents.document import PARTS, Block, Document, Unreadable
 from spoor.documents.errors import UnreadableError
 from spoor.documents.extract import LIMITS, extract
 from spoor.documents.page import page_of
 from spoor.learn.state import link_row, page_row, revive_link
 from spoor.types import Page
 from spoor.web.page import parse
+from spoor.web.page_links import PageLinks
 from spoor.web.sitemaps import dates_of
 from spoor.web.urls import Joiner
 
@@ -43,6 +45,68 @@ def document_row_of(body: bytes, url: str, content_type: str) -> dict[str, Any]:
     if isinstance(read, Unreadable):
         return {"unreadable": read.reason, "kind": read.kind}
     return document_row(read)
+
+
+def parts_row_of(body: bytes, url: str, content_type: str, names: Sequence[str]) -> dict[str, Any]:
+    """What `PARTS` a document has of these names, as JSON values; all are empty where it is
+    unreadable. In half of the time of `document_row_of`, where these are neither links nor
+    Markdown."""
+    read = extract(content_type, url, body, replace(LIMITS, only=frozenset(names)))
+    document = Document(url, read.kind, "") if isinstance(read, Unreadable) else read
+    return {name: _OF_PARTS[name](document) for name in names}
+
+
+def html_parts_row_of(body: bytes, url: str, **asked: Any) -> dict[str, Any]:
+    """The same of HTML, which leaves nothing in its process."""
+    return parts_row_of(body, url, **asked)
+
+
+def _urls(document: Document) -> list[str]:
+    """Those of its links, each once."""
+    links = document.links
+    urls = links.urls if isinstance(links, PageLinks) else [link.url for link in links]
+    return list(dict.fromkeys(urls))
+
+
+_OF_PARTS: Mapping[str, Callable[[Document], Any]] = {
+    **{name: attrgetter(name) for name in PARTS},
+    "links": _urls,
+    "blocks": lambda document: [(one[0], one[1], "", *one[3:]) for one in document.blocks],
+}
+
+
+def no_parts(names: Collection[str]) -> dict[str, Any]:
+    """These `PARTS` of a document that has none."""
+    empty: dict[str, Any] = {"blocks": (), "links": []}
+    return {name: empty.get(name, "") for name in names}
+
+
+def parts_of(row: Any, names: Sequence[str]) -> dict[str, Any]:
+    """What `parts_row_of` was given for these names. Raises ValueError for what is none."""
+    if not isinstance(row, dict) or row.keys() != set(names):
+        raise ValueError("other parts than those that were asked for")
+    parts = dict(row)
+    if "blocks" in parts:
+        parts["blocks"] = tuple(_block(*one) for one in _listed(parts["blocks"], list))
+    if "links" in parts:
+        _listed(parts["links"], str)
+    if not all(isinstance(parts[name], str) for name in parts.keys() - {"blocks", "links"}):
+        raise ValueError("a part is no text")
+    return parts
+
+
+def _block(kind: Any, text: Any, markdown: Any, headings: Any, begin: Any) -> Block:
+    if not all(isinstance(one, str) for one in (kind, text, markdown, *_listed(headings, str))):
+        raise ValueError("a block is no text")
+    if not isinstance(begin, int):
+        raise ValueError("a block begins nowhere")
+    return Block(kind, text, markdown, tuple(headings), begin)
+
+
+def _listed(value: Any, of: type) -> list[Any]:
+    if not isinstance(value, list) or not all(isinstance(one, of) for one in value):
+        raise ValueError("a part is no list")
+    return value
 
 
 def plain_row_of(body: bytes, url: str, content_type: str, why: str) -> dict[str, Any]:

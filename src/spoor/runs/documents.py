@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,31 @@ from typing import Any
 from spoor.display import html_link, html_reasons, shown
 from spoor.documents.document import Document, Unreadable
 from spoor.documents.kinds import tell
+from spoor.documents.rows import html_parts_row_of, no_parts, parts_of, parts_row_of
+from spoor.errors import InputError
 from spoor.formats.exporters.columns import BODIES, ON_REQUEST
 from spoor.formats.fields import FieldSpec, require_microdata, stated
 from spoor.formats.warc_reader import Archived, reply_at
-from spoor.isolate import DOCUMENT, GivenUpError, bounded, extract
+from spoor.isolate import (
+    DOCUMENT,
+    MOST_ANSWER,
+    GivenUpError,
+    LateError,
+    Question,
+    bounded,
+    extract,
+)
 from spoor.runs.pass_costs import PassCosts
 from spoor.runs.passages import Passage, PassageScores, passages_of
 from spoor.runs.rows import PageRow, Why
 from spoor.web.urls import domain_of
+
+SOON = 0.5
+"""Seconds of processor time of a page of HTML that is read before it is asked for."""
+MOST_AHEAD, MOST_AHEAD_PER_BYTE = 1 << 19, 8
+"""Bytes of what is said of a document that is read before it is asked for, and more for each of its
+own. A page that was extracted says a tenth of its bytes; what is packed may say more, and is read
+again where it does."""
 
 
 class RunDocument:
@@ -42,6 +60,8 @@ class RunDocument:
         self._folder = folder
         self._costs = PassCosts() if costs is None else costs
         self._scores = scores
+        self._ahead: Mapping[str, Any] = {}
+        """What was read before it was asked for, by its names in `PARTS`."""
         self.row = row
         """As the run noted it."""
 
@@ -89,7 +109,7 @@ class RunDocument:
 
     @property
     def title(self) -> str:
-        return self.row.title or self.content.title
+        return self.row.title or str(self._part("title"))
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -131,6 +151,39 @@ class RunDocument:
             return Document(self.url, read.kind, "", notes=(read.reason,))
         return read
 
+    def _part(self, name: str) -> Any:
+        return self._ahead[name] if name in self._ahead else getattr(self.content, name)
+
+    def question(self, names: Collection[str]) -> Question | None:
+        """What a helper is asked for these `PARTS` before anybody asks for them; None where they
+        are read then, or it stands in no archive."""
+        try:
+            reply = self._reply
+        except (InputError, OSError):  # it says so then
+            return None
+        if reply is None:
+            return None
+        facts = {"url": self.url, "content_type": reply.content_type, "names": sorted(names)}
+        is_html = self.kind == "html"
+        bounds = DOCUMENT._replace(seconds=SOON) if is_html else DOCUMENT
+        most = MOST_AHEAD + MOST_AHEAD_PER_BYTE * len(reply.body)
+        parser = html_parts_row_of if is_html else parts_row_of
+        return Question(parser, reply.body, facts, bounds=bounds, most=min(most, MOST_ANSWER))
+
+    def take(self, question: Question, answer: Any) -> None:
+        """The answer to a question of `question`, or a GivenUpError."""
+        names = question.facts["names"]
+        if isinstance(answer, LateError) and question.bounds == DOCUMENT:
+            self._ahead = no_parts(names)
+        elif not isinstance(answer, GivenUpError):
+            with suppress(ValueError, TypeError):  # a helper that was taken over
+                self._ahead = parts_of(answer, names)
+
+    @property
+    def length(self) -> int:
+        """Bytes of the archive that are read for it."""
+        return 0 if self._reply is None else self._reply.length
+
     @property
     def archived(self) -> bool:
         """Whether it stands in the archive."""
@@ -154,47 +207,49 @@ class RunDocument:
     @property
     def language(self) -> str:
         """A BCP 47 tag, as declared."""
-        return self.content.language
+        return str(self._part("language"))
 
     @property
     def date(self) -> str:
         """ISO 8601, as declared."""
-        return self.content.date
+        return str(self._part("date"))
 
     @property
     def author(self) -> str:
-        return self.content.author
+        return str(self._part("author"))
 
     @property
     def licence(self) -> str:
         """URL or name of the licence that it declares."""
-        return self.content.licence
+        return str(self._part("licence"))
 
     @property
     def text(self) -> str:
         """The main content, an empty line between its parts."""
-        return self.content.text
+        return str(self._part("text"))
 
     @property
     def markdown(self) -> str:
         """The same as Markdown."""
-        return self.content.markdown
+        return str(self._part("markdown"))
 
     @property
     def links(self) -> list[str]:
         """Canonical URLs of its links, each once."""
+        if "links" in self._ahead:
+            return list(self._ahead["links"])
         return list(dict.fromkeys(link.url for link in self.content.links))
 
     @property
     def passages(self) -> list[Passage]:
         """Pieces of the text, sized for retrieval, that hold words of the topic; all where none
         does."""
-        return passages_of(self.content.blocks, self._scores, self.text)
+        return passages_of(self._part("blocks"), self._scores, self.text)
 
     @property
     def all_passages(self) -> list[Passage]:
         """Every passage of the text."""
-        return passages_of(self.content.blocks, self._scores, self.text, everything=True)
+        return passages_of(self._part("blocks"), self._scores, self.text, everything=True)
 
     @property
     def json_ld(self) -> list[Any] | None:
@@ -250,13 +305,22 @@ class RunDocument:
 
 
 def signatures(
-    documents: Callable[[], Iterable[RunDocument]], seeds: Sequence[str]
+    documents: Callable[[Callable[[PageRow], Collection[str]]], Iterable[RunDocument]],
+    seeds: Sequence[str],
 ) -> Iterator[tuple[int, str, str, bytes]]:
     """What near-copies are found by: number, URL, text, digest of the bytes. The documents of the
-    seeds' domains come first: what another site copied from them does not stand for them."""
+    seeds' domains come first: what another site copied from them does not stand for them.
+    `documents`: those of a selection, by what is asked of each."""
     named = {domain_of(url) for url in seeds}
+
+    def is_own(url: str) -> bool:
+        return domain_of(url) in named
+
+    def wanted(own: bool, row: PageRow) -> Collection[str]:
+        return ("text",) if is_own(row.url) == own else ()
+
     for own in (True, False):
-        for document in documents():
-            if (domain_of(document.url) in named) == own:
+        for document in documents(partial(wanted, own)):
+            if is_own(document.url) == own:
                 digest = hashlib.sha256(document.bytes).digest()
                 yield document.row.number, document.url, document.text, digest

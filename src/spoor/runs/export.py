@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from spoor.documents.document import PARTS
 from spoor.errors import InputError
 from spoor.formats.export import FORMS, form_of, write
 from spoor.formats.exporters.columns import (
@@ -91,11 +92,14 @@ def export_run(
     kinds |= {name: kind for name, kind in ON_REQUEST.items() if name in asked or name in needs}
     kinds |= {} if selected.copies else {COPIES: "list<string>"}
     kinds |= column_of(specs)
+    parts = PARTS.intersection(kinds, ON_REQUEST)
+    if "passages" in needs:
+        parts |= {"text", "blocks"}
     copied = 0
 
     def rows() -> Iterator[dict[str, Any]]:
         nonlocal copied
-        for document, copies in run.select(selected, report_progress):
+        for document, copies in run.select(selected, report_progress, lambda row: parts):
             copied += len(copies)
             row = document.exported(kinds)
             if specs:

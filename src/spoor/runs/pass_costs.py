@@ -34,6 +34,8 @@ class PassCosts:
         self._ends: dict[Path, int] = {}
         """File → up to where its records were read."""
         self._spare = SPARE
+        self._ahead = 0.0
+        """Seconds that documents which are read ahead may take."""
 
     def unpacked(self, file: Path, offset: int, length: int, size: int) -> None:
         """`length` bytes at an offset of a file gave a body of so many bytes. Raises InputError
@@ -57,6 +59,19 @@ class PassCosts:
         if self._spare > 0:
             return DOCUMENT.seconds
         return min(DOCUMENT.seconds, max(LEAST, PER_BYTE * length))
+
+    def begin_ahead(self, seconds: float) -> bool:
+        """Whether one more document may be read ahead, beside others that are, and take so many
+        seconds. Each has to be ended."""
+        if self._spare < self._ahead + seconds:
+            return False
+        self._ahead += seconds
+        return True
+
+    def end_ahead(self, length: int, seconds: float, took: float) -> None:
+        """A document of so many archived bytes, which might take `seconds`, took so many."""
+        self._ahead -= seconds
+        self._spare += PER_BYTE * length - took
 
     @contextmanager
     def reading(self, length: int) -> Iterator[None]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from spoor.distribution import import_extra
+from spoor.documents.document import PARTS
 from spoor.errors import InputError
 from spoor.formats.exporters.columns import COLUMNS
 from spoor.runs import files, shards, snapshot
@@ -42,11 +43,11 @@ class Run(StoredRun):
         (`spoor.formats.exporters.columns.ON_REQUEST`). It stands in memory as a whole: Parquet, by
         `export`, is for more. Raises InputError without the extra `pandas`."""
         (pandas,) = import_extra("pandas", "A data frame", "pandas")
+        parts = PARTS.intersection(columns)
+        selection = Selection(everything, min_score, since, copies)
         rows = (
             document.exported(columns)
-            for document in self.documents(
-                everything=everything, min_score=min_score, since=since, copies=copies
-            )
+            for document, _ in self.select(selection, wanted=lambda row: parts)
         )
         names = [*(name for name in COLUMNS if name != "text"), *columns]
         frame: DataFrame = pandas.DataFrame.from_records(

@@ -6,7 +6,7 @@ import os
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 from spoor.errors import DiskError, InputError, in_one_line
 from spoor.runs import files
 from spoor.runs.recovery import of_disk
+from spoor.runs.rows import PageRow
 from spoor.runs.selection import Selection
 from spoor.runs.stored_run import StoredRun
 
@@ -229,10 +230,18 @@ def _is_ours(db: sqlite3.Connection) -> bool:
 def _add(run: StoredRun, db: sqlite3.Connection, report_progress: Callable[[int], object]) -> None:
     """Add the documents that are not in the index yet."""
     count = 0
-    for document, _ in run.select(Selection(everything=True), report_progress):
-        number = document.row.number
-        if db.execute("SELECT 1 FROM known WHERE number = ?", (number,)).fetchone():
+
+    def is_known(row: PageRow) -> bool:
+        query = "SELECT 1 FROM known WHERE number = ?"
+        return db.execute(query, (row.number,)).fetchone() is not None
+
+    def wanted(row: PageRow) -> Collection[str]:
+        return () if is_known(row) else ("text",) if row.title else ("text", "title")
+
+    for document, _ in run.select(Selection(everything=True), report_progress, wanted):
+        if is_known(document.row):
             continue
+        number = document.row.number
         text = document.text[:MOST_CHARACTERS].replace("\x01", " ").replace("\x02", " ")
         if not db.in_transaction:
             db.execute("BEGIN IMMEDIATE")

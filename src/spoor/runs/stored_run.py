@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
@@ -18,6 +18,7 @@ from spoor.errors import InputError
 from spoor.formats.warc_reader import read_page
 from spoor.learn.harvest_estimate import Estimate
 from spoor.runs import files, shards, snapshot
+from spoor.runs.ahead import Wanted, read_ahead
 from spoor.runs.assemble import topic_for_policy, topic_of_settings
 from spoor.runs.database import has_table, noted, reading, some_rows
 from spoor.runs.documents import RunDocument, signatures
@@ -135,10 +136,15 @@ class StoredRun:
             yield document
 
     def select(
-        self, selection: Selection, report_progress: Callable[[int], object] = lambda done: None
+        self,
+        selection: Selection,
+        report_progress: Callable[[int], object] = lambda done: None,
+        wanted: Wanted | None = None,
     ) -> Iterator[tuple[RunDocument, Sequence[str]]]:
         """The documents of a selection, each with the URLs of the near-copies that it stands for;
-        none where they are among the documents. `report_progress`: how many of `reads` are read."""
+        none where they are among the documents. `report_progress`: how many of `reads` are read.
+        `wanted`: what will be asked of each (`spoor.runs.ahead`), which is read for many at once;
+        what else is asked is read then."""
         done = count()
 
         def reported(some: Iterable[T]) -> Iterator[T]:
@@ -148,10 +154,14 @@ class StoredRun:
 
         documents = partial(self._selected, selection)
         if selection.copies:
-            yield from ((document, ()) for document in reported(documents()))
+            yield from ((document, ()) for document in reported(documents(wanted)))
             return
         with near_copies(reported(signatures(documents, self.settings.seeds))) as known:
-            for document in reported(documents()):
+
+            def of_these(row: PageRow) -> Collection[str]:
+                return () if wanted is None or known.is_copy(row.number) else wanted(row)
+
+            for document in reported(documents(of_these)):
                 if not known.is_copy(document.row.number):
                     yield document, known.of(document.row.number)
 
@@ -164,11 +174,16 @@ class StoredRun:
                 found += int(db.execute(query, values).fetchone()[0])
         return found if selection.copies else 2 * found
 
-    def _selected(self, selection: Selection) -> Iterator[RunDocument]:
+    def _selected(
+        self, selection: Selection, wanted: Wanted | None = None
+    ) -> Iterator[RunDocument]:
         scores, costs = self._passage_scores, PassCosts()
         where, values = selection.condition
-        for row in map(PageRow.of, self._rows("pages", where=where, values=values)):
-            yield RunDocument(self.path, row, scores, costs)
+        documents = (
+            RunDocument(self.path, row, scores, costs)
+            for row in map(PageRow.of, self._rows("pages", where=where, values=values))
+        )
+        return documents if wanted is None else read_ahead(documents, wanted, costs)
 
     def document(self, url: str) -> RunDocument | None:
         """The document of a canonical URL; None where it was not fetched."""

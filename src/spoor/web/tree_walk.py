@@ -21,6 +21,8 @@ MAX_FEEDS = 5
 """That a page may name as its own."""
 MAX_DEPTH = 512
 """Deeper elements are left out: browsers stop at about the same depth."""
+MOST_LANGUAGE = 35
+"""Characters of the language that a page says."""
 _HEADING_CHARACTERS = 400
 _ALTERNATIVE_CHARACTERS = 200
 """Of an image."""
@@ -340,7 +342,7 @@ def _on_rel(node: LexborNode, tag: str, walk: Walk) -> None:
 
 
 def _on_html(node: LexborNode, tag: str, walk: Walk) -> None:
-    walk.language = (node.attributes.get("lang") or "").strip()[:35]
+    walk.language = (node.attributes.get("lang") or "").strip()[:MOST_LANGUAGE]
     return
 
 
