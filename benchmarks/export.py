@@ -1,29 +1,41 @@
-"""Exports of a million rows: memory and time a form.
+"""Exports of a million rows: memory and time a form; and what the text of a run takes.
 
 Rows are made one by one, each with a text of some 1,000 characters and a record of its own in an
 archive; each form is written in a process of its own. Memory is the most that the process held (the
 kernel's VmHWM) above what it held before the export began.
 
     .venv/bin/python benchmarks/export.py --rows 1000000 --forms parquet wacz
+
+With `--run`, the folder of a run: what its first search and exports with text take, for which each
+document is extracted. The commands run one after another, `--times` times, each in a process of its
+own; CPU is of that process and its helpers, memory the most that they held together (the kernel's
+Pss, ten times a second), and the median of each is printed. `--package`: another checkout's `src`
+first, in turn with this one.
+
+    .venv/bin/python benchmarks/export.py --run RUN --forms jsonl markdown --package ../old/src
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from spoor.formats.export import FORMS, write
 from spoor.formats.exporters.columns import COLUMNS, ON_REQUEST, Options
 from spoor.formats.warc_writer import Captured, WarcWriter
+from spoor.runs import files
 
 WORDS = "kiln glaze cone firing pottery clay wheel stoneware porcelain slip".split()
 
@@ -106,14 +118,77 @@ def one(form: str, folder: Path) -> dict[str, float]:
     }
 
 
+def family(process: int) -> list[int]:
+    """A process and those that it started."""
+    found = [process]
+    for one in found:
+        with suppress(OSError):  # it has ended
+            for task in Path(f"/proc/{one}/task").iterdir():
+                found += map(int, (task / "children").read_text().split())
+    return found
+
+
+def held(process: int) -> float:
+    """MB that a process holds, with its share of what it shares."""
+    with suppress(OSError, IndexError):
+        told = Path(f"/proc/{process}/smaps_rollup").read_text()
+        return int(re.findall(r"^Pss:\s+(\d+)", told, re.MULTILINE)[0]) / 1024
+    return 0.0
+
+
+def measured(command: list[str], package: str) -> tuple[float, float, float]:
+    """Seconds by the clock, seconds of CPU, MB at most."""
+    environment = {**os.environ, "PYTHONPATH": package}
+    began, most = time.monotonic(), 0.0
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=environment)
+    while True:
+        ended, status, used = os.wait4(process.pid, os.WNOHANG)
+        if ended:
+            break
+        most = max(most, sum(map(held, family(process.pid))))
+        time.sleep(0.1)
+    if status:
+        raise SystemExit(f"{' '.join(command)} failed")
+    return time.monotonic() - began, used.ru_utime + used.ru_stime, most
+
+
+def of_run(run: Path, forms: list[str], packages: list[str], times: int) -> None:
+    """Print what the first search of a run and its exports with text take."""
+    taken: dict[tuple[str, str], list[tuple[float, float, float]]] = {}
+    spoor = [sys.executable, "-m", "spoor"]
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(times):
+            for what in ("search", *forms):
+                for package in packages:
+                    if what == "search":
+                        (run / files.SEARCH).unlink(missing_ok=True)
+                        command = [*spoor, "search", str(run), "install the server"]
+                    else:
+                        out = f"{folder}/out.{what}"
+                        command = [*spoor, "export", str(run), out, "--format", what]
+                        command += ["--all", "--text"]
+                    taken.setdefault((what, package), []).append(measured(command, package))
+    for (what, package), rows in taken.items():
+        wall, cpu, memory = (round(median(column), 1) for column in zip(*rows, strict=True))
+        load = os.getloadavg()[0]
+        print(f"{what} {package}: {wall} s, CPU {cpu} s, {memory} MB; load {load:.1f}", flush=True)
+
+
 def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     asked.add_argument("--rows", type=int, default=1_000_000)
     asked.add_argument("--forms", nargs="+", default=["parquet", "wacz"], choices=[*FORMS])
+    asked.add_argument("--run", type=Path, help="folder of a run, whose index is made anew")
+    asked.add_argument("--package", action="append", default=[], help="with --run: beside this one")
+    asked.add_argument("--times", type=int, default=3)
     asked.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     given = asked.parse_args()
     if given.folder is not None:
         print(json.dumps(one(given.forms[0], given.folder)))
+        return
+    if given.run is not None:
+        own = str(Path(__file__).parents[1] / "src")
+        of_run(given.run, given.forms, [*given.package, own], given.times)
         return
     with tempfile.TemporaryDirectory() as folder:
         archive(Path(folder), given.rows)
