@@ -87,16 +87,6 @@ def test_links_of_one_domain_take_no_known_ways_of_another(
     assert admitted(within, HUB, [PART], 4) == [PART]
 
 
-def test_a_state_that_does_not_say_whose_the_ways_are_goes_on() -> None:
-    known = Depths(MOST)
-    known.seed(SEEDS)
-    known.link(SEEDS[1], [HUB], 1)
-    state = dict(known.save())
-    pairs = [pair for _, its in state.pop("ways") for pair in its]
-    known.load({**state, "before": pairs})
-    assert known.of_links(HUB, 9) == 2
-
-
 @pytest.mark.parametrize("saved", [False, True])
 def test_what_a_page_links_to_comes_nearer_with_it_whoever_linked_it_first(saved: bool) -> None:
     """Two pages of one depth link to a third; the one that linked it last comes nearer."""

@@ -214,10 +214,3 @@ def test_a_watch_that_was_loaded_goes_on_the_same() -> None:
     second, _, _ = watch(again, world, BEGIN + DAYS * DAY, now)
     assert first == second
     assert pack(fleet.save()) == pack(again.save())
-    # A version before this had none of it.
-    for name in ("again", "beside", "common"):
-        del state["crew"][name]
-    old = fleet_of(seeds)
-    old.load(state)
-    assert isinstance(old.crew, ChangeRate)
-    assert not old.crew.pages.same.common.any()

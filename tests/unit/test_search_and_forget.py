@@ -305,11 +305,11 @@ def export_killed(out: Path, made: str = "new_file", more: str = "") -> None:
 def test_what_a_killed_export_left_behind_is_forgotten(
     path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of versions before, too; what is in use stays."""
+    """What is in use stays."""
     export_killed(path / "all.jsonl")
     export_killed(path / "md", "new_folder")
     (path / "tmpabc1d_2f").mkdir()
-    for name in (".all.wacz.17.part", "tmpabc1d_2f/data.warc.gz", "relevant.jsonl.part"):
+    for name in ("tmpabc1d_2f/data.warc.gz", "relevant.jsonl.part"):
         (path / name).write_text(SECRET)
     (path / "tmpuser_s1").mkdir()
     (path / "tmpuser_s1" / "notes.txt").write_text("of a person")

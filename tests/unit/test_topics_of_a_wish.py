@@ -136,22 +136,6 @@ def test_the_model_of_several_topics_comes_back(topics: int) -> None:
     assert back.topics[0].weights[0] / back.topics[0].scale == 0.5
 
 
-def test_the_model_of_a_version_before_is_one_topic() -> None:
-    state = {
-        "ids": np.array([3, 5], np.uint32),
-        "weights": np.array([0.5, 0.25]),
-        "numbers": np.array([2.0, 0.5, 0.6, 2.5, 0.1, 0.2, 0.3, 0.4, 6.0]),
-        "pages": 30,
-    }
-    model = Model.load(state)
-    assert model.topics == [Topic({3: 0.5, 5: 0.25}, 2.0)]
-    assert (model.cut, model.cut_of_new, model.top, model.sure, model.pages) == (
-        *(0.5, 0.6, 2.5, 6.0),
-        30,
-    )
-    assert model.evidence_weight == 0.3 / model.best_evidence
-
-
 @pytest.mark.parametrize("wish", ["title:(kiln, ledger)", "url:(kiln, ledger)", "kiln, ledger"])
 def test_several_topics_may_stand_in_one_part_of_a_page(wish: str) -> None:
     judge = Relevance(parse(wish))

@@ -17,7 +17,7 @@ import pytest
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
-from spoor.learn.state import pack, texts_of, unpack
+from spoor.learn.state import pack, unpack
 from spoor.policies.trail import Trail
 from spoor.policies.trail import rows as rows_module
 from spoor.policies.trail.columns import BITS, BY_HAND, COLUMNS, DENSE, LINKING_PAGES
@@ -397,26 +397,7 @@ def coming_back(policy: Trail) -> Trail:
     return other
 
 
-def before_chunks(state: dict[str, Any]) -> dict[str, Any]:
-    """A state as the version before kept it: the rows link by link, and none that is free."""
-    old = {**state, "rows": {**state["rows"]}, "done": {**state["done"]}}
-    rows, at = old["rows"], old.pop("places")
-    rows["dense"][:, LINKING_PAGES] = rows.pop("linking pages")
-    rows["slots"], rows["dense"] = rows["slots"][at], rows["dense"][at]
-    links, parent = old["links"], old.pop("parent")
-    shown = parent != NO_PARENT
-    old["links"] = links.astype(np.int64)
-    old["parents"] = np.column_stack([links[shown], parent[shown]])
-    del old["free"], old["ready"], old["slots"]
-    names = old["names"]
-    old["names"] = [
-        list(pair) for pair in zip(names["slots"].tolist(), texts_of(names), strict=True)
-    ]
-    assert not old["done"].pop("gone")
-    return old
-
-
-def test_a_state_of_the_version_before_goes_on_the_same() -> None:
+def test_a_saved_state_goes_on_the_same() -> None:
     def driven(reload: bool) -> list[str]:
         policy = Trail(Task(np.random.default_rng(0), Topic(name="kiln")), in_links=3)
         crawl, chosen = Crawl(policy, Label("good"), MemoryFrontier()), list[str]()
@@ -425,10 +406,7 @@ def test_a_state_of_the_version_before_goes_on_the_same() -> None:
         for step in range(80):
             if reload and step % 20 == 19:
                 other = Trail(Task(np.random.default_rng(0), Topic(name="kiln")), in_links=3)
-                state = unpack(pack(crawl.policy.save()))
-                if step < 40:
-                    state = before_chunks(state)
-                other.load(state)
+                other.load(unpack(pack(crawl.policy.save())))
                 crawl.policy = other
             fetch = crawl.next(0.0)
             assert isinstance(fetch, Fetch)

@@ -16,7 +16,6 @@ from spoor.views.explain import left_out_lines
 from spoor.web import domain_shares, page_limits, traps
 from spoor.web.link_filter import TOO_MANY, CrawlFilter
 from spoor.web.page import parse
-from spoor.web.page_limits import PageLimits
 from spoor.web.scope import Scope
 from spoor.web.traps import Traps
 from spoor.web.urls import domain_of
@@ -141,32 +140,6 @@ def test_links_that_wait_in_groups_are_those_of_the_plainest_list(
         assert waiting.rows() == rows
         assert entered == sum(waiting.counts().values()) + waiting.lost + len(gone)
         assert sum(waiting.left().values()) + waiting.lost == given_up
-
-
-def test_links_that_wait_in_a_state_of_before_still_wait() -> None:
-    """It had the groups of each domain beside them, and counts by other names."""
-    rows = [_held("http://a.example/1").row(), _held("http://a.example/2").row()]
-    limits = PageLimits(1, None, None)
-    keys = {"a.example": ["host a.example"]}
-    state = {"waiting": [["host a.example", rows]], "keys": keys, "left": {"host": 7}, "freed": []}
-    limits.load({"host a.example": 1}, unpack(pack(state)))
-    assert (limits.left_out(), limits.lost) == ({"--pages-per-host 1": 2}, 7)
-    limits.count("http://a.example/0", -1)
-    assert [held.link.url for held in limits.release(over=False)] == ["http://a.example/1"]
-
-    guard = Traps()
-    now = dict(Traps().save())
-    now["groups"] = [["a.example/#", 8, 1, 24, 24, 1, 0, 32, 5, 0], ["a.example/=", 4, 0, 0, 0]]
-    now["held"] = [["a.example/=", []], ["a.example/#", rows]]
-    now["waiting"] = {"a.example": ["a.example/#"]}
-    guard.load(unpack(pack(now)))
-    assert [(group.name, group.links) for group in guard.held_groups()] == [("a.example/#", 5)]
-    assert guard.holder("http://a.example/3")
-    once_more = Traps()
-    once_more.load(unpack(pack(guard.save())))
-    for one in (guard, once_more):
-        assert len(one.release(over=True)) == 2
-        assert (one.held_groups(), one.lost) == ([], 3)
 
 
 def test_what_a_limit_gave_up_is_told_after_its_group_is_forgotten(

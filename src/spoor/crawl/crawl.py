@@ -65,7 +65,7 @@ from spoor.types import (
 )
 from spoor.web.urls import domain_of
 
-FORMAT = 6
+FORMAT = 7
 """Format number of a saved crawl; it covers the policy's state too."""
 
 LONG_WAIT = 60.0
@@ -390,7 +390,7 @@ class Crawl:
             **sent,
             **({"skips": self._skips.save()} if self._skips else {}),
             **({} if self._verdicts is None else {"verdicts": self._verdicts.save()}),
-            **({"taken_over": chains.save()} if (chains := self._entry.chains) else {}),
+            "redirect_chains": self._entry.chains.save(),
         }
 
     def load(self, state: State) -> None:
@@ -434,7 +434,7 @@ class Crawl:
         self._flights.load(state)
         if "skips" in state:
             self._skips.load(state["skips"])
-        self._entry.chains.load(state.get("taken_over"))
+        self._entry.chains.load(state["redirect_chains"])
         if isinstance(self.policy, UsesOpenLinks):
             self.policy.attach(self.frontier)
         self.policy.load(state["policy"])

@@ -138,22 +138,11 @@ class RedirectChains:
             "closed": list(self._closed),
         }
 
-    def load(self, state: State | None) -> None:
+    def load(self, state: State) -> None:
         """Go on from `save`."""
-        state = {"chains": [], "closed": []} if state is None else state
-        rows = state.get("chains", [])
-        if "urls" in state:  # a state of before: where each link came to its present domain
-            rows = [
-                [link, 0 if link in state["own"] else _CROSSED, 0, [[url, 0, 0]]]
-                for link, url in state["urls"]
-            ]
         self._chains = {
             link: _Chain(Hops(crossed, hops), {url: Hops(*its) for url, *its in addresses})
-            for link, crossed, hops, addresses in rows
+            for link, crossed, hops, addresses in state["chains"]
         }
         self._links = {url: link for link, chain in self._chains.items() for url in chain.addresses}
-        self._closed = OrderedDict.fromkeys(state.get("closed", state.get("failed", ())))
-
-
-_CROSSED = 3
-"""Of a link of a state of before, which does not say how often it crossed."""
+        self._closed = OrderedDict.fromkeys(state["closed"])

@@ -118,9 +118,9 @@ class ShardLinks:
         }
 
     def load(self, state: State) -> None:
-        self._paths = {link: tuple(path) for link, path in state.get("came", [])}
+        self._paths = {link: tuple(path) for link, path in state["came"]}
         self._crossed = dict(map(tuple, state["crossed"]))
-        self._away = set(state.get("away", []))
+        self._away = set(state["away"])
 
     def _enter_unknown(self, urls: Sequence[str]) -> list[LinkId]:
         """The open links of these URLs; unknown URLs are entered."""

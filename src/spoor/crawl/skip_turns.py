@@ -133,10 +133,9 @@ class SkipTurns:
     def load(self, state: State) -> None:
         """Go on from `save`."""
         self._until = dict(state["until"])
-        rests = state.get("rests", {})  # a version before this had none
-        self._rests = {name: (until, free_at) for name, (until, free_at) in rests.items()}
-        self._place = int(state.get("place", 0))  # nor this
-        self._next_look = float(state.get("next look", 0.0))
-        self._woken = float(state.get("woken", -1.0))
+        self._rests = {name: (until, free_at) for name, (until, free_at) in state["rests"].items()}
+        self._place = int(state["place"])
+        self._next_look = float(state["next look"])
+        self._woken = float(state["woken"])
         self._asked.load(state["asked"])
         self._sweep, self._skips = float(state["sweep"]), True

@@ -171,6 +171,6 @@ class Colony(Saved):
         }
 
     def load(self, state: State) -> None:
-        super().load({"visits": None, **state})  # a version before this had none
+        super().load(state)
         self.foragers = [Forager.revive(saved, self.settings) for saved in state["foragers"]]
         self.ends_at = -math.inf if state["ends_at"] is None else state["ends_at"]

@@ -58,6 +58,6 @@ class Compactions:
         return {"compacts_at": self.at, "next_compaction": self._next}
 
     def load(self, state: State) -> None:
-        """Go on from `save`; versions before this had none."""
-        self.at = state.get("compacts_at", 0.0)
-        self._next = state.get("next_compaction", 0.0)
+        """Go on from `save`."""
+        self.at = state["compacts_at"]
+        self._next = state["next_compaction"]

@@ -201,7 +201,6 @@ class Contents:
         came = [key for key in now if key not in before]
         went = [key for key in before if key not in now]
         texts = self._text(url, seen.keys)
-        came, went = _without_other_signatures(now, came, went, texts)
         self._learn(seen, now, came, went, texts)
         shared = self._share(host, came)
         counted = [key for key in came if key not in seen.flips and shared.get(key, 0) < OFTEN]
@@ -299,8 +298,7 @@ class Contents:
     def load(self, state: State) -> None:
         """Go on from `save`."""
         self._pages, self._count = ByteRows(), 0
-        rows = self._rows_before(state) if "titles" in state else _cut(state)
-        for url, row in rows:
+        for url, row in _cut(state):
             self._keep(url, row)
         texts = _pieces(state["texts"], state["text_sizes"])
         self._texts = OrderedDict(zip(state["texts_of"].tolist(), texts, strict=True))
@@ -309,25 +307,6 @@ class Contents:
             host: OrderedDict(zip(keys, counts, strict=True))
             for host, (keys, counts) in zip(state["hosts"], shared, strict=True)
         }
-
-    def _rows_before(self, state: State) -> Iterator[tuple[int, bytes]]:
-        """Of a version that did not pack them."""
-        columns: Any = zip(
-            state["titles"],
-            _rows(state["keys"]),
-            state["looks"].tolist(),
-            map(OrderedDict.fromkeys, _rows(state["gone"])),
-            map(OrderedDict.fromkeys, _rows(state["flips"])),
-            (
-                OrderedDict(zip(places, often, strict=True))
-                for places, often in zip(
-                    _rows(state["places"]), _rows(state["differed"]), strict=True
-                )
-            ),
-            strict=True,
-        )
-        for url, row in zip(state["urls"].tolist(), columns, strict=True):
-            yield url, _Seen(*row).packed()
 
 
 def _cut(state: State) -> Iterator[tuple[int, bytes]]:
@@ -342,19 +321,6 @@ def _pieces(data: NDArray[np.uint8], sizes: NDArray[np.int64]) -> Iterator[bytes
     """Bytes cut into pieces of these sizes."""
     whole = data.tobytes()
     return (whole[begin:end] for begin, end in pairwise(accumulate(sizes.tolist(), initial=0)))
-
-
-def _without_other_signatures(
-    now: Mapping[int, str], came: list[int], went: list[int], texts: Mapping[int, str]
-) -> tuple[list[int], list[int]]:
-    """Of what came and went, without sentences of which the words are the same: a version before
-    this gave some of them other signatures."""
-    same = {key: signature(plain(texts[key])) for key in went if key in texts}
-    new = {key for key, its in same.items() if its != key and its in now}
-    if not new:
-        return came, went
-    known = {same[key] for key in new}
-    return [key for key in came if key not in known], [key for key in went if key not in new]
 
 
 def identity_of(keys: Iterable[int]) -> int:

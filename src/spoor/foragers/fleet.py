@@ -38,7 +38,7 @@ from spoor.types import (
 from spoor.web.sitemaps import WHY as SITEMAP
 from spoor.web.urls import host as host_of
 
-FORMAT = 2
+FORMAT = 3
 
 LONG = 60.0
 """Seconds: no delay that is meant for one request is longer."""
@@ -391,9 +391,6 @@ class Fleet:
         self._step = state["step"]
         self._links, self._pages = list(state["links"]), list(state["pages"])
         self._queue = deque(state["queue"])
-        if self._steady is not None and self._step >= 0:
-            # A version before this had foragers without a list beside them.
-            self._step, self._links, self._pages, self._queue = -1, [], [], deque()
         self._again = [(ticket, url, hops) for ticket, url, hops in state["again"]]
         self._flights = {ticket: (url, hops) for ticket, url, hops in state["flights"]}
         self.compactions.load(state)

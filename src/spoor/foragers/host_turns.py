@@ -145,9 +145,8 @@ class HostTurns(Saved):
         return {**super().save(), **{name: dict(its) for name, its in own.items() if its}}
 
     def load(self, state: State) -> None:
-        """Go on from `save`, also of versions before this."""
-        after_new = [[one, 1] if isinstance(one, str) else one for one in state["after_new"]]
-        super().load({"after_new": after_new})
+        """Go on from `save`."""
+        super().load(state)
         self._between = dict(state.get("between", {}))
         self._since_seldom = dict(state.get("since_seldom", {}))
         self._since_explored = dict(state.get("since_explored", {}))

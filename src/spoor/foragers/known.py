@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from collections.abc import Container, Mapping, Sequence
 
@@ -156,7 +155,7 @@ class Known(LinkedLooks):
             "promises": self.promises.save(),
             "boxes": self.boxes.save(),
             "watching": None if self.watching is None else self.watching.save(),
-            **({"strangers": list(map(list, self.strangers.items()))} if self.strangers else {}),
+            "strangers": list(map(list, self.strangers.items())),
         }
 
     def load(self, state: State) -> None:
@@ -173,49 +172,37 @@ class Known(LinkedLooks):
         self.digests = filled("Q", state["digests"])
         self.version = filled("i", state["version"])
         self.fetched = filled("d", state["fetched"])
-        # Versions before this had neither.
-        self.looked = filled("d", state.get("looked", state["fetched"]))
-        nothing = [math.inf] * len(self.urls)
-        self.not_before = filled("d", state.get("not_before", nothing))
-        self.dead = filled("d", state.get("dead", [NEVER] * len(self.urls)))
+        self.looked = filled("d", state["looked"])
+        self.not_before = filled("d", state["not_before"])
+        self.dead = filled("d", state["dead"])
         self._born = filled("d", state["born"])
         self._keys = filled("q", [0] * len(self.urls))
         self._links.load(state["links"])
         self._unsettled = set(state["unsettled"])
         self.parent = filled("i", state["parent"])
-        # A version before this had none: all alike.
-        self.clicks = filled("i", state.get("clicks", [0] * len(self.urls)))
+        self.clicks = filled("i", state["clicks"])
         self.sitemaps, self.hubs = set(state["sitemaps"]), set(state["hubs"])
         self.left_out = dict(state["left_out"])
-        self.ahead = float(state.get("ahead", 0.0))  # versions before this had none
-        self._crowded_from = int(state.get("crowded_from", crowding.MOST_KNOWN))
-        self._absent = {int(url): since for url, since in state.get("absent", ())}
-        if "dead" not in state:  # what a version before this knew of it
-            for url, since in self._absent.items():
-                self.dead[url] = since
-        self.again = {int(url): at for url, at in state.get("again", ())}
-        self.doubted = dict(map(tuple, state.get("doubted", ())))  # a version before this had none
-        self.active = filled("d", state.get("active", state["fetched"]))
-        if "active" in state:  # a version before this had none
-            self.left.load(state["left"])
-            self.told_before = set(state["told_before"])
-        self._free, self._first, self._compaction = list(state.get("free", ())), None, None
-        if state.get("first") is not None:
-            self._first = set(state["first"])
-        elif old := state.get("old"):  # of a version before this: as many were known then
-            self._first = {url for url in range(old) if self._born[url] == NEVER}
-        if state.get("compaction") is not None:
-            self._compaction = Compaction.revive(state["compaction"])
+        self.ahead = float(state["ahead"])
+        self._crowded_from = int(state["crowded_from"])
+        self._absent = {int(url): since for url, since in state["absent"]}
+        self.again = {int(url): at for url, at in state["again"]}
+        self.doubted = dict(map(tuple, state["doubted"]))
+        self.active = filled("d", state["active"])
+        self.left.load(state["left"])
+        self.told_before = set(state["told_before"])
+        self._free = list(state["free"])
+        self._first = None if state["first"] is None else set(state["first"])
+        compaction = state["compaction"]
+        self._compaction = None if compaction is None else Compaction.revive(compaction)
         if self.entered is not None:
             self.entered = []
         self.hints.load(state["hints"])
-        if "promises" in state:  # a version before this had none
-            self.promises.load(state["promises"])
+        self.promises.load(state["promises"])
         self.released = []
-        if "boxes" in state:  # a version before this had none
-            self.boxes.load(state["boxes"])
+        self.boxes.load(state["boxes"])
         if self.watching is not None:
             self.watching.load(state["watching"])
-            self.strangers = {int(url): by for url, by in state.get("strangers", ())}
+            self.strangers = {int(url): by for url, by in state["strangers"]}
             self._count_waiting()
         self._count_links()

@@ -230,8 +230,6 @@ class PageRates(Columns):
         return {**super().save(), **self.same.save()}
 
     def load(self, state: State) -> None:
-        """Go on from `save`, also of versions before some of the columns."""
-        nothing = np.zeros(len(state["visits"]), dtype=np.int64)
-        state = {**dict.fromkeys(("appeared", "edits", *SameLists.SAVED), nothing), **state}
+        """Go on from `save`."""
         super().load(state)
         self.same.load(state)

@@ -93,15 +93,13 @@ class Promises:
             "given": dict(self._given),
             "kept": dict(self._kept),
             "broken": dict(self._broken),
-            **(
-                {"resting": [list(pair) for pair in self._resting.items()]} if self._resting else {}
-            ),
+            "resting": [list(pair) for pair in self._resting.items()],
         }
 
     def load(self, state: State) -> None:
         """Go on from `save`."""
         self._until = dict(map(tuple, state["until"]))
-        self._resting = dict(map(tuple, state.get("resting", ())))
+        self._resting = dict(map(tuple, state["resting"]))
         self._tests = {url: (said, until) for url, said, until in state["tests"]}
         self._liars, self._given = set(state["liars"]), Counter(state["given"])
         self._kept, self._broken = dict(state["kept"]), Counter(state["broken"])

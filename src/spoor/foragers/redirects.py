@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import islice
 
+from spoor.foragers.hints import pairs
 from spoor.types import State
 
 MOST_HOPS = 10
@@ -90,13 +91,13 @@ class Redirects:
 
     def save(self) -> State:
         return {
-            "alias": {str(url): target for url, target in self._targets.items()},
-            **({"passing": sorted(self._passing)} if self._passing else {}),
+            "redirects": pairs(self._targets.items()),
+            "passing": sorted(self._passing),
         }
 
     def load(self, state: State) -> None:
         """Go on from a state that holds what `save` gave."""
         self._targets, self._sources, self._passing = {}, {}, set()
-        passing = set(state.get("passing", ()))  # a version before this had none
-        for url, target in state["alias"].items():
-            self.note(int(url), target, lasting=int(url) not in passing)
+        passing = set(state["passing"])
+        for url, target in state["redirects"].tolist():
+            self.note(url, target, lasting=url not in passing)

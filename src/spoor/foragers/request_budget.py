@@ -84,7 +84,7 @@ class DailyBudget:
     def load(self, state: State) -> None:
         """Go on from `save`; the number of requests a day may be another."""
         self._tokens = min(self.capacity, float(state["tokens"]))
-        times = state["at"], state.get("known")  # a version before this had no second
+        times = state["at"], state["known"]
         self._at, self._known = (-math.inf if at is None else float(at) for at in times)
 
 
@@ -158,10 +158,7 @@ class DomainShares:
 
     def load(self, state: State) -> None:
         """Go on from `save`."""
-        self._shares = {
-            domain: _Share(*map(float, share))  # of a version before this without `known`
-            for domain, share in state.items()
-        }
+        self._shares = {domain: _Share(*map(float, share)) for domain, share in state.items()}
 
 
 class RequestBudget:

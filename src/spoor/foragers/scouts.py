@@ -196,9 +196,6 @@ class Scouts(Saved):
         return {**super().save(), "colony": self.colony.save(), "rates": self.rates.save()}
 
     def load(self, state: State) -> None:
-        if "colony" not in state:  # a version before this had foragers alone
-            self.colony.load(state)
-            return
         super().load(state)
         self.rates.load(state["rates"])
         self.colony.load(state["colony"])

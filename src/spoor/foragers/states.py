@@ -190,9 +190,7 @@ class PrTFIDF:
     def load(self, state: State) -> None:
         self._rows = {word: row for row, word in enumerate(state["vocabulary"])}
         self._given_word = state["given_word"]
-        # A state of before outputs were standardized has neither.
-        self._mean = state.get("mean", np.zeros(self.size, dtype=np.float32))
-        self._deviation = state.get("deviation", np.ones(self.size, dtype=np.float32))
+        self._mean, self._deviation = state["mean"], state["deviation"]
 
     @classmethod
     def fit(

@@ -366,31 +366,25 @@ class Watching:
         """Go on from `save`."""
         self.contents.load(state["contents"])
         self.wanted = NumberSet(state["wanted"].tolist())
-        self.verdicts = OrderedDict(  # a version before this had no topics
-            (url, (score, why, "".join(topic))) for url, score, why, *topic in state["verdicts"]
+        self.verdicts = OrderedDict(
+            (url, (score, why, topic)) for url, score, why, topic in state["verdicts"]
         )
         self.copy_of = dict(map(tuple, state["copy_of"].tolist()))
-        if "near" in state:
-            self.near.load(state["near"])
-        else:  # a version before this had none
-            for url in self.wanted:
-                self.near.note(url, self.contents.keys(url), self.contents.title(url))
+        self.near.load(state["near"])
         self._newest, self._earlier = array("Q"), {}
         self._same = KeyIndex(self._newest)
-        for key, url in state["same"].tolist():  # of versions before this several of a page
+        for key, url in state["same"].tolist():
             self._has(url, key)
-        self._earlier |= dict.fromkeys(state["earlier"].tolist() if "earlier" in state else ())
-        if "left" in state:  # a version before this had none
-            self._left.load(state["left"])
+        self._earlier |= dict.fromkeys(state["earlier"].tolist())
+        self._left.load(state["left"])
         self._dates = {
             host: OrderedDict(map(tuple, dates.tolist())) for host, dates in state["dates"].items()
         }
-        self._dates_of_urls = {  # a version before this had none
-            host: (right, wrong) for host, right, wrong in state.get("dates_of_urls", ())
+        self._dates_of_urls = {
+            host: (right, wrong) for host, right, wrong in state["dates_of_urls"]
         }
-        self.parameters.load(state.get("parameters", {}))  # a version before this counted by host
-        self._pages, self._next = state["pages"], state["next"]
-        self._asked = state.get("asked", 0)  # a version before this did not count
+        self.parameters.load(state["parameters"])
+        self._pages, self._asked, self._next = state["pages"], state["asked"], state["next"]
         if self.judge is not None and isinstance(self.judge, Stateful):
             self.judge.load(state["judge"])
 

@@ -117,20 +117,20 @@ class SlowHosts:
 
     def save(self) -> dict[str, Any]:
         deadlines = [list(entry) for entry in self._deadlines.items()]
-        state = {"limit": self.limit, "deadlines": deadlines, "risky": list(self._risky)}
-        if self._rests:
-            state |= {
-                "late": [list(entry) for entry in self._late.items()],
-                "rests": dict(self._rests),
-            }
-        return state
+        return {
+            "limit": self.limit,
+            "deadlines": deadlines,
+            "risky": list(self._risky),
+            "late": [list(entry) for entry in self._late.items()],
+            "rests": dict(self._rests),
+        }
 
     def load(self, state: dict[str, Any]) -> None:
         self.limit = state["limit"]
         self._deadlines = dict(state["deadlines"])
         self._risky = dict.fromkeys(state["risky"])
-        self._late = dict(state.get("late", ()))
-        self._rests = dict(state.get("rests", {}))
+        self._late = dict(state["late"])
+        self._rests = dict(state["rests"])
 
 
 def answered(host: HostRecord, *, in_time: bool) -> None:

@@ -127,7 +127,7 @@ class Answers:
     def load(self, state: State) -> None:
         """Go on from `save`."""
         self._used = dict.fromkeys(state["used"])
-        self.spent, self.seconds = float(state["spent"]), float(state.get("seconds", 0.0))
+        self.spent, self.seconds = float(state["spent"]), float(state["seconds"])
 
 
 def asked_text(title: str, text: str, characters: int) -> str:

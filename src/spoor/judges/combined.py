@@ -85,8 +85,8 @@ class _Several(Wrapper):
                 judge.load(state[str(index)])
         self._said = {
             url: [
-                Judgement(score, relevant, reward, topic="".join(topic))
-                for score, relevant, reward, *topic in said
+                Judgement(score, relevant, reward, topic=topic)
+                for score, relevant, reward, topic in said
             ]
             for url, said in state.get("said", {}).items()
         }

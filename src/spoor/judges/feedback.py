@@ -103,14 +103,11 @@ class Model:
     @classmethod
     def load(cls, state: State) -> Model:
         pairs = iter(zip(state["ids"].tolist(), state["weights"].tolist(), strict=True))
-        numbers = state["numbers"].tolist()
-        if len(numbers) < 10:  # a version before this had one weight for all crawls
-            numbers.append(EVIDENCE / numbers[6] if numbers[6] else 0.0)
-        scale, cut, new, top, best, again, evidence, seed, sure, weight = numbers
+        scale, cut, new, top, best, again, evidence, seed, sure, weight = state["numbers"].tolist()
         sizes, scales = [len(state["ids"])], [scale]
         if "sizes" in state:
             sizes, scales = state["sizes"].tolist(), state["scales"].tolist()
-        names = state.get("names", [""] * len(sizes))  # a version before this had none
+        names = state.get("names", [""])
         topics = [
             Topic(dict(islice(pairs, size)), its, str(name))
             for size, its, name in zip(sizes, scales, names, strict=True)
@@ -122,7 +119,7 @@ class Model:
             *(topics, cut, new, top, best, again, evidence, seed, sure, weight, pages),
             many_sites,
             frames,
-            state.get("mention"),  # a version before this had none
+            state.get("mention"),
             frozenset(state["read"].tolist() if "read" in state else ()),
         )
 

@@ -131,16 +131,9 @@ def from_arrays(state: State) -> list[KeptPage]:
     ends = np.cumsum(state["sizes"].astype(int)).tolist()
     links = state["sizes"].astype(int) - state["terms"] - state["places"]
     links_end = np.cumsum(links).tolist()
-    contents, scripts = state.get("contents"), state.get("scripts")  # versions before had none
-    named = state.get("named", np.ones(state["evidence"].shape[:2]))  # nor that
-    early = state.get("early", np.zeros(len(state["urls"])))
-    texts: Mapping[int, InText] = {}
-    if "text_of" in state:  # nor these
-        texts = texts_from_arrays(
-            {name: state[f"text_{name}"] for name in TEXTS}, len(state["urls"])
-        )
-        if state["text_misses"].shape[1] != state["evidence"].shape[1]:
-            raise ValueError("texts of another wish")
+    texts = texts_from_arrays({name: state[f"text_{name}"] for name in TEXTS}, len(state["urls"]))
+    if state["text_misses"].shape[1] != state["evidence"].shape[1]:
+        raise ValueError("texts of another wish")
     pages = []
     for at, url in enumerate(state["urls"]):
         part = slice(ends[at - 1] if at else 0, ends[at])
@@ -160,11 +153,11 @@ def from_arrays(state: State) -> list[KeptPage]:
                 int(state["places"][at]),
                 state["links"][links_end[at] - links[at] : links_end[at]].copy(),
                 state["together"][at].astype(np.bool_),
-                named[at].astype(np.bool_),
-                0 if contents is None else int(contents[at]),
-                script=0 if scripts is None else int(scripts[at]),
+                state["named"][at].astype(np.bool_),
+                int(state["contents"][at]),
+                script=int(state["scripts"][at]),
                 in_text=texts.get(at),
-                is_early=bool(early[at]),
+                is_early=bool(state["early"][at]),
             )
         )
     return pages

@@ -110,7 +110,7 @@ class Llm(AskingJudge):
     def load(self, state: State) -> None:
         self._answers.load(state)
         self._fell_back = int(state["fell_back"])
-        self._left = dict.fromkeys(state.get("left", ()))
+        self._left = dict.fromkeys(state["left"])
         self._reported = set(state["told"])
         if isinstance(self._beside, Stateful):
             self._beside.load(state["fallback"])

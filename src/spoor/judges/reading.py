@@ -398,12 +398,10 @@ class Reader:
     def load(self, state: State) -> None:
         self.frequencies.load(state["frequencies"])
         self.known = np.array(state["known"], np.int64).reshape(-1, 2)
-        known = self.known[:, 1]
-        self.said = np.array(state.get("said", AS_A_RULE * known), float)  # one of before has none
+        self.said = np.array(state["said"], float)
         self.together = np.array(state["together"], np.int64)
-        self.short = np.array(state.get("short", 0 * known), np.int64)  # one of before has none
-        if "repeated" in state:  # one of before has none
-            self.repeated.load(state["repeated"])
+        self.short = np.array(state["short"], np.int64)
+        self.repeated.load(state["repeated"])
         self._anchors.load(state)
 
 

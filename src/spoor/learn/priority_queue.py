@@ -364,9 +364,7 @@ class PriorityQueue:
         self.__init__()  # type: ignore[misc]
         self._grow(int(links.max(initial=0)) + 2)
         self._keys[links] = _keys(state["values"])
-        # A version before this had no "" in front, and "" for none of the others.
-        self._names = list(hosts) if hosts[:1] == [""] else ["", *hosts]
-        of = np.asarray(state["host"], np.int32) + (len(self._names) - len(hosts))
+        self._names, of = list(hosts), np.asarray(state["host"], np.int32)
         self._number = {host: at for at, host in enumerate(self._names) if host or not at}
         self._free = [at for at, host in enumerate(self._names) if at and not host]
         self._waiting = array("i", np.bincount(of, minlength=len(self._names)).astype(np.int32))

@@ -321,10 +321,7 @@ class ChangeTracker:
         self._pending = {int(url): dict(more) for url, more in state["pending"].items()}
         self._absent = {int(url): since for url, since in state["absent"].items()}
         self._gone = set(state["gone"])
-        hours = sorted(state["hours"].items(), key=lambda hour: hour[1][1])
-        self._hours = {  # versions before this counted by hosts
-            registrable_domain(name): (begin, told) for name, (begin, told) in hours
-        }
+        self._hours = {name: (begin, told) for name, (begin, told) in state["hours"].items()}
         pairs = zip(state["sentences"].tolist(), state["stories"], strict=True)
         self._sentences = OrderedDict(pairs)
         self.sources.load(state["sources"])
@@ -422,8 +419,7 @@ class TrackedFleet:
     def load(self, state: State) -> None:
         self.fleet.load(state["fleet"])
         self.tracker.load(state["tracker"])
-        if "conditions" in state:  # a version before this had none
-            self._conditions.load(state["conditions"])
+        self._conditions.load(state["conditions"])
         self.news_end = state["news_end"]
 
 

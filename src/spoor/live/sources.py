@@ -131,8 +131,4 @@ class Sources:
         self._hosts = {}
         for host, (requests, told, occasions) in state["hosts"].items():
             counts = self._hosts[host] = _Counts(requests, told)
-            for occasion in occasions:
-                if isinstance(occasion, float):  # a version before this kept the time of each line
-                    counts.note(occasion)
-                else:
-                    counts.occasions.append(_Occasion(*occasion))
+            counts.occasions.extend(_Occasion(*occasion) for occasion in occasions)

@@ -301,10 +301,9 @@ def _blank_labels(path: Path, urls: Collection[str]) -> int:
     return count
 
 
-_BEFORE = re.compile(r"\..+\.\d+\.(part|old)", re.DOTALL)
 _UNNAMED = re.compile(r"tmp[a-z0-9_]{8}")
 _ITS_FILES = re.compile(r"pages|data\.warc\.gz|lines-\d+")
-"""What exports of versions before left behind, and what lies in the folders without a name."""
+"""The folders without a name of exports that died, and what lies in them."""
 
 
 def _remove_leftovers(path: Path) -> None:
@@ -317,7 +316,7 @@ def _remove_leftovers(path: Path) -> None:
         is_folder = entry.is_dir() and not entry.is_symlink()
         if is_folder and _UNNAMED.fullmatch(name):
             own = all(_ITS_FILES.fullmatch(one.name) for one in entry.iterdir())
-        if own or _BEFORE.fullmatch(name):
+        if own:
             if is_folder:
                 shutil.rmtree(entry, ignore_errors=True)
             else:

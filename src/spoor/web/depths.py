@@ -285,60 +285,47 @@ class Depths:
 
     def save(self) -> State:
         cut = [[page, [held.row() for held in links]] for page, links in self._cut.items()]
-        known = [
-            [domain, [[key, -1 - depth] for key, depth in its.items()]]
-            for domain, its in self._known.items()
-        ]
+        known = [[domain, list(map(list, its.items()))] for domain, its in self._known.items()]
         rows = [
             [domain, [[key, np.array(self._links[key], np.uint64)] for key in pages]]
             for domain, pages in self._linking.items()
         ]
         leads = [list(row) for row in self._leads.items()]
-        its = {"nearer": self._nearer, "pages": self._pages, "leads": leads, "links": rows}
-        if self._elsewhere:
-            its["elsewhere"] = [
-                [key, domain, [held.row() for held in links], step]
-                for key, (domain, links, step) in self._elsewhere.items()
-            ]
-            its["again"] = [[key, depth] for key, depth in self._again.items()]
-        return {"ways": known, "cut": cut, **its}
+        elsewhere = [
+            [key, domain, [held.row() for held in links], step]
+            for key, (domain, links, step) in self._elsewhere.items()
+        ]
+        return {
+            "known": known,
+            "cut": cut,
+            "nearer": self._nearer,
+            "pages": self._pages,
+            "leads": leads,
+            "links": rows,
+            "elsewhere": elsewhere,
+            "again": list(map(list, self._again.items())),
+        }
 
     def load(self, state: State) -> None:
-        # A state of before does not say whose the ways are.
-        ways = [["", state["before"]]] if "before" in state else state["ways"]
-        before = {key: step for _, pairs in ways for key, step in pairs}
         self._known, self._whose, self._places = {}, {}, WaitingPlaces(_KNOWN)
-        for domain, pairs in ways:
-            self._known[domain] = its = {
-                key: depth for key, _ in pairs if (depth := _steps(before, key)) is not None
-            }
+        for domain, pairs in state["known"]:
+            self._known[domain] = its = dict(map(tuple, pairs))
             self._whose |= dict.fromkeys(its, domain)
             self._places.add(domain, len(its))
         self._links, self._linking, self._links_places = {}, {}, WaitingPlaces(_LINKS)
-        for domain, rows in state.get("links", ()):
+        for domain, rows in state["links"]:
             self._linking[domain] = {}
             for key, links in rows:
                 self._linking[domain][key] = None
                 self._links[key] = array("Q", links.astype(np.uint64).tobytes())
                 self._links_places.add(domain, len(links))
-        self._leads = OrderedDict(map(tuple, state.get("leads", ())))
+        self._leads = OrderedDict(map(tuple, state["leads"]))
         self._elsewhere, self._sent_places = {}, WaitingPlaces(_WAITING)
-        for key, domain, rows, step in state.get("elsewhere", ()):
+        for key, domain, rows, step in state["elsewhere"]:
             self._elsewhere[key] = (domain, list(map(HeldLink.of, rows)), step)
             self._sent_places.add(domain, len(rows))
-        self._again = dict(map(tuple, state.get("again", ())))
+        self._again = dict(map(tuple, state["again"]))
         self._nearer, self._pages = state["nearer"], state["pages"]
         self._cut, self._waiting, self._cut_keys = {}, Counter(), set()
         for page, rows in state["cut"]:
             self.cut(page, [HeldLink.of(row) for row in rows])
-
-
-def _steps(before: Mapping[int, int], key: int) -> int | None:
-    """A depth, below 0 as -1 - depth; a state of before names the URL before it on its way."""
-    steps = 0
-    while (step := before.get(key)) is not None:
-        if step < 0:
-            return steps - 1 - step
-        steps += 1
-        key = step
-    return None

@@ -137,5 +137,5 @@ class DomainShares:
         self._named = set(state["named"])
         self._pages, self._relevant = Counter(state["pages"]), Counter(state["relevant"])
         self._total = int(state["total"])
-        self._waiting.load(state["held"], state["left"], state.get("lost", 0))
+        self._waiting.load(state["held"], state["left"], state["lost"])
         self._entered, self._look = set(state["entered"]), bool(state["look"])

@@ -549,7 +549,7 @@ class CrawlFilter:
             "sitemaps": list(self._sitemaps),
             **({} if (of := self._shares_of_sitemaps) is None else {"sitemap_shares": of.save()}),
             **({} if self._listed is None else {"listed": self._listed.save()}),
-            **({"named": [*map(list, self._named.items())]} if self._named else {}),
+            "named": [*map(list, self._named.items())],
             "pages": self._limits.pages,
             "limits": self._limits.save(),
             "flying": [[link, url] for link, url in self._flying.items()],
@@ -565,23 +565,23 @@ class CrawlFilter:
             self._traps.load(state["traps"])
         if self.revisits is not None:
             self.revisits.load(state["revisits"])
-        if self._actions is not None and "actions" in state:
+        if self._actions is not None:
             self._actions.load(state["actions"])
-        if self._depths is not None and "depths" in state:
+        if self._depths is not None:
             self._depths.load(state["depths"])
         if self._domains is not None and "domains" in state:
             self._domains.load(state["domains"])
         self.scope.forget_seeds()
         self.seed(state["seeds"])
         self._sitemaps = OrderedDict.fromkeys(state["sitemaps"])
-        if self._shares_of_sitemaps is not None and "sitemap_shares" in state:
+        if self._shares_of_sitemaps is not None:
             self._shares_of_sitemaps.load(state["sitemap_shares"])
-        if self._listed is not None and "listed" in state:
+        if self._listed is not None:
             self._listed.load(state["listed"])
-        self._named = OrderedDict(map(tuple, state.get("named", ())))
-        self._limits.load(state["pages"], state.get("limits"))
+        self._named = OrderedDict(map(tuple, state["named"]))
+        self._limits.load(state["pages"], state["limits"])
         self._flying = dict(state["flying"])
-        self._asked = dict(state.get("asked", ()))
+        self._asked = dict(state["asked"])
         self._left_out = {rule: set(urls.tolist()) for rule, urls in state["left_out"].items()}
 
 

@@ -136,10 +136,6 @@ class ListedLinks:
         self._waiting.clear()
         self._places.clear()
         for domain, rows in state["waiting"]:
-            # A state of before may have a sitemap without links that wait.
-            full = [row for row in rows if len(row[-1])]
-            if not full:
-                continue
-            self._waiting[domain] = deque(map(Listed.of, full))
+            self._waiting[domain] = deque(map(Listed.of, rows))
             self._places.add(domain, sum(len(one.page.links) for one in self._waiting[domain]))
         self._ready, self.left = bool(state["ready"]), int(state["left"])

@@ -129,10 +129,8 @@ class PageLimits:
         """What is counted."""
         return dict(self._pages)
 
-    def load(self, pages: Mapping[str, int], state: State | None) -> None:
-        """Go on from `pages` and `save`; a state of before has no links that wait."""
+    def load(self, pages: Mapping[str, int], state: State) -> None:
+        """Go on from `pages` and `save`."""
         self._pages = Counter(pages)
-        state = {"waiting": [], "left": {}, "freed": []} if state is None else state
-        # A state of before counts what was too many by units, of which no group has the name.
-        self._waiting.load(state["waiting"], state["left"], state.get("lost", 0))
+        self._waiting.load(state["waiting"], state["left"], state["lost"])
         self._freed = dict.fromkeys(state["freed"])

@@ -268,7 +268,7 @@ class Revisits:
             "left_out": dict(self.left_out),
             "left": [[who, np.array(sorted(left), np.int64)] for who, left in self._left.items()],
             "same": np.array(sorted(self._same), dtype=np.int64),
-            **({"waiting": self._waiting.rows()} if self._waiting else {}),
+            "waiting": self._waiting.rows(),
             "too_many": [self._waiting.left(), self._waiting.lost],
             "samples": [[name, one.save()] for name, one in self._samples.items()],
         }
@@ -279,10 +279,10 @@ class Revisits:
         self._changed = set(state["changed"].tolist())
         self._released, self._new = state["released"], state["new"]
         self.left_out = Counter(state["left_out"])
-        self._left = {who: set(left.tolist()) for who, left in state.get("left", ())}
-        self._same = set(state["same"].tolist()) if "same" in state else set()
-        self._waiting.load(state.get("waiting", ()), *state.get("too_many", ({}, 0)))
-        self._samples = {name: HostSample.load(one) for name, one in state.get("samples", ())}
+        self._left = {who: set(left.tolist()) for who, left in state["left"]}
+        self._same = set(state["same"].tolist())
+        self._waiting.load(state["waiting"], *state["too_many"])
+        self._samples = {name: HostSample.load(one) for name, one in state["samples"]}
 
     def row(self) -> dict[str, Any]:
         """The pages, as a state holds them."""

@@ -110,5 +110,5 @@ class SitemapShares:
         """Go on from `save`."""
         self._known = OrderedDict.fromkeys(state["known"])
         self._entered = Counter(state["entered"])
-        self._waiting.load(state["waiting"], state.get("left", {}), state.get("lost", 0))
+        self._waiting.load(state["waiting"], state["left"], state["lost"])
         self._pages, self._look = int(state["pages"]), bool(state["look"])

@@ -482,25 +482,20 @@ class Traps:
         self._listed.load(state["listed"])
         self._groups = OrderedDict((name, _Count(*row)) for name, *row in state["groups"])
         self._hosts = OrderedDict.fromkeys(state["hosts"])
-        self._with_text = OrderedDict.fromkeys(state.get("with_text", state["hosts"]))
+        self._with_text = OrderedDict.fromkeys(state["with_text"])
         self._parameters.load(state)
         self._told = OrderedDict(map(tuple, state["told"]))
         waiting, held = state["waiting"], state["held"]
-        if isinstance(waiting, dict):  # a state of before
-            links = dict(held)
-            waiting = [[name, links[name]] for names in waiting.values() for name in names]
-            held = list(links)
         self._held = dict.fromkeys(held)
         self._of_strangers = sum(map(is_of_stranger, held))
         waits = {name: len(rows) for name, rows in waiting}
-        left = {name: row[7] - waits.get(name, 0) for name, *row in state["groups"] if row[7:]}
-        self._waiting.load(waiting, left, state.get("lost", 0))
+        left = {name: row[7] - waits[name] for name, *row in state["groups"] if name in waits}
+        self._waiting.load(waiting, left, state["lost"])
         self._shapes = {url: _shape(url) for url in self._waiting.urls()}
         self._tried = OrderedDict.fromkeys(state["tried"], True)
         self._tries.load(state["in_vain"])
-        if rests := state.get("rests"):
-            self._rests.load(rests)
-        self._opened = dict.fromkeys(state.get("opened", ()))
+        self._rests.load(state["rests"])
+        self._opened = dict.fromkeys(state["opened"])
         self._ready = list(map(HeldLink.of, state["ready"]))
         self._trying = set(state["trying"])
         self._pages, self._due = state["pages"], state["due"]

@@ -213,9 +213,9 @@ class WaitingLinks:
         return {group: its.left for group, its in self._groups.items() if its.left}
 
     def load(
-        self, rows: Iterable[tuple[str, list[Any]]], left: Mapping[str, int], lost: int = 0
+        self, rows: Iterable[tuple[str, list[Any]]], left: Mapping[str, int], lost: int
     ) -> None:
-        """Go on from `rows`, `left` and `lost`; a state of before may have groups without links."""
+        """Go on from `rows`, `left` and `lost`."""
         self._groups.clear()
         self._of_domain.clear()
         self._places.clear()
@@ -224,7 +224,4 @@ class WaitingLinks:
             for row in links:
                 self._add(group, HeldLink.of(row))
         for group, count in left.items():
-            if group in self._groups:
-                self._groups[group].left = count
-            else:
-                self.lost += count
+            self._groups[group].left = count

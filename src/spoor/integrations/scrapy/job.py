@@ -92,7 +92,7 @@ def read_job(
             ]
             for kind in KINDS
         }
-        now = float(state.get("now", 0.0))  # those of before have none
+        now = float(state["now"])
         return state["crawl"], now, set(state["known"]), requests
 
 

@@ -187,8 +187,7 @@ def _web(spec: str, states: str = "") -> tuple[EvolvingWorld, Remembered]:
     world, classifier = _world(spec)
     if states == "shares":
         plain = classifier.save()
-        classifier = PrTFIDF((), plain["given_word"])
-        classifier.load({name: plain[name] for name in ("vocabulary", "given_word")})
+        classifier = PrTFIDF(plain["vocabulary"], plain["given_word"])
     return world, Remembered(classifier)
 
 

@@ -108,7 +108,7 @@ class FetchedPages:
             raise ValueError("columns of fetched pages are of several lengths")
         if not len(slots) == len(dense) == ends[-1]:
             raise ValueError("fetched pages have other rows than are there")
-        gone = int(state.get("gone", 0))
+        gone = int(state["gone"])
         self._number = {link: number for number, link in enumerate(links) if number >= gone}
         if not 0 <= gone <= len(links) or len(self._number) < len(links) - gone:
             raise ValueError("two fetched pages have one link")

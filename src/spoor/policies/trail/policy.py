@@ -482,22 +482,22 @@ class Trail:
             "failures": self._failures.save(),
             "surprise": list(self._guard.losses),
             "level": list(self._guard.level),
-            **({"stale": stale} if stale[0] else {}),
+            "stale": stale,
         }
 
     def load(self, state: State) -> None:
-        self._slot_rows.load(state.get("slots", np.zeros(0, np.int32)))
+        self._slot_rows.load(state["slots"])
         self._model.restore(state)
         self._features.load_names(state["names"])
         self._queue.load(state["queue"])
         self._rows = LinkRows(self.capacity)
         self._rows.load(state)
         self._groups.load(state)
-        self._failures.load(state.get("failures"))
+        self._failures.load(state["failures"])
         self._fetched.load(state["done"])
         self._guard.losses = list(state["surprise"])
-        self._guard.level = list(state.get("level", self._guard.level))
-        stale = map(list, state.get("stale", ([], [], [])))
+        self._guard.level = list(state["level"])
+        stale = map(list, state["stale"])
         self._stale_groups, self._stale_links, self._corrected = stale
         self._judged_anew = {}
         self._newest = (NO_PARENT, [])

@@ -217,23 +217,16 @@ class LinkRows:
             self.slots, self.dense = doubled(self.slots), doubled(self.dense)
         self.slots[: self._used] = state["rows"]["slots"]
         self.dense[: self._used] = state["rows"]["dense"]
-        if "linking pages" in state["rows"]:  # not in a version before this
-            self.dense[: self._used, LINKING_PAGES] = state["rows"]["linking pages"]
+        self.dense[: self._used, LINKING_PAGES] = state["rows"]["linking pages"]
         links, counts = state["links"], state["counts"]
         self._widen(int(links.max(initial=0)), int(counts.max(initial=1)))
         self.of[links[counts == 0], 0] = _ROWLESS
         nth = np.arange(counts.sum()) - np.repeat(counts.cumsum() - counts, counts)
-        # Versions before kept the rows of a link one after another, and none that was free.
-        places = state.get("places", np.arange(self._used, dtype=np.int32))
-        free, ready = state.get("free", places[:0]), state.get("ready", places[:0])
+        places, free, ready = state["places"], state["free"], state["ready"]
         taken = np.concatenate([places, free, ready])
         if len(places) != len(nth) or (np.sort(taken) != np.arange(self._used)).any():
             raise ValueError("a row belongs to no link, or to two")
         self.of[np.repeat(links, counts), nth] = places
         self._free = array("i", free.astype(np.int32).tobytes())
         self._ready = array("i", ready.astype(np.int32).tobytes())
-        self.looks[links] = state.get("looks", 0)
-        if "parent" in state:
-            self.parent[links] = state["parent"]
-        else:
-            self.parent[state["parents"][:, 0]] = state["parents"][:, 1]
+        self.looks[links], self.parent[links] = state["looks"], state["parent"]
