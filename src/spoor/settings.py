@@ -278,6 +278,12 @@ class Settings:
         False, CRAWL, "Follow links that are held back, too: copies, endless calendars."
     )
     sitemaps: bool = setting(False, CRAWL, "Take links from sitemaps; each counts as a page.")
+    search_index: bool = setting(
+        True,
+        CRAWL,
+        "Take links and titles from the search index of a site of documentation; it counts as a "
+        "page.",
+    )
     seed: int = setting(0, CRAWL, "Seed of everything random.", commands=EVERYWHERE)
     allow_private: tuple[str, ...] = setting(
         (),

@@ -56,7 +56,7 @@ class Link(NamedTuple):
     anchor: Anchor = Anchor()
     kind: str = "a"
     """`a`, `area`, `frame`, `iframe`, `refresh`, `canonical`, `seed`, `sitemap` (the target is a
-    sitemap) or `listed` (a sitemap lists it)."""
+    sitemap), `index` (a search index) or `listed` (either lists it)."""
 
 
 def urls_of(links: Sequence[Link]) -> Sequence[str]:

@@ -25,10 +25,10 @@ from spoor.politeness.request_slots import RequestSlots
 from spoor.politeness.robots import RobotsCache, origin_of
 from spoor.settings import Settings
 from spoor.types import Failed, Fetch, Fetched, LiveReply
-from spoor.web import sitemaps
+from spoor.web import search_indexes, sitemaps
 from spoor.web.exchange import Exchange
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, FORBIDDEN, Rules
-from spoor.web.urls import canonical
+from spoor.web.urls import canonical, host
 
 if TYPE_CHECKING:
     from spoor.http.reservations import ReservationFetcher
@@ -79,6 +79,8 @@ class PageRequests:
         self._types = Types.of(settings)
         self._announced: set[str] = set()
         """Origins whose sitemaps the crawl knows."""
+        self._indexed: set[str] = set()
+        """Hosts of which it knows a search index."""
         self._address_guard = AddressGuard(settings)
         self._client = Client(settings, self._address_guard, kept_cookies, count)
         self._made_reader: ReplyReader | None = None
@@ -270,7 +272,8 @@ class PageRequests:
         self, fetch: Fetch, rules: Rules, headers: tuple[tuple[str, str], ...]
     ) -> Exchange:
         """Request a page or a sitemap. The exchange of an origin's first page that can be read also
-        names the origin's sitemaps."""
+        names the origin's sitemaps, and that of a host's first page that has a search index names
+        that."""
         is_sitemap = fetch.choice.why == sitemaps.WHY
         watched, again = self.settings.command == "watch", bool(self.settings.refresh)
         types = None if is_sitemap else self._types
@@ -284,11 +287,26 @@ class PageRequests:
                 ticket=fetch.ticket,
                 watched=watched or (again and is_sitemap),
             )
-        if not (self.settings.sitemaps or watched or again):
-            return exchange
+        if is_sitemap:
+            return replace(exchange, sitemap=True)
+        lists = list[str]()
         origin = origin_of(exchange.url)
         there = 200 <= exchange.status < 300 or exchange.status == 304
-        if is_sitemap or origin in self._announced or not there:
-            return replace(exchange, sitemap=True) if is_sitemap else exchange
-        named = [canonical(url) for url in rules.sitemaps[: sitemaps.MAX_SITEMAPS]]
-        return replace(exchange, sitemaps=tuple(named) or (f"{origin}/sitemap.xml",))
+        wanted = self.settings.sitemaps or watched or again
+        if there and wanted and origin not in self._announced:
+            named = [canonical(url) for url in rules.sitemaps[: sitemaps.MAX_SITEMAPS]]
+            lists += named or [f"{origin}/sitemap.xml"]
+        if there and self.settings.search_index and not (watched or again):
+            lists += self._search_index(exchange)
+        return replace(exchange, sitemaps=tuple(lists)) if lists else exchange
+
+    def _search_index(self, exchange: Exchange) -> list[str]:
+        """That which a page names, where none of its host is known yet, and it is of that host."""
+        name = host(exchange.url)
+        if name in self._indexed:
+            return []
+        index = search_indexes.named_in(exchange.document, exchange.url)
+        if not index or host(index) != name:
+            return []
+        self._indexed.add(name)
+        return [index]

@@ -73,6 +73,7 @@ def run(
     found_per_host: int | None = None,
     traps: bool = False,
     sitemaps: bool = False,
+    search_index: bool = True,
     seed: int = 0,
     allow_private: str | Sequence[str] = (),
     connect_to: str = "",
@@ -225,6 +226,9 @@ def run(
 
     `sitemaps`: Take links from sitemaps; each counts as a page.
 
+    `search_index`: Take links and titles from the search index of a site of documentation; it
+    counts as a page.
+
     `seed`: Seed of everything random.
 
     `allow_private`: A host whose loopback or private address may be connected to.
@@ -349,6 +353,7 @@ def stream(
     found_per_host: int | None = None,
     traps: bool = False,
     sitemaps: bool = False,
+    search_index: bool = True,
     seed: int = 0,
     allow_private: str | Sequence[str] = (),
     connect_to: str = "",

@@ -42,7 +42,7 @@ from spoor.web.traps import Traps
 from spoor.wrappers.compared import Compared
 from spoor.wrappers.fallback import Fallback
 from spoor.wrappers.judge_fallback import JudgeFallback
-from spoor.wrappers.sitemaps_first import EarlierFirst, SitemapsFirst
+from spoor.wrappers.sitemaps_first import EarlierFirst, IndexWherePoor, SitemapsFirst
 
 LATE_AFTER = PATIENCE
 """Seconds that a request at the end of a budget is waited for before another one is made, too. The
@@ -237,6 +237,7 @@ def _make_crawl(
         policy = Compared(
             policy, settings.policy, trail if settings.worse_model == "trail" else None
         )
+    policy = IndexWherePoor(policy) if settings.search_index else policy
     policy = SitemapsFirst(policy) if settings.sitemaps or settings.refresh else policy
     crawl = Crawl(
         EarlierFirst(policy) if settings.refresh else policy,
@@ -250,7 +251,7 @@ def _make_crawl(
             per_host=settings.pages_per_host,
             per_domain=settings.pages_per_domain,
             found_per_host=settings.found_per_host,
-            sitemaps=settings.sitemaps,
+            sitemaps=settings.sitemaps or settings.search_index,
             follow_seeds=settings.follow_seeds,
         ),
         backoff=settings.backoff,

@@ -10,7 +10,7 @@ from typing import Any
 from multidict import CIMultiDictProxy
 
 from spoor.types import Anchor, Link, Page
-from spoor.web import sitemaps
+from spoor.web import search_indexes, sitemaps
 from spoor.web.urls import Joiner
 
 MIB = 1 << 20
@@ -61,7 +61,8 @@ class Exchange:
     sitemap: bool = False
     """The request was for a sitemap."""
     sitemaps: tuple[str, ...] = ()
-    """Sitemaps of its host, where this is the first page fetched from it."""
+    """Sitemaps of its host, where this is the first page fetched from it, and a search index that
+    it is the first to name."""
     watched: bool = False
     """A watch asked: the main text is read too, and the dates of entries."""
     rendered: Rendered | None = None
@@ -174,7 +175,9 @@ class Source:
         (`spoor.isolate.parse_page`, which a sitemap and a feed need)."""
         if self.sitemap:
             dated: tuple[tuple[str, float], ...] = ()
-            if is_long_json(self.body, watched=self.watched):
+            if search_indexes.is_index(self.body):
+                links = search_indexes.links_of(self.body, self.url)
+            elif is_long_json(self.body, watched=self.watched):
                 links = sitemaps.links_of(self.body, self.url)
                 dated = parse(self.body, self.url, dates=True).dated
             elif self.watched:
@@ -206,6 +209,6 @@ class Source:
             **({"routes": True} if self.rendered else {}),
         )
         if self.sitemaps:
-            listed = [Link(url, Anchor(), "sitemap") for url in self.sitemaps]
+            listed = [Link(url, Anchor(), search_indexes.kind_of(url)) for url in self.sitemaps]
             page = replace(page, links=[*page.links, *listed])
         return page

@@ -594,10 +594,10 @@ def _name(url: str) -> str:
 
 
 def _sitemaps(links: Sequence[Link]) -> Sequence[int]:
-    """Which links lead to one: none of those that a page itself has."""
+    """Which links lead to one, or to a search index: none of those that a page itself has."""
     if isinstance(links, PageLinks):
         return ()
-    return [index for index, link in enumerate(links) if link.kind == "sitemap"]
+    return [index for index, link in enumerate(links) if link.kind in ("sitemap", "index")]
 
 
 def _nothing(url: str) -> bool:

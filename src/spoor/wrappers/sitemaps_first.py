@@ -1,14 +1,16 @@
-"""Policies that fetch links of one kind before others: the sitemaps of a host, and the pages of an
-earlier run."""
+"""Policies that fetch links of one kind before others: the sitemaps of a host, its search index
+where it is poor, and the pages of an earlier run."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 from spoor.protocols import Offer, Policy
-from spoor.types import Choice, InLinks, LinkId, Outcome, State
+from spoor.types import Choice, Fetched, InLinks, LinkId, Outcome, State
 from spoor.web.revisits import KIND
 from spoor.web.sitemaps import MAX_SITEMAPS, WHY
+from spoor.web.urls import host
 from spoor.wrapping import Wrapper
 
 _MAX_CHECKED = 64
@@ -69,6 +71,61 @@ class SitemapsFirst(Wrapper):
         self._hosts = Counter(state["hosts"])
         self._chosen = set(state["chosen"])
         self.policy.load(state["policy"])
+
+
+class IndexWherePoor(SitemapsFirst):
+    """Chooses the search index of a host next once `LEAST` of its pages or more have come, the one
+    that names the index among them, of which fewer than half are relevant. So a manual whose first
+    page leads to what is wanted costs no request more, and one of thousands of pages says where to
+    look."""
+
+    links = "index"
+    most = 1
+    LEAST = 2
+
+    def __init__(self, policy: Policy) -> None:
+        super().__init__(policy)
+        self._waiting: dict[str, tuple[LinkId, int, int]] = {}
+        """Host → its index, its pages since that is known, and the relevant ones of these."""
+
+    def observe(self, seen: InLinks) -> None:
+        for link in seen:
+            if link.kind == self.links and link.first and self._hosts[link.host] < self.most:
+                self._hosts[link.host] += 1
+                self._waiting[link.host] = link.link, 0, 0
+        self.policy.observe(seen)
+
+    def choose(self, offer: Offer) -> Choice:
+        choice = super().choose(offer)
+        if choice.why == self.why or not self._waiting:
+            return choice
+        its = next((name for name, row in self._waiting.items() if row[0] == choice.link), None)
+        if its is None:
+            return choice
+        del self._waiting[its]  # the wrapped policy comes to it by itself
+        self._chosen.add(choice.link)
+        return replace(choice, why=self.why)
+
+    def learn(self, outcome: Outcome) -> None:
+        name = host(outcome.reply.page.url) if isinstance(outcome.reply, Fetched) else ""
+        if outcome.choice.link not in self._chosen and name in self._waiting:
+            link, pages, relevant = self._waiting[name]
+            pages += 1
+            relevant += outcome.judgement is not None and outcome.judgement.relevant
+            self._waiting[name] = link, pages, relevant
+            if pages >= self.LEAST and 2 * relevant < pages:
+                del self._waiting[name]
+                self._open[link] = None
+        super().learn(outcome)
+
+    def save(self) -> State:
+        return {**super().save(), "waiting": [[name, *row] for name, row in self._waiting.items()]}
+
+    def load(self, state: State) -> None:
+        self._waiting = {
+            name: (link, pages, relevant) for name, link, pages, relevant in state["waiting"]
+        }
+        super().load(state)
 
 
 class EarlierFirst(SitemapsFirst):

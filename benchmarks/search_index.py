@@ -1,0 +1,87 @@
+"""How soon a crawl finds what is wanted on a manual, with its search index and without it.
+
+    PYTHONPATH=tests .venv/bin/python benchmarks/search_index.py FOLDER "WORDS=PART"…
+
+The folder is served on loopback. Of each wish, the right pages are the HTML files in that part of
+it: `"process scheduler=scheduler"`. For example Debian's linux-doc, which Sphinx made. Told is the
+share of what can be found within 12, 30 and 100 requests, as the server counted them, robots.txt
+left out, and the bytes that it sent.
+"""
+
+from __future__ import annotations
+
+import argparse
+import mimetypes
+import statistics
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import spoor
+from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
+
+BUDGETS = (12, 30, 100)
+
+
+def crawl(folder: Path, words: str, *, search_index: bool) -> list[tuple[str, int]]:
+    """The files that were asked for in one crawl, in their order, and their bytes."""
+    asked_for = list[tuple[str, int]]()
+
+    def answer(asked: Asked) -> bytes:
+        path = asked.path.partition("?")[0].lstrip("/")
+        path += "index.html" if not path or path.endswith("/") else ""
+        file = (folder / path).resolve()
+        if path == "robots.txt":
+            return MISSING
+        body = file.read_bytes() if file.is_relative_to(folder) and file.is_file() else None
+        asked_for.append((path, len(body or b"")))
+        if body is None:
+            return MISSING
+        return reply(body, media=mimetypes.guess_type(path)[0] or "text/plain")
+
+    server = Loopback(answer)
+    with beside(server.serving), tempfile.TemporaryDirectory() as out:
+        spoor.run(
+            ["http://manual.example/"],
+            words,
+            out=Path(out) / "run",
+            progress=False,
+            pages=max(BUDGETS),
+            delay=0.0,
+            render="never",
+            search_index=search_index,
+            connect_to=f"{ADDRESS}:{server.port}",
+        )
+    return asked_for
+
+
+def recalls(asked_for: Sequence[tuple[str, int]], right: set[str]) -> list[float]:
+    """Of the right pages that can be found within each budget, the share that was."""
+    names = [path for path, _ in asked_for]
+    return [len(right & {*names[:most]}) / min(most, len(right)) for most in BUDGETS]
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("folder", type=Path)
+    options.add_argument("wishes", nargs="+", metavar="WORDS=PART")
+    chosen = options.parse_args()
+    folder = chosen.folder.resolve()
+    found: dict[bool, list[list[float]]] = {False: [], True: []}
+    for wish in chosen.wishes:
+        words, _, part = wish.partition("=")
+        right = {str(one.relative_to(folder)) for one in (folder / part).rglob("*.html")}
+        for search_index, rows in found.items():
+            asked_for = crawl(folder, words, search_index=search_index)
+            rows.append(recalls(asked_for, right))
+            shares = ", ".join(f"{one:.3f}" for one in rows[-1])
+            sent = sum(size for _, size in asked_for) / 1e6
+            name = "with" if search_index else "without"
+            print(f"{words} ({len(right)} pages) {name}: {shares}; {sent:.1f} MB", flush=True)
+    for search_index, rows in found.items():
+        means = ", ".join(f"{statistics.mean(column):.3f}" for column in zip(*rows, strict=True))
+        print(f"mean {'with' if search_index else 'without'}: {means}")
+
+
+if __name__ == "__main__":
+    main()
