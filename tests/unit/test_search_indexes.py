@@ -4,12 +4,14 @@ may not do."""
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import spoor
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page, reply
 from spoor.cli.main import run
 from spoor.web.search_indexes import MAX_LINKS, MAX_TITLE, links_of, named_in
@@ -195,27 +197,49 @@ def manual(asked: Asked) -> bytes:
     return MISSING
 
 
+def crawled(
+    answer: Callable[[Asked], bytes], out: Path, budgets: Sequence[int], *options: str
+) -> tuple[list[str], list[int]]:
+    """The paths that one crawl after another with the same folder asked for, and what each found."""
+    server, found = Loopback(answer), list[int]()
+    with beside(server.serving):
+        command = ["crawl", "http://a.example/", "--topic", "kilns", "--delay", "0", *options]
+        command += ["--connect-to", f"{ADDRESS}:{server.port}", "--out", str(out)]
+        command += ["--per-host", "1", "--render", "never"]
+        for budget in budgets:
+            assert run([*command, "--pages", str(budget)]) == 0
+            found.append(len([*spoor.Run(out).pages(relevant=True)]))
+    return server.pages, found
+
+
 @pytest.mark.server
-def test_a_crawl_reads_the_index_that_a_page_names(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for options, fetched in (
-        ([], ["/", "/searchindex.js", "/kilns.html"]),
-        (["--no-search-index"], 0),
-    ):
-        server, out = Loopback(manual), tmp_path / str(len(options))
-        with beside(server.serving):
-            command = ["crawl", "http://a.example/", "--topic", "kilns", "--delay", "0", *options]
-            command += ["--connect-to", f"{ADDRESS}:{server.port}", "--out", str(out), "--json"]
-            told = []
-            for budget in ("2", "3"):  # the second goes on where the first was
-                assert run([*command, "--pages", budget]) == 0
-                told.append(json.loads(capsys.readouterr().out))
-        if fetched:
-            assert server.pages == fetched
-            assert [one["found"] for one in told] == [0, 1]
-        else:
-            assert server.pages == ["/", "/p0.html", "/p1.html"]
+@pytest.mark.parametrize("more", [(), ("--shards", "1"), ("--policy", "breadth-first")])
+def test_a_crawl_reads_the_index_that_a_page_names(more: tuple[str, ...], tmp_path: Path) -> None:
+    """Once two pages are not what is wanted, also where another process goes on."""
+    paths, found = crawled(manual, tmp_path / "with", (3, 4), *more)
+    if more[:1] != ("--policy",):
+        assert paths == ["/", "/p0.html", "/searchindex.js", "/kilns.html"]
+        assert found == [0, 1]
+    else:  # it follows links in their order, of which those of the index are some
+        assert paths[:3] == ["/", "/p0.html", "/searchindex.js"]
+    paths, found = crawled(manual, tmp_path / "without", (4,), "--no-search-index", *more)
+    assert (paths, found) == (["/", "/p0.html", "/p1.html", "/p2.html"], [0])
+
+
+@pytest.mark.server
+def test_where_the_first_pages_are_what_is_wanted_no_index_is_asked_for(tmp_path: Path) -> None:
+    kiln = "<h1>Kilns</h1>A kiln burns clay. A kiln is hot. This kiln is number"
+
+    def answer(asked: Asked) -> bytes:
+        if asked.path == "/robots.txt":
+            return MISSING
+        number = int(asked.path.strip("/k.html") or 0)
+        following = "".join(f'<a href="/k{number + one}.html">Kiln {one}</a>' for one in (1, 2))
+        return reply(f"<title>Kilns {number}</title>{FRAME}{kiln} {number}.{following}")
+
+    paths, found = crawled(answer, tmp_path / "out", (8,))
+    assert found == [8]
+    assert "/searchindex.js" not in paths
 
 
 @pytest.mark.server
