@@ -3,19 +3,28 @@ one that says nearly what another says is not always that."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daily_passes import BEGIN, LIT, OLD, SITE, STORY, site, told, watched
+from daily_passes import BEGIN, LIT, OLD, SITE, STORY, a_pass, site, told, watched
 from noisy_news import article
+from spoor.foragers.fleets import FleetTask, change_rate
+from spoor.foragers.hosts import Hosts
 from spoor.foragers.redirects import MOST_HOPS, MOST_LEADING, Redirects
 from spoor.foragers.request_budget import DAY
+from spoor.foragers.states import NoStates
+from spoor.foragers.watching import Watching
+from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
+from spoor.live.changes import ChangeTracker
+from spoor.protocols import Judge
 from spoor.types import Fetch, Fetched, Redirected, Reply
 from spoor.worlds.evolving import EvolvingWorld, Version
 
@@ -28,10 +37,12 @@ MOVES = 2.5 * DAY
 
 
 class Leads(NamedTuple):
-    """From when the story has moved, a URL leads to another one."""
+    """From then on a URL leads to another one: from when the story has moved, if not told."""
 
     to: str
     status: int = 301
+    since: float = MOVES
+    """Seconds."""
 
 
 Answers = Callable[..., None]
@@ -45,8 +56,8 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
     def let(leads: Mapping[str, Leads], published: Mapping[str, float] | None = None) -> None:
         def answered(world: EvolvingWorld, fetch: Fetch) -> Reply:
             name = fetch.url.removeprefix(SITE)
-            if name in leads and world.now > BEGIN + MOVES:
-                to, status = leads[name]
+            to, status, since = leads.get(name, ("", 0, math.inf))
+            if world.now > BEGIN + since:
                 return Redirected(fetch.ticket, to if "//" in to else f"{SITE}{to}", status)
             reply = answer(world, fetch)
             if published and name in published and isinstance(reply, Fetched):
@@ -132,6 +143,50 @@ def test_a_story_that_leads_to_what_it_is_not_is_gone(
     lines = watched(site(page(DAY / 2, "a", STORY)), 8)
     gone = status == 301 or to == "nothing"
     assert lines == [("new", "a"), *([("gone", "a")] if gone else [])]
+
+
+MANY = {f"old{number}": Leads("") for number in range(250)}
+"""Pages that a site has taken away, and which lead to its front page since."""
+LATER = 9.5 * DAY
+
+
+def test_where_many_lead_to_the_front_page_the_next_that_does_is_gone_too(answers: Answers) -> None:
+    answers({**MANY, "a": Leads("", since=LATER)})
+    assert watched(site(page(DAY / 2, "a", STORY)), 14) == [("new", "a"), ("gone", "a")]
+
+
+def test_where_many_lead_to_the_front_page_what_is_no_copy_is_told_too(answers: Answers) -> None:
+    """A page that says half of what a story says waits until it is known whether that is there; it
+    leads to the front page, as many others do."""
+    answers({**MANY, "a": Leads("", since=LATER)})
+    versions = [page(DAY / 2, "a", STORY), page(LATER, "b", STORY[4:]), front(LATER, "b")]
+    few = watched(site(*versions), 14)
+    answers({"a": Leads("", since=LATER)})
+    assert watched(site(*versions), 14) == few
+
+
+OTHER = "http://other.example/"
+COMING = "Weekly report 13 – The Town"
+
+
+@pytest.mark.parametrize("wish", [None, TextPattern("kiln is lit")], ids=["all", "a topic"])
+def test_no_other_site_says_that_a_document_was_its_own(
+    wish: Judge | None, answers: Answers
+) -> None:
+    """A page has the title that the next report of another site will have, and leads to where it
+    will stand."""
+    answers({f"{OTHER}x": Leads("b")})
+    trap = page(-DAY, f"{OTHER}x", [*article(70), LIT], COMING)
+    begin = page(-DAY, OTHER, ["Others."], "")._replace(links=(f"{OTHER}x",))
+    world = site(trap, begin, page(MOVES, "b", STORY, COMING), front(MOVES, "b"), links=())
+    hosts, watching = Hosts(delay=0.1, per_host=1), Watching(wish)
+    rng = np.random.default_rng(0)
+    task = FleetTask([SITE, OTHER], NoStates(), rng, hosts=hosts, watching=watching)
+    fleet = change_rate(task)
+    fleet.crew.only_due = True  # type: ignore[attr-defined]
+    tracker = ChangeTracker(fleet)
+    lines = [line for day in range(6) for line in a_pass(fleet, world, day * DAY, tracker)]
+    assert ("new", f"{SITE}b") in {(line["kind"], line["url"]) for line in lines}
 
 
 NEXT = [*STORY[:-1], "The kiln is lit, and it burns for the second week."]
@@ -225,4 +280,4 @@ def test_that_many_lead_to_one_url_costs_no_more_than_that_some_do() -> None:
     redirects = Redirects()
     for url in range(1, 100_000):
         redirects.note(url, 0)
-    assert redirects.leading_to(0) == [*range(1, 1 + MOST_LEADING)]
+    assert redirects.leading_to(0) == [*range(99_999, 99_999 - MOST_LEADING, -1)]

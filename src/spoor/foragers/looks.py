@@ -24,7 +24,7 @@ from spoor.foragers.states import Describe
 from spoor.foragers.urls import NEVER, Urls
 from spoor.foragers.watching import DAY, FUTURE, JUST_NOW, Watching
 from spoor.types import Link, Page, urls_of
-from spoor.web.urls import host
+from spoor.web.urls import host, registrable_domain
 
 LIST = 3
 """URLs that appeared on a page, from which on it is a list; or pages that link to one and are older
@@ -228,9 +228,10 @@ class Looks(Urls):
         return -came if share >= LESS or (came <= 0 and watching.same_title(url, -came)) else -1
 
     def _may_be(self, old: int, url: int) -> bool:
-        """Whether a document of a site is that of a URL: what only strangers lead to is none that
-        its own site shows."""
-        return not self.guessed(old) or self.guessed(url)
+        """Whether a document may be that of a URL: one of another site is not, which may lead to
+        whatever it likes, and what only strangers lead to is none that its own site shows."""
+        its, own = (registrable_domain(self.hosts[one]) for one in (old, url))
+        return its == own and (not self.guessed(old) or self.guessed(url))
 
     def _find_near_copy(self, watching: Watching, url: int, page: Page, now: float) -> None:
         """A page was read whose link appeared: whether another one says nearly the same."""

@@ -70,11 +70,12 @@ class Redirects:
         return url
 
     def leading_to(self, url: int, *, lasting: bool = False) -> list[int]:
-        """URLs that lead to this one, through others or not, those that were noted first before
-        others, at most `MOST_LEADING`; `lasting`: such as do so for good alone."""
+        """URLs that lead to this one, through others or not, those that were noted last before
+        others, at most `MOST_LEADING`; `lasting`: such as do so for good alone. So where all that a
+        site took away leads to its front page, what has just come to do so is among them."""
         found, ends = dict[int, None](), [url]
         for _ in range(MOST_HOPS):
-            sources = (one for end in ends for one in self._sources.get(end, ()))
+            sources = (one for end in ends for one in reversed(self._sources.get(end, {})))
             ends = [
                 one
                 for one in islice(sources, MOST_LEADING)

@@ -108,8 +108,7 @@ class ChangeTracker:
         self.sources.asked(self._fleet.known.hosts[url], now)
         if isinstance(step.reply, Failed):
             if step.reply.kind == "absent":
-                for old in (url, *self._fleet.known.redirects.leading_to(url)):
-                    lines += self._lost(old, now)
+                lines += self._lost((url, *self._fleet.known.redirects.leading_to(url)), now)
             elif step.reply.kind == "unchanged":
                 self._back(url)
                 lines += self._moved_here(url, now)
@@ -186,12 +185,8 @@ class ChangeTracker:
             return self._moved(old, url, now)
         if url in self._versions:
             return []
-        return [
-            line
-            for one in known.redirects.leading_to(url, lasting=True)
-            if one != old
-            for line in self._lost(one, known.fetched[one])
-        ]
+        leading = known.redirects.leading_to(url, lasting=True)
+        return self._lost([one for one in leading if one != old])
 
     def _moved(self, old: int, url: int, now: float) -> list[Line]:
         known = self._fleet.known
@@ -203,22 +198,30 @@ class ChangeTracker:
         more: Line = {"from": known.urls[old]}
         return [self._line("moved", url, known.date[old], now, **more)]
 
-    def _lost(self, url: int, now: float) -> list[Line]:
-        """A document is not there: it is looked at once more before it is gone."""
-        known, watching = self._fleet.known, self._fleet.known.watching
-        if url in self._gone or not self._matters(url):
-            return []
-        since = self._absent.setdefault(url, now)
-        copies = {} if watching is None else {old: new for new, old in watching.copy_of.items()}
-        if (new := copies.get(url)) is not None and new not in self._versions:
-            return self._moved(url, new, now)
-        if now - since < GONE_AFTER:
-            known.again[url] = since + GONE_AFTER
-            return []
-        self._gone.add(url)
-        if self._changes == "none":
-            return []
-        return [self._line("gone", url, known.date[url], now)]
+    def _lost(self, urls: Collection[int], now: float | None = None) -> list[Line]:
+        """Documents are not there: each is looked at once more before it is gone. `now`: None for
+        when each was asked for last. O(copies) where one of them was told and is not gone yet."""
+        known, lines = self._fleet.known, list[Line]()
+        lost = [url for url in urls if url not in self._gone and self._matters(url)]
+        copies = self._copies_of(lost) if lost else {}
+        for url in lost:
+            at = known.fetched[url] if now is None else now
+            since = self._absent.setdefault(url, at)
+            if (new := copies.get(url)) is not None and new not in self._versions:
+                lines += self._moved(url, new, at)
+            elif at - since < GONE_AFTER:
+                known.again[url] = since + GONE_AFTER
+            else:
+                self._gone.add(url)
+                if self._changes != "none":
+                    lines.append(self._line("gone", url, known.date[url], at))
+        return lines
+
+    def _copies_of(self, urls: Collection[int]) -> dict[int, int]:
+        """Document → the one that was taken for its copy last."""
+        watching, its = self._fleet.known.watching, set(urls)
+        copies = {} if watching is None else watching.copy_of
+        return {old: new for new, old in copies.items() if old in its}
 
     def _matters(self, url: int) -> bool:
         """Whether a document was told, or is one on topic that stood there at the first look."""
