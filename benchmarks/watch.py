@@ -294,6 +294,9 @@ class Found:
     asked: int = 0
     in_reach: int = 0
     """Of these, to which a page led at any moment (`in_reach`)."""
+    otherwise: int = 0
+    """Of these, that were not told as new, but as moved or changed: they stood at another URL, or
+    were there and came to be wanted."""
     changes: int = 0
     edits: int = 0
     """Changes that were told, and those of which where an editor made one."""
@@ -312,6 +315,7 @@ class Found:
         that is told is right where an editor made one since the line before it."""
         new, edited = truth
         told, before = dict[str, float](), dict[str, float]()
+        otherwise = set[str]()
         for line in lines:
             url, at = line["url"], line["at"]
             if line["kind"] == "new":
@@ -320,12 +324,15 @@ class Found:
                 since = before.get(url, begin)
                 self.changes += 1
                 self.edits += any(since < edit <= at for edit in edited.get(url, ()))
+            if line["kind"] in ("changed", "moved") and at >= new.get(url, math.inf):
+                otherwise.add(url)
             before[url] = at
         asked = {url for url, at in new.items() if begin + DAY / 2 <= at < end - 2 * HOUR}
         right = {url for url in told if new.get(url, 0.0) >= begin - DAY}
         self.told, self.right = self.told + len(told), self.right + len(right)
         self.asked += len(asked)
         self.in_reach += sum(url in reach for url in asked)
+        self.otherwise += len(asked & otherwise - right)
         return [(told[url] - new[url]) / 60 for url in sorted(asked & right)]
 
     def row(self) -> str:
@@ -367,7 +374,8 @@ def windows(data: Path, per_day: int, fleets: list[str], sources: list[str]) -> 
             delays = [one for of in its.delays for one in of]
             print(
                 f"{name:<12} told {its.told:>4}, right {its.right:>4}; found {len(delays):>4} "
-                f"of {its.asked}, {its.in_reach} within reach; "
+                f"of {its.asked}, {its.otherwise} more told as moved or changed, {its.in_reach} "
+                f"within reach; "
                 f"median {_median(delays):6.1f} min, mean "
                 f"{np.mean(delays or [np.nan]):6.1f}; {_times(its.delays, first)}; "
                 f"changes right {its.edits} of {its.changes}",

@@ -106,6 +106,18 @@ def test_so_does_one_of_mkdocs(*, title_first: bool) -> None:
     ]
 
 
+def test_so_does_one_of_zensical() -> None:
+    items = [{"location": "", "level": 1, "title": "Pottery", "text": "", "path": ["Pottery"]}]
+    items += [{"location": "guide/kilns.html", "level": 1, "title": "Kilns & “fire”", "text": ""}]
+    items += [{"location": "glazes.html#x", "level": 2, "title": "Glazes of ash", "text": ""}]
+    links = links_of(
+        compact({"config": {}, "items": items}).encode(), "http://docs.example/en/search.json"
+    )
+    assert [(link.url, link.anchor.text) for link in links] == [
+        (url.replace("/en/index.html", "/en/"), title) for url, title in WANTED
+    ]
+
+
 def test_of_one_that_is_cut_off_what_can_be_read_counts() -> None:
     body = SPHINX.encode()
     before_titles = body[: body.index(b"terms:")]
@@ -152,11 +164,20 @@ def test_of_too_many_pages_the_first_are_listed() -> None:
         ('<script src="../_static/doctools.js"></script><a href="../search/">', ""),
         ('<script src="../search/main.js" defer>', "en/search/search_index.json"),
         ('<script id="__config" type="application/json">{"base": "..", "x":1}', "en/search/se"),
+        (
+            '<script id=__config type=application/json>{"a": null, "base": "."',
+            "a/search/search_index",
+        ),
         ('<!-- mdBook --><script>var path_to_root = "../";', "en/searchindex.js"),
         (
             '<!-- mdBook --><script>const path_to_root = "";'
             'window.path_to_searchindex_js = "searchindex-6a.js";',
             "en/a/searchindex-6a.js",
+        ),
+        (
+            '<meta name="generator" content="zensical-0.0.10">'
+            '<script id="__config" type="application/json">{"annotate":null,"base":".","x":[]}',
+            "en/a/search.json",
         ),
         ('<script>path_to_root = "";', ""),
         ("<p>See _static/doctools.js and search.html", ""),

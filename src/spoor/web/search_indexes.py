@@ -1,5 +1,5 @@
 """Search indexes: the list of its own pages, with their titles, that a site of documentation has
-for the search that runs in a reader's browser: of Sphinx, MkDocs and mdBook.
+for the search that runs in a reader's browser: of Sphinx, MkDocs, Zensical and mdBook.
 
 Pure: bytes → links. What is read of an index are two of its columns, string by string: one of 10
 MB, which is mostly words, is never decoded whole.
@@ -30,16 +30,21 @@ _MOST_PLACES = 3
 _AROUND = 600
 """… so many bytes before and after its begin."""
 
-_NAME = re.compile(r"/(?:searchindex[-.\w]*\.js|search_index\.json)$")
+_NAME = re.compile(r"/(?:searchindex[-.\w]*\.js|search_index\.json|search\.json)$")
 _STRING = re.compile(rb'\s{0,9}"((?:[^"\\]|\\.){0,4000})"\s{0,9}(,?)', re.DOTALL)
 _LIST = re.compile(rb'"?\s{0,9}:\s{0,9}\[(?=\s{0,9}")')
+_HEAD = 20_000
+"""Bytes in which the form of an index shows."""
+
 _TAG = re.compile(r'<span class="section-number">[^<>]{0,50}</span>|<[^<>]{0,500}>')
 
 _SPHINX = re.compile(rb'"([^"<>\s]{0,500})_static/(?:documentation_options|doctools)\.js')
 _SPHINX_PAGES = re.compile(rb'"[^"<>\s]{0,500}search\.html["#?]')
 """Where pages end in `.html`; else the index does not say what they are called."""
 _MKDOCS = re.compile(rb'"([^"<>\s]{0,500})search/main\.js')
-_MATERIAL = re.compile(rb'__config"?[^<>]{0,100}>\s{0,9}\{"base":\s?"([^"<>\s]{1,500})"')
+_MATERIAL = re.compile(
+    rb'__config"?[^<>]{0,100}>\s{0,9}\{[^{}<>]{0,200}?"base":\s?"([^"<>\s]{1,500})"'
+)
 _MDBOOK = re.compile(rb'path_to_root\s{0,9}=\s{0,9}"([^"<>\s]{0,500})"')
 _MDBOOK_FILE = re.compile(rb'path_to_searchindex_js\s{0,9}=\s{0,9}"([^"<>\s]{1,500})"')
 
@@ -60,7 +65,8 @@ def _href(body: bytes) -> bytes | None:
     if (found := _near(body, b"search/main.js", _MKDOCS)) is not None:
         return found[1] + b"search/search_index.json"
     if (found := _near(body, b"__config", _MATERIAL)) is not None:
-        return found[1].rstrip(b"/") + b"/search/search_index.json"
+        name = b"search.json" if b'content="zensical' in body else b"search/search_index.json"
+        return found[1].rstrip(b"/") + b"/" + name
     if (found := _near(body, b"path_to_root", _MDBOOK)) is not None and b"mdBook" in body:
         file = _near(body, b"path_to_searchindex_js", _MDBOOK_FILE)
         return found[1] + (b"searchindex.js" if file is None else file[1])
@@ -97,8 +103,10 @@ def _kind(body: bytes) -> str | None:
         return "sphinx"
     if start.startswith((b"window.search", b"Object.assign(window.search")):
         return "mdbook"
-    if start.startswith(b"{") and b'"docs":' in body[:20_000] and b'"location":' in body[:40_000]:
-        return "mkdocs"
+    if start.startswith(b"{") and b'"location":' in body[:_HEAD]:
+        for name, kind in ((b'"docs":', "mkdocs"), (b'"items":', "zensical")):
+            if name in body[:_HEAD]:
+                return kind
     return None
 
 
@@ -106,7 +114,7 @@ def links_of(body: bytes, url: str) -> Sequence[Link]:
     """The pages that a search index at `url` lists, each once, with its title: of kind `listed`, at
     most `MAX_LINKS`. Never raises: of one that is cut off, or of another form, what can be read. A
     page of which only the URL is known has no title. O(body)."""
-    reader = {"sphinx": _sphinx, "mdbook": _mdbook, "mkdocs": _mkdocs}.get(_kind(body) or "")
+    reader = _READERS.get(_kind(body) or "")
     joiner, links = Joiner(size=1), dict[str, Link]()
     for href, title in reader(body) if reader is not None else ():
         target = joiner.join(href.partition("#")[0], url) if href else None
@@ -145,13 +153,22 @@ def _mdbook(body: bytes) -> Iterator[tuple[str, str]]:
 
 
 def _mkdocs(body: bytes) -> Iterator[tuple[str, str]]:
+    for href, title in _zensical(body):
+        yield f"../{href}", title
+
+
+def _zensical(body: bytes) -> Iterator[tuple[str, str]]:
     places = list(_places(body, b'"location":'))
     for at, end in zip(places, [*places[1:], len(body)], strict=True):
         href, after = _string(body, at)
         begin = body.find(b'"title":', after, end)
         title = None if begin < 0 else _string(body, begin + len(b'"title":'))[0]
         if href is not None:
-            yield f"../{href}", title or ""  # from the folder above
+            yield href or "./", title or ""
+
+
+_READERS = {"sphinx": _sphinx, "mdbook": _mdbook, "mkdocs": _mkdocs, "zensical": _zensical}
+"""Form of an index → (href, title) of its pages and sections; hrefs count from the index."""
 
 
 def _places(body: bytes, name: bytes) -> Iterator[int]:
