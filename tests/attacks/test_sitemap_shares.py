@@ -20,7 +20,7 @@ from spoor.web.scope import Scope
 from spoor.web.sitemap_shares import SitemapShares
 from spoor.web.sitemaps import WHY
 from spoor.web.urls import domain_of
-from spoor.wrappers.sitemaps_first import SitemapsFirst
+from spoor.wrappers.lists_first import SitemapsFirst
 
 GOOD, EVIL = "http://good.example/", "http://evil.example/"
 PAGES = 200

@@ -24,7 +24,7 @@ from spoor.types import Task
 from spoor.wrappers.compared import Compared
 from spoor.wrappers.fallback import Fallback
 from spoor.wrappers.judge_fallback import JudgeFallback
-from spoor.wrappers.sitemaps_first import IndexWherePoor, SitemapsFirst
+from spoor.wrappers.lists_first import IndexWherePoor, SitemapsFirst
 from spoor.wrapping import Wrapper, members
 
 

@@ -30,7 +30,7 @@ from spoor.setting import is_host
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Outcome, Task
 from spoor.web.urls import canonical
-from spoor.wrappers.sitemaps_first import SitemapsFirst
+from spoor.wrappers.lists_first import SitemapsFirst
 
 pytestmark = pytest.mark.server
 

@@ -30,7 +30,7 @@ from spoor.web import sitemaps
 from spoor.web.scope import Scope
 from spoor.web.sitemaps import MAX_LINKS, MAX_SITEMAPS, dates_of, links_and_dates_of, links_of
 from spoor.web.urls import canonical
-from spoor.wrappers.sitemaps_first import SitemapsFirst
+from spoor.wrappers.lists_first import SitemapsFirst
 
 pytestmark = pytest.mark.server
 

@@ -42,7 +42,7 @@ from spoor.web.traps import Traps
 from spoor.wrappers.compared import Compared
 from spoor.wrappers.fallback import Fallback
 from spoor.wrappers.judge_fallback import JudgeFallback
-from spoor.wrappers.sitemaps_first import EarlierFirst, IndexWherePoor, SitemapsFirst
+from spoor.wrappers.lists_first import EarlierFirst, IndexWherePoor, SitemapsFirst
 
 LATE_AFTER = PATIENCE
 """Seconds that a request at the end of a budget is waited for before another one is made, too. The
