@@ -38,9 +38,9 @@ from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
-from spoor.learn.state import unpack
 from spoor.live.shard import POINTS as TURN_POINTS
 from spoor.runs import files
+from spoor.runs.checkpoints import read_state
 from spoor.runs.database import reading
 from spoor.runs.writer import POINTS
 
@@ -333,7 +333,7 @@ def links(out: Path) -> dict[str, int]:
             row = db.execute(
                 "SELECT state FROM checkpoints ORDER BY generation DESC LIMIT 1"
             ).fetchone()
-        outbox = unpack(row["state"])["outbox"]
+            outbox = read_state(db, row["state"], source=folder.name)["outbox"]
         posted += outbox["posted"]
         entered += outbox["entered"]
         kept += sum(len(batches) for _, _, batches in outbox["out"])
