@@ -4,6 +4,7 @@
     .venv/bin/python benchmarks/traps.py wiki FOLDER [--want SPEC]
     .venv/bin/python benchmarks/traps.py small
     .venv/bin/python benchmarks/traps.py generated [--policy NAME]
+    .venv/bin/python benchmarks/traps.py shards [--pages N]
 
 `recorded`: each folder is a recorded web, crawled breadth-first from its roots to its end, with the
 guard (and without links that do something) and without, by a judge that finds nothing relevant: the
@@ -12,7 +13,9 @@ WEB.TASK.topic) and `--want` also the targets of each task that were lost. `wiki
 wiki that is recorded with all versions (`versions.jsonl.zst`), as it stood in July 2013. `small`:
 400 pages that share most of their words, listed on one page. `generated`: eight traps, each beside
 an honest site of 300 pages: documents lost, and the share of requests inside; with `--policy` in
-its order, where all of the honest site is relevant.
+its order, where all of the honest site is relevant. `shards`: the eight sites in a row, each of
+which leads to the next from the second half of its pages, breadth-first in one, two and four
+shards, divided in four ways: requests inside the traps before the last honest page, and in all.
 """
 
 from __future__ import annotations
@@ -33,7 +36,10 @@ from spoor.judges.spec import judge_of
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.process_memory import few_collections
 from spoor.protocols import World
+from spoor.sharding.coordinator import Coordinator
+from spoor.sharding.outbox import Outbox
 from spoor.simulation.replay import Replay
+from spoor.simulation.shards import LocalCrawl, LocalShard, division
 from spoor.types import Failed, Fetch, Fetched, Page, Task
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.page import parse
@@ -120,16 +126,21 @@ class Trapped:
         """Requests inside the trap."""
 
     def answer(self, fetch: Fetch) -> Fetched | Failed:
-        path = fetch.url.removeprefix(HOME)
-        found = self.honest(path)
-        if found is None or fetch.url.startswith(f"{HOME}?"):
-            self.asked += 1
-            found = self.inside(path)
+        source, inside = self.document(fetch.url.removeprefix(HOME))
+        self.asked += inside
+        return Fetched(fetch.ticket, parse(source.encode(), fetch.url))
+
+    def document(self, path: str, more: str = "") -> tuple[str, bool]:
+        """The page at a path, an honest one with `more` links, and whether it is of the trap."""
+        found = None if path.startswith("?") else self.honest(path)
+        inside = found is None
+        if found is None:
+            found, more = self.inside(path), ""
         source = f"<title>{found[0]}</title><p>Our site, since ever</p>" + "".join(
             f"<p>{part}</p>" for part in found[1]
         )
         links = "".join(f'<li><a href="/{target}">{words}</a></li>' for target, words in found[2])
-        return Fetched(fetch.ticket, parse(f"{source}<ul>{links}</ul>".encode(), fetch.url))
+        return f"{source}<ul>{links}{more}</ul>", inside
 
     def honest(self, path: str) -> tuple[str, list[str], list[tuple[str, str]]] | None:
         if path == "":
@@ -221,6 +232,44 @@ def generated(trap: str, policy: str = "") -> tuple[int, int, int]:
     return SITE - honest, crawl.counts.requests, world.asked
 
 
+class SitesInARow:
+    """A site with each of the traps; the second half of its pages leads to the next one."""
+
+    def __init__(self) -> None:
+        self.sites = {f"{trap}.example": Trapped(trap, at) for at, trap in enumerate(TRAPS)}
+        self.asked: list[bool] = []
+        """Of each request, whether it was inside a trap."""
+
+    def answer(self, fetch: Fetch) -> Fetched:
+        name, _, path = fetch.url.removeprefix("http://").partition("/")
+        following = [*self.sites, ""][list(self.sites).index(name) + 1]
+        late = path.startswith("p/") and path[2:].isdigit() and int(path[2:]) >= SITE // 2
+        more = f'<li><a href="http://{following}/">on</a></li>' if following and late else ""
+        source, inside = self.sites[name].document(path, more)
+        self.asked.append(inside)
+        return Fetched(fetch.ticket, parse(source.encode(), fetch.url))
+
+
+def in_shards(shards: int, pages: int, draw: int) -> tuple[int, int, int]:
+    """(honest pages, requests inside the traps before the last of these, such requests in all) of a
+    crawl of the sites in a row."""
+    world, seed = SitesInARow(), f"http://{TRAPS[0]}.example/"
+
+    def make(outbox: Outbox) -> Crawl:
+        guard = CrawlFilter(Scope.of([seed], "anywhere"), traps=Traps(), per_domain=pages)
+        policy, judge = BreadthFirst(Task(np.random.default_rng(0))), Function(lambda page: False)
+        crawl = Crawl(policy, judge, MemoryFrontier(), pages=0, link_filter=guard, outbox=outbox)
+        crawl.seed([seed])
+        return crawl
+
+    owner = division(draw=draw)
+    outboxes = [Outbox(number, shards, owner=owner) for number in range(shards)]
+    members = [LocalShard(outbox, make, world) for outbox in outboxes]
+    LocalCrawl(members, Coordinator(shards, pages), every=4).run()
+    last = max(at for at, inside in enumerate(world.asked) if not inside)
+    return world.asked.count(False), sum(world.asked[:last]), sum(world.asked)
+
+
 class Catalogue:
     """400 small pages that share all but three of their words, listed on one page."""
 
@@ -244,11 +293,12 @@ def small() -> int:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("part", choices=("recorded", "wiki", "small", "generated"))
+    parser.add_argument("part", choices=("recorded", "wiki", "small", "generated", "shards"))
     parser.add_argument("webs", nargs="*", type=Path)
     parser.add_argument("--truth", type=Path)
     parser.add_argument("--want", action="append", default=[], help="as that of spoor replay")
     parser.add_argument("--policy", default="", help="an order, for generated traps")
+    parser.add_argument("--pages", type=int, default=100_000, help="budget of `shards`")
     given = parser.parse_args()
     for folder in given.webs:
         if given.part == "wiki":
@@ -263,6 +313,13 @@ def main() -> None:
             lost, requests, inside = generated(trap, given.policy)
             share = f"{inside} of {requests} requests inside ({inside / requests:.1%})"
             print(f"{trap:10} {lost} of {SITE} documents lost, {share}", flush=True)
+    if given.part == "shards":
+        for shards in (1, 2, 4):
+            draws = range(1, 5 if shards > 1 else 2)
+            told = [in_shards(shards, given.pages, draw) for draw in draws]
+            honest, early, whole = (list(row) for row in zip(*told, strict=True))
+            inside_early = f"inside before the last {early}, in all {whole}"
+            print(f"{shards} shards: honest {honest}, {inside_early}", flush=True)
 
 
 if __name__ == "__main__":

@@ -78,14 +78,20 @@ class CountedWeb:
 
 @contextmanager
 def served(
-    pages: int, *, hosts: int = 4, latency: float = 0.0, plain: bool = False
+    pages: int,
+    *,
+    hosts: int = 4,
+    latency: float = 0.0,
+    plain: bool = False,
+    traps: tuple[str, ...] = (),
 ) -> Iterator[CountedWeb]:
-    """A generated web of so many pages, served from a thread of its own.
+    """A generated web of so many pages, and of these traps, served from a thread of its own.
 
     With `plain` it is one site at the server's own address, beginning at /index.html: for crawlers
     that cannot be told where a host is.
     """
-    world = GeneratedWorld(GeneratedSettings(pages=pages, hosts=1 if plain else hosts, topics=4))
+    hosts = 1 if plain else hosts
+    world = GeneratedWorld(GeneratedSettings(pages=pages, hosts=hosts, topics=4, traps=traps))
 
     counted = CountedWeb(world.url_of(0))
     counted.going.set()

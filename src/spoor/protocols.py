@@ -480,9 +480,9 @@ class LinkFilter(Protocol):
         the frontier had another URL, which was redirected to this one, and does not know this."""
         ...
 
-    def release(self, *, over: bool) -> Sequence[HeldLink]:
+    def release(self, *, over: bool, last: bool) -> Sequence[HeldLink]:
         """Links that were held back or dropped, and may enter the frontier now. `over`: no other
-        link is open."""
+        link is open; `last`: nor is any in another shard of the crawl, which else would end."""
         ...
 
     def leave(self, owns: Callable[[str], bool]) -> Sequence[HeldLink]:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from spoor.errors import PausedError
+from spoor.integrations.ray import driver
 from spoor.integrations.ray.driver import Progress, _Driver
 from spoor.integrations.ray.reports import misfit_of
 from spoor.settings import Settings
@@ -58,6 +59,19 @@ def test_a_report_is_read(tmp_path: Path) -> None:
     its._receive(1)
     assert its._fault is None
     assert its._coordinator.reason is None
+
+
+def test_turns_come_sooner_where_the_crawl_is_nearly_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "time", SimpleNamespace(monotonic=lambda: 100.0))
+    waits = []
+    for over, links in ((False, 3), (True, 3), (True, 3_000)):
+        its = driver_of(tmp_path, REPORT | {"open": links, "grant": 9})
+        its._coordinator.nearly_over = over
+        its._receive(1)
+        waits.append(its._next[0] - 100.0)
+    assert waits[1] < waits[0] == waits[2]
 
 
 SUMMARY: dict[str, Any] = {

@@ -10,6 +10,7 @@ import asyncio
 import gzip
 import shutil
 from collections import Counter, deque
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from spoor.runs.recovery import kept_aside
 from spoor.runs.shards import begin
 from spoor.runs.writer import POINTS
 from spoor.settings import Settings
-from spoor.sharding.coordinator import Coordinator
+from spoor.sharding.coordinator import Coordinator, Order
 
 PAGES = 150
 IN_FLIGHT = 8
@@ -43,6 +44,7 @@ class Crawl:
         self.settings = settings
         self.died: Counter[str] = Counter()
         self.notes: list[str] = []
+        self.on_order: Callable[[int, Order], None] = lambda number, order: None
         self._deaths = deaths
         self._shards: dict[int, Shard] = {}
         self._coordinator = Coordinator(SHARDS, 100_000)
@@ -90,7 +92,7 @@ class Crawl:
         coordinator, shard = self._coordinator, self._shards.get(number)
         member = coordinator.members[number]
         if shard is None:
-            times = 1 + sum(self.died.values()) % 3
+            times = 1 + sum(self.died.values()) % 3 if self._deaths[number] else 1
             point = self._deaths[number][0] if self._deaths[number] else ""
             once = point in POINTS[: POINTS.index("exchange recorded")]
             at = self._at(number, 1 if once else times)
@@ -105,7 +107,9 @@ class Crawl:
             coordinator.report(number, await shard.end(), 0.0)
             return True
         else:
-            coordinator.report(number, await shard.turn(coordinator.order(number)), 0.0)
+            order = coordinator.order(number)
+            self.on_order(number, order)
+            coordinator.report(number, await shard.turn(order), 0.0)
         return False
 
     async def _bury(self, number: int) -> None:
@@ -148,3 +152,34 @@ def test_nothing_is_lost_wherever_a_shard_or_the_coordinator_dies(
     assert asides
     assert all(Path(aside).exists() for aside in asides)
     assert web.again <= sum(crawl.died.values()) * IN_FLIGHT
+
+
+@pytest.mark.server
+def test_a_shard_that_dies_once_it_was_told_that_the_crawl_is_over_goes_on_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before what it enters then is durable, it is told again; after, its journal has it."""
+    monkeypatch.setattr(live_crawl, "CHECKPOINT_SHARE", 1e9)
+    planned = {1: "order executed", 3: "sending", 5: "reported"}
+    deaths = {number: deque[str]() for number in range(SHARDS)}
+    told = Counter[int]()
+
+    def on_order(number: int, order: Order) -> None:
+        told[number] += order["over"]
+        if order["over"] and told[number] in planned:
+            deaths[number].append(planned[told[number]])
+
+    with served(60, hosts=6, traps=("calendar",)) as web, ExitStack() as undo:
+        path = tmp_path / "run"
+        settings = settings_of(web.root, web.port, delay=0.0, in_flight=4, traps=False)
+        begin(path, settings, undo)
+        crawl = Crawl(path, settings, deaths)
+        crawl.on_order = on_order
+        asyncio.run(crawl.run())
+        urls = [check_run(files.shard(path, number)) for number in range(SHARDS)]
+    assert {point: crawl.died[point] for point in planned.values()} == dict.fromkeys(
+        planned.values(), SHARDS
+    )
+    assert not urls[0] & urls[1], "a page was judged by both"
+    assert sum("/calendar/" not in url for url in urls[0] | urls[1]) == 60
+    assert web.again <= sum(crawl.died.values()) * 4

@@ -344,6 +344,19 @@ def _world(seed: int, failures: bool = True, guard: str = "") -> SmallWorld:
     return world
 
 
+def with_traps(world: SmallWorld) -> None:
+    """Each of three hosts has pages that say the same, each of which leads to two more."""
+    home = next(iter(world.pages.values()))
+    entrances = list(home.links)
+    for name in ("h1.example", "h2.example", "h3.example"):
+        urls = [f"http://{name}/cal/{at}" for at in range(30)]
+        entrances.append(Link(urls[0], Anchor("calendar")))
+        for at, url in enumerate(urls):
+            links = [Link(to, Anchor("on", position=at)) for to in urls[at + 1 : at + 3]]
+            world.pages[url] = Page(url, title="Calendar", text="nothing then", links=links)
+    world.pages[home.url] = replace(home, links=entrances)
+
+
 @pytest.fixture(scope="module")
 def small_limits() -> Iterator[None]:
     """What holds links back does so in webs of 60 pages."""
@@ -427,6 +440,33 @@ def test_the_number_of_shards_may_change_and_nothing_is_lost_or_fetched_again(
             link = process.crawl.frontier.find(url)
             assert link is not None
             assert process.crawl.path(link)[0] == root
+
+
+@given(
+    seed=st.integers(0, 10_000),
+    shards=st.integers(1, 4),
+    deaths=st.sampled_from([0.0, 0.1]),
+    guard=st.sampled_from(["traps", "traps and shares"]),
+)
+@settings(max_examples=12)
+def test_a_crawl_ends_once_no_shard_keeps_anything_for_its_end(
+    small_limits: None, seed: int, shards: int, deaths: float, guard: str
+) -> None:
+    """What traps hold back depends on the order of the pages; and some are never asked for."""
+    world = _world(seed, failures=False)
+    root = next(iter(world.pages))
+    with_traps(world)
+    processes = {
+        at: Process(at, shards, world, "random", root, deaths > 0, guard) for at in range(shards)
+    }
+    coordinator = _crawl(processes, shards, 1_000, np.random.default_rng(seed), deaths=deaths)
+    assert coordinator.reason == "no open link left"
+    fetched = Counter(url for process in processes.values() for url in process.pages)
+    assert max(fetched.values()) == 1
+    for process in processes.values():
+        process.crawl.last_resort()
+        assert not process.crawl.frontier.open_count
+        assert not process.worker.outbox.waiting
 
 
 @given(seed=st.integers(0, 10_000), pages=st.integers(1, 50), shards=st.integers(1, 4))

@@ -38,19 +38,21 @@ def test_what_a_long_way_cut_off_is_followed_once_a_shorter_one_is_found(saved: 
     assert admitted(within, "http://evil.example/1", ["http://evil.example/2"], 2)
     assert admitted(within, "http://evil.example/2", [HUB], 3)
     assert admitted(within, HUB, [PART, "http://else.example/", f"{HUB}.zip?logout=1"], 4) == []
-    assert within.release(over=True) == []
+    assert within.release(over=True, last=True) == []
     assert within.left_out().rules[deep] == 3
     within = made(within) if saved else within
     assert admitted(within, "http://good.example/", ["http://good.example/list"], 1)
     assert admitted(within, "http://good.example/list", [HUB], 2)
-    assert [(one.link.url, one.depth, one.parent) for one in within.release(over=True)] == [
-        (PART, 3, 7)
-    ]
+    assert [
+        (one.link.url, one.depth, one.parent) for one in within.release(over=True, last=True)
+    ] == [(PART, 3, 7)]
     # It is nearer than the frontier knows, and what it links to with it.
     assert admitted(within, PART, [LEAF], 5) == []
     assert admitted(within, "http://good.example/", [HUB], 1) == [HUB]
-    assert [(one.link.url, one.depth) for one in within.release(over=True)] == [(LEAF, 3)]
-    assert within.release(over=True) == []
+    assert [(one.link.url, one.depth) for one in within.release(over=True, last=True)] == [
+        (LEAF, 3)
+    ]
+    assert within.release(over=True, last=True) == []
     assert within.left_out().rules[deep] == 2, "what is out of scope stays out"
 
 
@@ -65,7 +67,7 @@ def test_the_domain_with_the_most_links_that_wait_loses_its_own(
         links = [f"http://evil.example/{number}-{n}" for n in range(3)]
         assert admitted(within, f"http://evil.example/deep{number}", links, 4) == []
     assert admitted(within, "http://good.example/", [HUB], 1) == [HUB]
-    assert [one.link.url for one in within.release(over=True)] == [PART]
+    assert [one.link.url for one in within.release(over=True, last=True)] == [PART]
 
 
 @pytest.mark.parametrize("saved", [False, True])
@@ -112,7 +114,7 @@ def test_a_deep_page_that_asks_not_to_be_followed_is_not_once_it_is_near() -> No
     page = Page(HUB, links=(Link(PART, Anchor()),), flags=frozenset({"nofollow"}))
     assert within.admit(page, 4, 7, 0.5) == []
     assert admitted(within, "http://good.example/", [HUB], 1) == [HUB]
-    assert within.release(over=True) == []
+    assert within.release(over=True, last=True) == []
 
 
 @pytest.mark.parametrize("saved", [False, True])
@@ -133,6 +135,8 @@ def test_a_sitemap_is_as_near_as_any_page_of_its_host_makes_it(saved: bool) -> N
         within = CrawlFilter(Scope.of(SEEDS, "domain", MOST), sitemaps=True)
         within.load(state)
     assert admitted(within, "http://good.example/", [], 1) == []
-    assert [(one.link.url, one.depth) for one in within.release(over=True)] == [(LEAF, 2)]
+    assert [(one.link.url, one.depth) for one in within.release(over=True, last=True)] == [
+        (LEAF, 2)
+    ]
     assert within.left_out().rules == {}
     assert within.explained(LEAF) == ""

@@ -222,16 +222,16 @@ def test_a_place_that_is_given_back_goes_to_the_link_that_waited_longest() -> No
     for link, url in ((2, three), (3, four), (4, five)):
         assert within.skip(link, url) == "a.example has had its 2 pages"
         within.dropped(url, InLink(link, url, "a.example", Anchor(), "a", 7, 0.5, 1, True))
-    assert within.release(over=True) == []
+    assert within.release(over=True, last=True) == []
     assert within.left_out().rules == {"--pages-per-host 2": 3}
     assert within.explained(three) == "a.example has had its 2 pages"
     within.ended(Outcome(Choice(0, 1.0), Failed(0, "absent", status=404), None, 0.0), str)
     again = CrawlFilter(Scope(), per_host=2)
     again.load(unpack(pack(within.save())))
     for one_of_them in (within, again):
-        held = [held.link.url for held in one_of_them.release(over=False)]
+        held = [held.link.url for held in one_of_them.release(over=False, last=False)]
         assert held == [three]
-        assert one_of_them.release(over=False) == []
+        assert one_of_them.release(over=False, last=False) == []
 
 
 def test_new_pages_beyond_a_refresh_s_budget_wait_for_a_place_or_a_larger_one() -> None:
@@ -248,12 +248,14 @@ def test_new_pages_beyond_a_refresh_s_budget_wait_for_a_place_or_a_larger_one() 
 
     within = made(2)
     assert [bool(skipped(within, link)) for link in range(5)] == [False] * 2 + [True] * 3
-    assert within.release(over=True) == []
+    assert within.release(over=True, last=True) == []
     assert within.left_out().rules == {"--pages 2": 3}
     within.ended(Outcome(Choice(0, 1.0), Failed(0, "absent", status=404), None, 0.0), str)
-    assert [held.link.url for held in within.release(over=False)] == ["http://2.example/"]
+    assert [held.link.url for held in within.release(over=False, last=False)] == [
+        "http://2.example/"
+    ]
     assert not skipped(within, 2)
     larger = made(3)
     larger.load(unpack(pack(within.save())))
-    assert [held.link.url for held in larger.release(over=True)] == ["http://3.example/"]
+    assert [held.link.url for held in larger.release(over=True, last=True)] == ["http://3.example/"]
     assert larger.left_out().rules == {"--pages 3": 1}

@@ -174,7 +174,7 @@ def test_what_led_elsewhere_brought_the_news_of_that_page() -> None:
     for number in range(40):
         _waiting(traps, f"http://a.example/x/{chr(97 + number % 26)}{number}")
     came = 0
-    while links := guard.release(over=True):
+    while links := guard.release(over=True, last=True):
         for held in links:
             came += 1
             url, link = held.link.url, came

@@ -312,8 +312,14 @@ class Crawl:
         """Enter the links that another shard sent; returns how many were new."""
         new = self._entry.batch(batch)
         if not self._has_more():  # what came may have brought near what was too deep
-            self._entry.release(over=True)
+            self._entry.release(over=True, last=False)
         return new
+
+    def last_resort(self) -> None:
+        """No shard has an open link, and the crawl would end: enter what the filter keeps for
+        that. Without shards, `next` does so."""
+        if not self._has_more():
+            self._entry.release(over=True, last=True)
 
     def split(self, now: float) -> int:
         """Send everything that `outbox` no longer owns to its new shards, after the hosts were
@@ -473,10 +479,11 @@ class Crawl:
 
     def _goes_on_with_held(self, used: bool) -> bool:
         """Enter links that the filter held back; whether there are any. A shard does so once it has
-        no others, also if its grant is used: it gets another one only if it has open links."""
+        no others, also if its grant is used: it gets another one only if it has open links. What
+        is kept for the end of the whole crawl then waits for `last_resort`."""
         if used and (self.outbox is None or self._has_more()):
             return False
-        return self._entry.release(over=True)
+        return self._entry.release(over=True, last=self.outbox is None)
 
     def _finish(self) -> Finished:
         if self.pages is not None and self.counts.pages >= self.pages:
@@ -599,7 +606,8 @@ class Crawl:
         self._entry.ended(outcome)
         self._call("learn", self.policy.learn, outcome)
         # What a shard reports next says that it has more to do.
-        self._entry.release(over=self.outbox is not None and not self._has_more())
+        over = self.outbox is not None and not self._has_more()
+        self._entry.release(over=over, last=False)
         return outcome
 
     def _has_more(self) -> bool:

@@ -152,13 +152,13 @@ class LinkEntry:
         if self._filter is not None:
             self._filter.ended(outcome, partial(self.found_on, outcome.choice.link))
 
-    def release(self, *, over: bool) -> bool:
+    def release(self, *, over: bool, last: bool) -> bool:
         """Enter the links that the filter no longer holds back; returns whether any link is open.
-        `over`: the crawl would otherwise end."""
+        `over`: the crawl, or this shard of it, has no other; `last`: the crawl would end."""
         if self._filter is None:
             return False
         # Of some that are released, all may be known.
-        while released := self._filter.release(over=over):
+        while released := self._filter.release(over=over, last=last):
             for (parent, score, depth, dropped, _), group in groupby(released, _batch_key):
                 links = self._own([held.link for held in group], parent, score, depth)
                 known = self.frontier.find(links[0].url) if dropped and links else None

@@ -17,7 +17,8 @@ from spoor.web.search_indexes import kind_of
 def apply(crawl: Crawl, name: str, now: float, arguments: Sequence[Any], body: bytes) -> None:
     """Apply one command: `seed` further URLs, enter the `sitemaps` of a host, enter `links` that
     arrived, delete batches that are `delivered`, set the `grant` of pages, `split` into another
-    number of shards, or `merge` the models of others. All but the first two are for shards."""
+    number of shards, `merge` the models of others, or enter what is kept for when the whole crawl
+    is `over`. All but the first two are for shards."""
     if name == "seed":
         crawl.seed(*arguments)
         return
@@ -46,6 +47,8 @@ def apply(crawl: Crawl, name: str, now: float, arguments: Sequence[Any], body: b
     elif name == "merge":
         assert isinstance(crawl.policy, Mergeable)
         crawl.policy.merge([unpack(blob, source="what a shard learned") for blob in parts(body)])
+    elif name == "over":
+        crawl.last_resort()
     else:
         raise AssertionError(f"no command {name!r}")
 

@@ -111,6 +111,12 @@ class Member:
     models: list[bytes] = field(default_factory=list)
     """Models of the other shards, for its next order."""
     deaths: int = 0
+    asks_over: bool = False
+    """Its next order says that the crawl is over but for what it keeps for that."""
+    told_over: bool = False
+    """Its last order says so."""
+    in_vain: bool = False
+    """It was told so, and has had nothing to fetch or send since."""
 
     @property
     def idle(self) -> bool:
@@ -186,6 +192,8 @@ class Coordinator:
         self.traffic = Traffic()
         self.learns_alone = False
         """The policy cannot share its model: each shard learns by itself."""
+        self.nearly_over = False
+        """All shards were without an open link once: what came since was kept for that."""
         self.recent: deque[bool] = deque(maxlen=window)
         self._shards = shards
         self._pages = pages
@@ -210,6 +218,7 @@ class Coordinator:
         member = self.members[shard]
         member.alive, member.ended, member.stopping = True, False, False
         member.next_batch.clear()
+        member.told_over = member.in_vain = False
         self.report(shard, report, now)
 
     def lost(self, shard: int) -> None:
@@ -240,6 +249,7 @@ class Coordinator:
         self.traffic.model_bytes += sum(map(len, models))
         ending = self._ending(member)
         member.stopping = ending is not None
+        member.told_over, member.asks_over = member.asks_over, False
         return {
             "grant": self.page_budget.offer(shard),
             "bytes": None if self.byte_budget is None else self.byte_budget.offer(shard),
@@ -255,6 +265,7 @@ class Coordinator:
             },
             "resend": resend,
             "hold": not self._settled,
+            "over": member.told_over,
             "share_model": share_model,
             "models": models,
             "stop": ending,
@@ -284,6 +295,8 @@ class Coordinator:
         )
         for target, (first, count, links, blob) in report["links"].items():
             self._enqueue(member, target, _Chunk(shard, first, count, links, blob, now))
+        member.in_vain = member.idle and (member.in_vain or member.told_over)
+        member.told_over = False
         if report["model"] is not None:
             self._models[shard] = report["model"]
             self._fresh.add(shard)
@@ -399,4 +412,9 @@ class Coordinator:
         elif self.fetched >= self._pages:
             self.stop(f"budget of {self._pages} pages reached")
         elif self._all_reported() and all(member.idle for member in self.members.values()):
-            self.stop("no open link left")
+            working = self._working()
+            if all(member.in_vain for member in working):
+                self.stop("no open link left")
+            self.nearly_over = True
+            for member in working:
+                member.asks_over = not member.in_vain

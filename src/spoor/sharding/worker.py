@@ -83,6 +83,8 @@ class Worker:
         if order["models"] and isinstance(self.crawl.policy, Mergeable):
             self._apply("merge", now, body=commands.join(order["models"]))
             self.merged += 1
+        if order["over"]:
+            self._apply("over", now)
         self.held = order["hold"]
         return bool(order["links"])
 

@@ -2,8 +2,8 @@
 
 Whoever has a domain has names and pages without end. So a domain of which no seed is may have
 `LEAST` pages, or a tenth of all, and `FOR_EACH` more for each relevant one. Its other links wait
-until its share has grown, or the crawl has nothing else to do. Of links that wait beyond `_WAITING`
-only the number is kept, of the domain with the most of them.
+until its share has grown, or the crawl (of one in shards: its shard) has nothing else to do. Of
+links that wait beyond `_WAITING` only the number is kept, of the domain with the most of them.
 """
 
 from __future__ import annotations

@@ -424,7 +424,7 @@ class CrawlFilter:
         elif by == "domain" and self._domains is not None:
             self._domains.hold(held)
 
-    def release(self, *, over: bool) -> Sequence[HeldLink]:
+    def release(self, *, over: bool, last: bool) -> Sequence[HeldLink]:
         if over and self.revisits is not None and (rest := self.revisits.rest()):
             return rest
         tried = [] if self._actions is None else self._actions.release()
@@ -439,7 +439,8 @@ class CrawlFilter:
         if self.revisits is not None:
             freed += self.revisits.release(self._flying.values())
         found = [*tried, *nearer, *freed, *domains, *sitemaps, *self._more_listed(over=over)]
-        found += () if self._traps is None else self._traps.release(over=over)
+        # Nobody else asks for the rest of a shard's own hosts; a trap is worth less than any link.
+        found += () if self._traps is None else self._traps.release(over=last)
         return self._as_near(found)
 
     def leave(self, owns: Callable[[str], bool]) -> Sequence[HeldLink]:

@@ -2,9 +2,9 @@
 
 They are asked for first, each counts as a page, and a domain has names and sitemaps without end. So
 `LEAST` of a domain enter, one more each time that the pages of the crawl have doubled, and one for
-each relevant page of the domain. The others wait until its share has grown, or the crawl has
-nothing else to do. Of those that wait beyond `_WAITING` only the number is kept, of the domain with
-the most of them.
+each relevant page of the domain. The others wait until its share has grown, or the crawl (of
+one in shards: its shard) has nothing else to do. Of those that wait beyond `_WAITING` only the
+number is kept, of the domain with the most of them.
 """
 
 from __future__ import annotations

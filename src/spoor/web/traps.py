@@ -17,7 +17,8 @@ that only pages without news link to; hosts of one domain. Its laws:
 3. It is tried again: two of its links after 32 more pages of the crawl, later and later, and at the
    end. One page with news opens it, and all that was held back is asked for like any link. Tries in
    vain take a thirtieth of the pages of their domain at most (`spoor.web.trap_tries`). Once no
-   other link is left, more is asked for of what pays (`spoor.web.trap_rests`).
+   other link is left, in any shard of the crawl, more is asked for of what pays
+   (`spoor.web.trap_rests`).
 4. A parameter that was seen not to matter (the same text without it, 4 times, never another) keeps
    a URL back only where the page without it, or this page with it, was fetched: sessions, sources,
    prints.
@@ -279,7 +280,7 @@ class Traps:
         return self._waiting.lost
 
     def release(self, *, over: bool) -> Sequence[HeldLink]:
-        """Links that may enter the frontier again. `over`: there are no others."""
+        """Links that may enter the frontier again. `over`: there are no others in any shard."""
         ready, self._ready = self._ready + self._from_opened(), []
         if not over and self._pages < self._due:
             return ready

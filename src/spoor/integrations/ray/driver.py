@@ -42,6 +42,9 @@ from spoor.types import LeftOut
 TURN_SECONDS = 0.25
 """Seconds between two turns of a shard."""
 
+FEW = 64
+"""Open links of a shard near the end of the crawl, up to which its turns come sooner."""
+
 STATUS_SECONDS = 2.0
 """Seconds between two writes of the status of the shards."""
 
@@ -339,6 +342,8 @@ class _Driver:
         member.ended = call == "end"
         starved = report["open"] and report["in_flight"] + report["pages"] >= report["grant"]
         starved = starved or report["bytes"]["wanted"]
+        # Its last links are few at a time, and all shards wait for one another in between.
+        starved = starved or (self._coordinator.nearly_over and report["open"] <= FEW)
         soon = call == "open" or member.stopping or (starved and self._coordinator.reason is None)
         self._next[shard] = now + (TURN_SECONDS / 5 if soon else TURN_SECONDS)
 
