@@ -4,6 +4,7 @@ may not do."""
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -14,7 +15,13 @@ from hypothesis import strategies as st
 import spoor
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page, reply
 from spoor.cli.main import run
+from spoor.learn.state import pack, unpack
+from spoor.protocols import Offer
+from spoor.runs.assemble import make_frontier
+from spoor.types import Choice, Fetched, InLinks, Link, LinkId, Outcome, Page, State
+from spoor.web import search_indexes
 from spoor.web.search_indexes import MAX_LINKS, MAX_TITLE, links_of, named_in
+from spoor.wrappers.lists_first import IndexWherePoor
 
 AT = "http://docs.example/en/searchindex.js"
 
@@ -180,6 +187,11 @@ def test_of_too_many_pages_the_first_are_listed() -> None:
             "en/a/search.json",
         ),
         ('<script>path_to_root = "";', ""),
+        (
+            '<!-- mdBook --><script>var path_to_root = "";'
+            'window.path_to_searchindex_js = "kiln.html";',
+            "",
+        ),
         ("<p>See _static/doctools.js and search.html", ""),
     ],
 )
@@ -194,6 +206,83 @@ def test_a_page_names_the_index_of_its_site(markup: str, named: str) -> None:
 def test_a_page_names_an_address_or_nothing(body: bytes) -> None:
     found = named_in(body, "http://docs.example/")
     assert found == "" or found.startswith(("http://", "https://"))
+
+
+HOLDS = 60.0
+"""Milliseconds of this thread for 64 MB: they are searched in one piece for 80 and more."""
+
+
+@pytest.mark.parametrize("unit", [b"o", b"search.htm", b"c_", b"path_to_roo"])
+def test_a_page_of_any_size_is_searched_in_moments(unit: bytes) -> None:
+    body = unit * ((64 << 20) // len(unit))
+    began = time.thread_time()
+    assert named_in(body, "http://docs.example/") == ""
+    assert 1e3 * (time.thread_time() - began) < HOLDS
+    scripts = b'<script src="_static/doctools.js"></script><a href="search.html">'
+    for long in (scripts + body, body + scripts):
+        assert named_in(long, AT) == AT
+
+
+@pytest.mark.parametrize("stretch", [1, 2, 3, 7])
+def test_an_index_is_read_in_pieces_as_in_one(
+    stretch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search_indexes, "_STRETCH", stretch)
+    quoted = f"window.search = Object.assign(window.search, JSON.parse('{in_quotes(mdbook())}'));"
+    for body in (SPHINX, SPHINX_OF_NOW, quoted):
+        links = links_of(body.encode(), AT)
+        assert [(link.url, link.anchor.text) for link in links] == WANTED
+
+
+# ---------------------------------------------------------------- a policy
+
+
+class Following:
+    """Follows the links in their order."""
+
+    def __init__(self) -> None:
+        self.next = 0
+        self.learned = list[LinkId]()
+
+    def observe(self, seen: InLinks) -> None:
+        pass
+
+    def choose(self, offer: Offer) -> Choice:
+        self.next += 1
+        return Choice(self.next - 1)
+
+    def learn(self, outcome: Outcome) -> None:
+        self.learned.append(outcome.choice.link)
+
+    def save(self) -> State:
+        return {}
+
+    def load(self, state: State) -> None:
+        pass
+
+
+@pytest.mark.parametrize("poor", [False, True])
+def test_an_index_is_one_by_whomever_it_is_chosen(*, poor: bool) -> None:
+    """Also where none is looked for, or more than are looked for."""
+    wrapped = Following()
+    policy = IndexWherePoor(wrapped)
+    named = [Link(f"http://h{number}.example/searchindex.js", kind="index") for number in range(9)]
+    numbers, urls = range(9), [link.url for link in named]
+    hosts = [f"h{number}.example" for number in numbers]
+    policy.observe(InLinks(named, numbers, numbers, [True] * 9, 99, 0.0, 1, urls, hosts))
+    pages = [Fetched(0, Page(f"http://h{number}.example/")) for number in range(9)]
+    for fetched in pages * 2 * poor:
+        policy.learn(Outcome(Choice(100), fetched, None, 0.0))
+    policy.load(unpack(pack(policy.save())))
+    offer = make_frontier("memory", delay=0.0, per_host=1).offer(0.0)
+    chosen = [policy.choose(offer) for _ in range(9)]
+    assert [(choice.link, choice.why) for choice in chosen] == [
+        (number, search_indexes.WHY) for number in range(9)
+    ]
+    for choice in chosen:
+        policy.learn(Outcome(choice, pages[0], None, 0.0))
+    assert set(wrapped.learned) <= {100}
+    assert policy.choose(offer).why == ()
 
 
 # ---------------------------------------------------------------- a crawl
@@ -219,12 +308,16 @@ def manual(asked: Asked) -> bytes:
 
 
 def crawled(
-    answer: Callable[[Asked], bytes], out: Path, budgets: Sequence[int], *options: str
+    answer: Callable[[Asked], bytes],
+    out: Path,
+    budgets: Sequence[int],
+    *options: str,
+    start: str = "http://a.example/",
 ) -> tuple[list[str], list[int]]:
     """The paths that one crawl after another with the same folder asked for, and what each found."""
     server, found = Loopback(answer), list[int]()
     with beside(server.serving):
-        command = ["crawl", "http://a.example/", "--topic", "kilns", "--delay", "0", *options]
+        command = ["crawl", start, "--topic", "kilns", "--delay", "0", *options]
         command += ["--connect-to", f"{ADDRESS}:{server.port}", "--out", str(out)]
         command += ["--per-host", "1", "--render", "never"]
         for budget in budgets:
@@ -281,3 +374,75 @@ def test_an_index_on_another_host_and_a_second_one_are_not_asked_for(tmp_path: P
         assert run([*command, "--out", str(tmp_path / "out")]) == 0
     asked = {(host, path) for host, path in server.asked if path.endswith(".js")}
     assert asked == {("a.example", "/searchindex.js")}
+
+
+def answered(index: bytes, *, nofollow: bool = False) -> Callable[[Asked], bytes]:
+    """A site of which the pages name an index, in place of which something else comes."""
+    robots = '<meta name="robots" content="nofollow">' * nofollow
+    kiln = "<title>Kilns</title><h1>Kilns</h1>A kiln burns clay. A kiln is hot."
+
+    def answer(asked: Asked) -> bytes:
+        if asked.path.startswith("/docs/p"):
+            number = int(asked.path[7:-5])
+            link = f'<a href="/docs/p{number + 1}.html">next</a>' if number < 9 else ""
+            return reply(f"<title>Part {number}</title>{robots}{DOCS}{link} Of pots {number}.")
+        if asked.path in ("/docs/searchindex.js", "/searchindex.js"):
+            return index
+        return reply(kiln) if "kiln" in asked.path else MISSING
+
+    return answer
+
+
+DOCS = FRAME.replace('"/', '"/docs/')
+LIST = reply(
+    "<sitemapindex><sitemap><loc>http://a.example/kiln.html</loc></sitemap></sitemapindex>",
+    media="text/xml",
+)
+ELSEWHERE = b"HTTP/1.1 302 Found\r\nLocation: /docs/kiln.html\r\nContent-Length: 0\r\n\r\n"
+OUT_OF_SCOPE = b"HTTP/1.1 302 Found\r\nLocation: /kiln.html\r\nContent-Length: 0\r\n\r\n"
+A_PAGE = reply("<title>Kilns</title><h1>Kilns</h1>A kiln burns clay. A kiln is hot.")
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    ("index", "found"),
+    [(LIST, 0), (A_PAGE, 0), (ELSEWHERE, 1), (OUT_OF_SCOPE, 0), (reply("kiln", media="a/b"), 0)],
+    ids=["a sitemap", "a page", "leads to a page", "leads out of scope", "something"],
+)
+def test_what_comes_in_place_of_an_index_is_no_way_out_of_the_scope(
+    index: bytes, found: int, tmp_path: Path
+) -> None:
+    """A page to which it leads is read as one."""
+    start, only = "http://a.example/docs/p0.html", ("--include", "*/docs/*")
+    paths, counts = crawled(answered(index), tmp_path / "out", (6,), *only, start=start)
+    assert "/docs/searchindex.js" in paths
+    assert "/kiln.html" not in paths
+    assert counts == [found]
+
+
+@pytest.mark.server
+def test_a_page_that_says_nofollow_leads_to_no_index(tmp_path: Path) -> None:
+    sitemap = answered(LIST, nofollow=True)
+    paths, _ = crawled(sitemap, tmp_path / "out", (4,), start="http://a.example/docs/p0.html")
+    assert paths == ["/docs/p0.html"]
+
+
+@pytest.mark.server
+def test_whoever_goes_on_with_a_host_has_its_first_index_alone(tmp_path: Path) -> None:
+    """Of a manual of many versions, each with an index: the same order of requests."""
+
+    def answer(asked: Asked) -> bytes:
+        if asked.path.endswith(".html") and asked.path.startswith("/v"):
+            number = int(asked.path[2:-5].replace("/", ""))
+            frame = FRAME.replace('"/', f'"/v{number}/')
+            link = f'<a href="/v{number + 1}/{number + 1}.html">next</a>'
+            return reply(f"<title>Part {number}</title>{frame}{link} Of pots {number}.")
+        return MISSING
+
+    start = "http://a.example/v0/0.html"
+    for policy in ("trail", "breadth-first"):
+        options = "--policy", policy
+        whole, _ = crawled(answer, tmp_path / policy / "1", (7,), *options, start=start)
+        parts, _ = crawled(answer, tmp_path / policy / "2", range(1, 8), *options, start=start)
+        assert parts == whole
+        assert [path for path in whole if path.endswith(".js")] == ["/v0/searchindex.js"]

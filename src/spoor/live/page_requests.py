@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spoor.documents.kinds import Types
+from spoor.documents.kinds import Types, tell
 from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
 from spoor.http.failures import failure
@@ -209,6 +209,9 @@ class PageRequests:
             reply = Failed(fetch.ticket, "connection", reason, status, transient=True)
         if exchange is not None and exchange.sitemaps and not isinstance(reply, Failed):
             self._announced.add(origin_of(exchange.url))
+            named = "index" in map(search_indexes.kind_of, exchange.sitemaps)
+            if named and isinstance(reply, Fetched) and "nofollow" not in reply.page.flags:
+                self._indexed.add(host(exchange.url))
         if self._renders is not None and (exchange is None or exchange.rendered is None):
             self._renders.forget(fetch)
         answered = not (isinstance(reply, Failed) and reply.unanswered)
@@ -270,13 +273,14 @@ class PageRequests:
 
     async def _get(
         self, fetch: Fetch, rules: Rules, headers: tuple[tuple[str, str], ...]
-    ) -> Exchange:
-        """Request a page or a sitemap. The exchange of an origin's first page that can be read also
-        names the origin's sitemaps, and that of a host's first page that has a search index names
-        that."""
+    ) -> Failed | Exchange:
+        """Request a page, a sitemap or a search index. The exchange of an origin's first page that
+        can be read also names the origin's sitemaps, and that of a host's first page that has a
+        search index names that."""
         is_sitemap = fetch.choice.why == sitemaps.WHY
+        is_index = fetch.choice.why == search_indexes.WHY
         watched, again = self.settings.command == "watch", bool(self.settings.refresh)
-        types = None if is_sitemap else self._types
+        types = None if is_sitemap or is_index else self._types
         async with self._queues.turn(fetch.ticket, fetch.host, self._hosts.delay(fetch.host)):
             exchange = await self._client.get(
                 fetch.url,
@@ -287,11 +291,14 @@ class PageRequests:
                 ticket=fetch.ticket,
                 watched=watched or (again and is_sitemap),
             )
-        if is_sitemap:
+        if is_sitemap or (is_index and search_indexes.is_index(exchange.body)):
             return replace(exchange, sitemap=True)
+        read = 200 <= exchange.status < 300
+        if is_index and read and not self._is_page(exchange):
+            return Failed(fetch.ticket, "unreadable", "it is no search index", exchange.status)
         lists = list[str]()
         origin = origin_of(exchange.url)
-        there = 200 <= exchange.status < 300 or exchange.status == 304
+        there = read or exchange.status == 304
         wanted = self.settings.sitemaps or watched or again
         if there and wanted and origin not in self._announced:
             named = [canonical(url) for url in rules.sitemaps[: sitemaps.MAX_SITEMAPS]]
@@ -300,13 +307,16 @@ class PageRequests:
             lists += self._search_index(exchange)
         return replace(exchange, sitemaps=tuple(lists)) if lists else exchange
 
+    def _is_page(self, exchange: Exchange) -> bool:
+        """Whether what came in place of a search index is a page, to which it redirects: else a
+        server could have one read that is out of scope."""
+        told = tell(exchange.body, exchange.media_type, exchange.url)
+        return told.kind == "html" and search_indexes.kind_of(exchange.url) != "index"
+
     def _search_index(self, exchange: Exchange) -> list[str]:
         """That which a page names, where none of its host is known yet, and it is of that host."""
         name = host(exchange.url)
         if name in self._indexed:
             return []
         index = search_indexes.named_in(exchange.document, exchange.url)
-        if not index or host(index) != name:
-            return []
-        self._indexed.add(name)
-        return [index]
+        return [index] if index and host(index) == name else []

@@ -11,7 +11,6 @@ from spoor.protocols import Mergeable
 from spoor.sharding.outbox import Outbox, unpack_batches
 from spoor.types import Anchor, Link
 from spoor.web.link_filter import CrawlFilter
-from spoor.web.search_indexes import kind_of
 
 
 def apply(crawl: Crawl, name: str, now: float, arguments: Sequence[Any], body: bytes) -> None:
@@ -26,7 +25,7 @@ def apply(crawl: Crawl, name: str, now: float, arguments: Sequence[Any], body: b
         its = crawl.link_filter
         assert isinstance(its, CrawlFilter)
         taken = [url for url in arguments[0] if not its.why_not(url) or its.takes_sitemap(url)]
-        crawl.seed([Link(url, Anchor(), kind_of(url)) for url in taken])
+        crawl.seed([Link(url, Anchor(), "sitemap") for url in taken])
         return
     outbox = crawl.outbox
     assert isinstance(outbox, Outbox)

@@ -95,7 +95,9 @@ class CrawlFilter:
         self._shares_of_sitemaps = SitemapShares() if sitemaps else None
         self._listed = ListedLinks() if sitemaps else None
         self._named: OrderedDict[str, Sequence[str]] = OrderedDict()
-        """Host → its sitemaps, where depths count."""
+        """Host → its sitemaps and search index, where depths count."""
+        self._indexes: OrderedDict[str, str] = OrderedDict()
+        """Host → the search index that was named first: it has one, whoever goes on with it."""
         self._flying: dict[LinkId, str] = {}
         self._asked: dict[LinkId, str] = {}
         """What was asked for first, of those of them that led elsewhere."""
@@ -165,8 +167,8 @@ class CrawlFilter:
 
     def _with_sitemaps_alone(self, page: Page) -> Page:
         """A page whose links are not to be followed: those to sitemaps are not its own, since
-        robots.txt names them."""
-        listed = _sitemaps(page.links)
+        robots.txt names them; that to a search index is."""
+        listed = _sitemaps(page.links, "sitemap")
         for index, url in enumerate(urls_of(page.links)):
             if index not in listed:
                 self._note(NOFOLLOW, url)
@@ -192,10 +194,11 @@ class CrawlFilter:
         near as any page of the host makes them."""
         if self._listed is None or "sitemap" in page.flags:
             return ()
+        before = self._named.get(host(page.url), ())
         if named := [links[index].url for index in _sitemaps(links)]:
-            remember(self._named, host(page.url), named)
-            return ()
-        return self._named.get(host(page.url), ())
+            remember(self._named, host(page.url), list(dict.fromkeys([*before, *named])))
+            return [url for url in before if url not in named]
+        return before
 
     def _that_may_enter(
         self, links: Sequence[Link], parent: LinkId, score: float, depth: int, *, listed: bool
@@ -281,6 +284,8 @@ class CrawlFilter:
             if index in barred:
                 self._note(NOFOLLOW, url)
                 continue
+            if index in sitemaps and links[index].kind == "index" and self._has_another(url):
+                continue
             known = memo.get(url)
             if known is None:
                 if len(memo) >= _MEMO:
@@ -305,6 +310,13 @@ class CrawlFilter:
                 allowed.append(index)
                 urls.append(plain)
         return those(links, allowed, urls)
+
+    def _has_another(self, index: str) -> bool:
+        """Whether the host of a search index has another one."""
+        name = host(index)
+        if name not in self._indexes:
+            remember(self._indexes, name, index)
+        return self._indexes[name] != index
 
     def _verdict(self, url: str) -> tuple[str, str]:
         plain = url
@@ -551,6 +563,7 @@ class CrawlFilter:
             **({} if (of := self._shares_of_sitemaps) is None else {"sitemap_shares": of.save()}),
             **({} if self._listed is None else {"listed": self._listed.save()}),
             "named": [*map(list, self._named.items())],
+            "indexes": [*map(list, self._indexes.items())],
             "pages": self._limits.pages,
             "limits": self._limits.save(),
             "flying": [[link, url] for link, url in self._flying.items()],
@@ -580,6 +593,7 @@ class CrawlFilter:
         if self._listed is not None:
             self._listed.load(state["listed"])
         self._named = OrderedDict(map(tuple, state["named"]))
+        self._indexes = OrderedDict(map(tuple, state["indexes"]))
         self._limits.load(state["pages"], state["limits"])
         self._flying = dict(state["flying"])
         self._asked = dict(state["asked"])
@@ -594,11 +608,13 @@ def _name(url: str) -> str:
     return host(url).removeprefix("www.")
 
 
-def _sitemaps(links: Sequence[Link]) -> Sequence[int]:
-    """Which links lead to one, or to a search index: none of those that a page itself has."""
+def _sitemaps(links: Sequence[Link], *kinds: str) -> Sequence[int]:
+    """Which links lead to one, or to a search index, or to such of these kinds alone: none of those
+    that a page itself has."""
     if isinstance(links, PageLinks):
         return ()
-    return [index for index, link in enumerate(links) if link.kind in ("sitemap", "index")]
+    kinds = kinds or ("sitemap", "index")
+    return [index for index, link in enumerate(links) if link.kind in kinds]
 
 
 def _nothing(url: str) -> bool:

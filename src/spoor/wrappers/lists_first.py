@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from spoor.protocols import Offer, Policy
 from spoor.types import Choice, Fetched, InLinks, LinkId, Outcome, State
+from spoor.web import search_indexes
 from spoor.web.revisits import KIND
 from spoor.web.sitemaps import MAX_SITEMAPS, WHY
 from spoor.web.urls import host
@@ -81,28 +82,30 @@ class IndexWherePoor(SitemapsFirst):
 
     links = "index"
     most = 1
+    why = search_indexes.WHY
     LEAST = 2
 
     def __init__(self, policy: Policy) -> None:
         super().__init__(policy)
         self._waiting: dict[str, tuple[LinkId, int, int]] = {}
         """Host → its index, its pages since that is known, and the relevant ones of these."""
+        self._host_of: dict[LinkId, str] = {}
+        """Index that was not asked for → its host."""
 
     def observe(self, seen: InLinks) -> None:
         for link in seen:
             if link.kind == self.links and link.first and self._hosts[link.host] < self.most:
                 self._hosts[link.host] += 1
                 self._waiting[link.host] = link.link, 0, 0
+                self._host_of[link.link] = link.host
         self.policy.observe(seen)
 
     def choose(self, offer: Offer) -> Choice:
         choice = super().choose(offer)
-        if choice.why == self.why or not self._waiting:
+        name = self._host_of.pop(choice.link, None)
+        if name is None or choice.why == self.why:
             return choice
-        its = next((name for name, row in self._waiting.items() if row[0] == choice.link), None)
-        if its is None:
-            return choice
-        del self._waiting[its]  # the wrapped policy comes to it by itself
+        self._waiting.pop(name, None)  # the wrapped policy comes to it by itself
         self._chosen.add(choice.link)
         return replace(choice, why=self.why)
 
@@ -119,12 +122,17 @@ class IndexWherePoor(SitemapsFirst):
         super().learn(outcome)
 
     def save(self) -> State:
-        return {**super().save(), "waiting": [[name, *row] for name, row in self._waiting.items()]}
+        return {
+            **super().save(),
+            "waiting": [[name, *row] for name, row in self._waiting.items()],
+            "host_of": [*map(list, self._host_of.items())],
+        }
 
     def load(self, state: State) -> None:
         self._waiting = {
             name: (link, pages, relevant) for name, link, pages, relevant in state["waiting"]
         }
+        self._host_of = dict(state["host_of"])
         super().load(state)
 
 
