@@ -179,14 +179,31 @@ def test_no_other_site_says_that_a_document_was_its_own(
     trap = page(-DAY, f"{OTHER}x", [*article(70), LIT], COMING)
     begin = page(-DAY, OTHER, ["Others."], "")._replace(links=(f"{OTHER}x",))
     world = site(trap, begin, page(MOVES, "b", STORY, COMING), front(MOVES, "b"), links=())
+    assert ("new", f"{SITE}b") in of_two_sites(world, wish)
+
+
+def test_a_story_that_moves_is_one_though_another_site_has_it_too(answers: Answers) -> None:
+    """As those that print what an agency writes."""
+    answers({})
+    begin = page(-DAY, OTHER, ["Others."], "")
+    reprint = page(DAY * 1.1, f"{OTHER}x", STORY, TITLE)
+    shows = begin._replace(time=reprint.time, links=(f"{OTHER}x",))
+    moves = [page(MOVES, "a", [], gone=True), page(MOVES, "b", [AROUND[0], *STORY])]
+    world = site(page(DAY / 2, "a", STORY), *moves, front(MOVES, "b"), begin, reprint, shows)
+    lines = of_two_sites(world, TextPattern("kiln is lit"))
+    assert lines == [("new", f"{SITE}a"), ("new", f"{OTHER}x"), ("moved", f"{SITE}b")]
+
+
+def of_two_sites(world: EvolvingWorld, wish: Judge | None) -> list[tuple[str, str]]:
+    """The kinds and URLs that passes over both tell."""
     hosts, watching = Hosts(delay=0.1, per_host=1), Watching(wish)
     rng = np.random.default_rng(0)
     task = FleetTask([SITE, OTHER], NoStates(), rng, hosts=hosts, watching=watching)
     fleet = change_rate(task)
     fleet.crew.only_due = True  # type: ignore[attr-defined]
     tracker = ChangeTracker(fleet)
-    lines = [line for day in range(6) for line in a_pass(fleet, world, day * DAY, tracker)]
-    assert ("new", f"{SITE}b") in {(line["kind"], line["url"]) for line in lines}
+    lines = [line for day in range(8) for line in a_pass(fleet, world, day * DAY, tracker)]
+    return [(line["kind"], line["url"]) for line in lines]
 
 
 NEXT = [*STORY[:-1], "The kiln is lit, and it burns for the second week."]

@@ -103,6 +103,7 @@ class Known(LinkedLooks):
         """As `Urls.leave`, with all that is known of them."""
         watching, gone = self.watching, set(left)
         assert watching is not None
+        hosts = {url: self.hosts[url] for url in left}
         super().leave(left, told, now)
         self.states[left] = 0.0
         for known in (self._unsettled, self.hubs, self.sitemaps):
@@ -116,7 +117,7 @@ class Known(LinkedLooks):
         self.hints.leave(gone)
         self.promises.leave(gone)
         self.boxes.leave(gone)
-        watching.leave(gone)
+        watching.leave(hosts)
 
     def save(self) -> State:
         count = len(self.urls)

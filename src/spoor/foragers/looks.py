@@ -235,7 +235,7 @@ class Looks(Urls):
 
     def _find_near_copy(self, watching: Watching, url: int, page: Page, now: float) -> None:
         """A page was read whose link appeared: whether another one says nearly the same."""
-        share, near = watching.nearest(url, self.hosts)
+        share, near = watching.nearest(url, self.hosts[url])
         near = watching.copy_of.get(near, near)
         if near in (-1, url) or not self._may_be(near, url):
             return

@@ -37,25 +37,26 @@ LEAST_COMMON = 3
 
 
 class NearCopies:
-    """Pages by a sketch of their sentences, and by their titles. O(sentences) a page."""
+    """Pages of each host by a sketch of their sentences, and by their titles: what another host
+    prints too hides none. O(sentences) a page."""
 
     def __init__(self) -> None:
         self._pages: OrderedDict[int, int] = OrderedDict()
-        """Signature of a sentence → the page that was noted last with it."""
+        """Signature of a sentence at a host → its page that was noted last with it."""
 
-    def note(self, url: int, keys: Iterable[int], title: str = "") -> None:
+    def note(self, url: int, host: str, keys: Iterable[int], title: str = "") -> None:
         """A page has these sentences and this title now."""
-        for key in _sketch(keys, title):
+        for key in _sketch(host, keys, title):
             remember(self._pages, key, url, MOST_SKETCHES)
 
-    def candidates(self, keys: Iterable[int], title: str = "") -> list[int]:
-        """Pages that may resemble one with these sentences and this title, each once."""
-        found = (self._pages.get(key) for key in _sketch(keys, title))
+    def candidates(self, host: str, keys: Iterable[int], title: str = "") -> list[int]:
+        """Pages of a host that may resemble one with these sentences and this title, each once."""
+        found = (self._pages.get(key) for key in _sketch(host, keys, title))
         return list(dict.fromkeys(url for url in found if url is not None))
 
-    def leave(self, url: int, keys: Collection[int], title: str = "") -> None:
+    def leave(self, url: int, host: str, keys: Collection[int], title: str = "") -> None:
         """A page with these sentences and this title is known no more."""
-        for key in _sketch(keys, title):
+        for key in _sketch(host, keys, title):
             if self._pages.get(key) == url:
                 del self._pages[key]
 
@@ -71,8 +72,9 @@ class NearCopies:
         self._pages = OrderedDict(pairs)
 
 
-def _sketch(keys: Iterable[int], title: str) -> list[int]:
+def _sketch(host: str, keys: Iterable[int], title: str) -> list[int]:
     """By which a page is found: some of its sentences, and its title where that says enough."""
     words = plain(title).split()
     of_title = [signature(" ".join(["title", *words]))] if len(words) >= LEAST_TITLE else []
-    return nsmallest(SKETCH, keys) + of_title
+    own = signature(host)
+    return [key ^ own for key in nsmallest(SKETCH, keys) + of_title]

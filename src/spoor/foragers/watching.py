@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -134,7 +134,7 @@ class Watching:
         keys = self.contents.keys(url)
         key = _key(keys, host, page)
         if self.change is not None or not known:
-            of_page = keys, self.contents.title(url)
+            of_page = host, keys, self.contents.title(url)
             self._like = self.near.candidates(*of_page) if first else []
             self.near.note(url, *of_page)
         # Of one without a content that it had first, any is another.
@@ -159,12 +159,12 @@ class Watching:
                 if other != url:
                     self.copy_of[url] = other
 
-    def nearest(self, url: int, hosts: Sequence[str]) -> tuple[float, int]:
+    def nearest(self, url: int, host: str) -> tuple[float, int]:
         """Of the page that was taken in last, if it is wanted and was read for the first time: how
         much another page of its host resembles it, in [0, 1], and which; (0.0, −1) where none says
         nearly the same."""
-        its = (one for one in self._like if one != url and hosts[one] == hosts[url])
-        found = [(self.resemblance(url, one, hosts[url]), one) for one in its]
+        its = (one for one in self._like if one != url)
+        found = [(self.resemblance(url, one, host), one) for one in its]
         return max(found, default=(0.0, -1))
 
     def resemblance(self, url: int, other: int, host: str) -> float:
@@ -316,18 +316,19 @@ class Watching:
         self._left.add(self._earlier, [False] * len(self._earlier), now)
         self._earlier = {}
 
-    def leave(self, left: Collection[int]) -> None:
-        """Pages are known no more; of their contents 64 bits stay, once it ages."""
-        for url in left:
+    def leave(self, left: Mapping[int, str]) -> None:
+        """Pages, with their hosts, are known no more; of their contents 64 bits stay, once it
+        ages."""
+        for url, host in left.items():
             if key := self._content_of(url):
                 self._same.remove(key)
                 self._newest[url] = 0
                 self._earlier[key] = None
-            self.near.leave(url, self.contents.keys(url), self.contents.title(url))
+            self.near.leave(url, host, self.contents.keys(url), self.contents.title(url))
             self.contents.forget(url)
             self.verdicts.pop(url, None)
             self.copy_of.pop(url, None)
-        self.wanted.difference_update(left)
+        self.wanted.difference_update(left.keys())
         for url, other in self.copy_of.items():
             if other in left:
                 self.copy_of[url] = -1
