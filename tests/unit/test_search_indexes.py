@@ -341,6 +341,19 @@ def test_a_crawl_reads_the_index_that_a_page_names(more: tuple[str, ...], tmp_pa
 
 
 @pytest.mark.server
+def test_an_index_is_no_document(tmp_path: Path) -> None:
+    """It has all the words of its site."""
+    paths, _ = crawled(manual, tmp_path / "run", (4,))
+    assert "/searchindex.js" in paths
+    assert run(["export", str(tmp_path / "run"), str(tmp_path / "all.jsonl"), "--all"]) == 0
+    lines = (tmp_path / "all.jsonl").read_text().splitlines()
+    urls = [f"http://a.example/{name}" for name in ("", "p0.html", "kilns.html")]
+    assert [json.loads(line)["url"] for line in lines] == urls
+    found = spoor.Run(tmp_path / "run").search("kilns")
+    assert [one.url for one in found] == urls[-1:]
+
+
+@pytest.mark.server
 def test_where_the_first_pages_are_what_is_wanted_no_index_is_asked_for(tmp_path: Path) -> None:
     kiln = "<h1>Kilns</h1>A kiln burns clay. A kiln is hot. This kiln is number"
 

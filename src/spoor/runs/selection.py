@@ -14,7 +14,8 @@ class Selection:
     """A part of the pages of a run."""
 
     everything: bool = False
-    """Not only the relevant ones."""
+    """Not only the relevant ones, but no lists of pages: sitemaps, and search indexes, which have
+    every word of their site."""
     min_score: float | None = None
     """Least score, in [0, 1]."""
     since: float | None = None
@@ -33,8 +34,8 @@ class Selection:
         """As SQL over the table of pages, each condition behind an AND, with its values."""
         parts: list[str] = []
         values: list[float] = []
-        if not self.everything:
-            parts.append(" AND relevant")
+        lists = " AND instr(' ' || flags || ' ', ' sitemap ') = 0"
+        parts.append(lists if self.everything else " AND relevant")
         for name, value in (("score", self.min_score), ("time", self.since)):
             if value is not None:
                 parts.append(f" AND {name} >= ?")
