@@ -5,7 +5,7 @@
 The folder is served on loopback. Of each wish, the right pages are the HTML files in that part of
 it: `"process scheduler=scheduler"`. For example Debian's linux-doc, which Sphinx made. Told is the
 share of what can be found within 12, 30 and 100 requests, as the server counted them, robots.txt
-left out, and the bytes that it sent.
+left out, and the size of what was asked for.
 """
 
 from __future__ import annotations
