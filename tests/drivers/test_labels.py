@@ -20,6 +20,7 @@ from spoor.runs.database import reading
 from spoor.runs.reader import Run
 from spoor.runs.saved_files import saved_name
 from spoor.wrappers.fallback import Fallback
+from spoor.wrappers.lists_first import IndexWherePoor
 
 PAGES = 150
 
@@ -84,10 +85,13 @@ def test_a_stopped_run_follows_at_once_and_learns_when_it_goes_on(
 
 def _weights(crawl: Crawl) -> list[float]:
     # What was judged anew is learned once something is asked of it.
-    assert isinstance(crawl.policy, Fallback)
-    assert isinstance(crawl.policy.policy, Trail)
-    crawl.policy.policy._settle()
-    return [float(number) for number in crawl.policy.policy.save()["model"]["a"]]
+    assert isinstance(crawl.policy, IndexWherePoor)
+    safe = crawl.policy.policy
+    assert isinstance(safe, Fallback)
+    trail = safe.policy
+    assert isinstance(trail, Trail)
+    trail._settle()
+    return [float(number) for number in trail.save()["model"]["a"]]
 
 
 def test_the_same_said_twice_changes_nothing_more(web: CountedWeb, tmp_path: Path) -> None:

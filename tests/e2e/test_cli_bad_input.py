@@ -432,8 +432,8 @@ def test_the_other_commands_refuse(case: str, web: Path, capsys: Capture) -> Non
 
 SETTINGS: dict[str, tuple[Callable[[str], str], str]] = {
     "of another version": (
-        lambda text: text.replace(f"format = {FORMAT}", "format = 7"),
-        "run format 7",
+        lambda text: text.replace(f"format = {FORMAT}", f"format = {FORMAT + 1}"),
+        f"run format {FORMAT + 1}",
     ),
     "damaged": (lambda text: text[: len(text) // 2] + "=", "spoor.toml is damaged"),
     "of something else": (lambda text: "format = 1\n", "spoor.toml is damaged"),

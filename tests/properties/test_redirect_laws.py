@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.crawl.redirect_chains import Hops, RedirectChains
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import pack, unpack
@@ -144,13 +143,3 @@ def test_a_long_chain_takes_no_page_from_a_shorter_one(
     assert not lost
     asked = Counter(driver.world.asked)
     assert max(asked.values()) <= 12
-
-
-def test_a_state_of_before_says_where_links_came_to_their_domains() -> None:
-    chains = RedirectChains()
-    urls = [[4, "http://a.example/"], [5, "http://b.example/"]]
-    chains.load(unpack(pack({"urls": urls, "own": [5], "failed": [4]})))
-    assert (chains.counted(4), chains.counted(5)) == (Hops(3), Hops(0))
-    assert chains.linked("http://b.example/", Hops()) is None
-    assert chains.linked("http://a.example/", Hops()) == 4
-    assert chains.counted(4) == Hops(0)
