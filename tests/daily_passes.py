@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,19 @@ def a_pass(fleet: Fleet, world: EvolvingWorld, at: float, tracker: ChangeTracker
     return lines
 
 
+def days_of(world: EvolvingWorld, days: int, *, delay: float) -> Iterator[list[Line]]:
+    """What each of so many daily passes tells, of which each goes on from its saved state."""
+    fleet = fleet_of(world, once=True, delay=delay)
+    tracker = ChangeTracker(fleet)
+    for day in range(days):
+        yield a_pass(fleet, world, day * DAY, tracker)
+        saved, told = unpack(pack(fleet.save())), unpack(pack(tracker.save()))
+        fleet = fleet_of(world, once=True, delay=delay)
+        fleet.load(saved)
+        tracker = ChangeTracker(fleet)
+        tracker.load(told)
+
+
 def passes(world: EvolvingWorld, days: int, monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The names that each of so many daily passes asks for; each goes on from its saved state."""
     answer, asked = EvolvingWorld.answer, list[list[str]]()
@@ -61,16 +76,10 @@ def passes(world: EvolvingWorld, days: int, monkeypatch: pytest.MonkeyPatch) -> 
         return answer(world, fetch)
 
     monkeypatch.setattr(EvolvingWorld, "answer", note)
-    fleet = fleet_of(world, once=True, delay=0.5)
-    tracker = ChangeTracker(fleet)
-    for day in range(days):
+    told = days_of(world, days, delay=0.5)
+    for _ in range(days):
         asked.append([])
-        a_pass(fleet, world, day * DAY, tracker)
-        saved, told = unpack(pack(fleet.save())), unpack(pack(tracker.save()))
-        fleet = fleet_of(world, once=True, delay=0.5)
-        fleet.load(saved)
-        tracker = ChangeTracker(fleet)
-        tracker.load(told)
+        next(told)
     return asked
 
 
@@ -95,16 +104,7 @@ def site(*more: Version, links: tuple[str, ...] = ("a",)) -> EvolvingWorld:
 
 def told(world: EvolvingWorld, days: int) -> list[Line]:
     """What daily passes tell; each goes on from its saved state."""
-    fleet: Fleet = fleet_of(world, once=True, delay=0.1)
-    tracker, lines = ChangeTracker(fleet), list[Line]()
-    for day in range(days):
-        lines += a_pass(fleet, world, day * DAY, tracker)
-        saved, of_tracker = unpack(pack(fleet.save())), unpack(pack(tracker.save()))
-        fleet = fleet_of(world, once=True, delay=0.1)
-        fleet.load(saved)
-        tracker = ChangeTracker(fleet)
-        tracker.load(of_tracker)
-    return lines
+    return [line for lines in days_of(world, days, delay=0.1) for line in lines]
 
 
 def watched(world: EvolvingWorld, days: int) -> list[tuple[str, str]]:

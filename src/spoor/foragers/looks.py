@@ -218,14 +218,16 @@ class Looks(Urls):
     def _came_from(self, watching: Watching, url: int) -> int:
         """The document that stands at this URL since the one that it had leads here: it has the
         same title, or says some of the same; −1 where there is none."""
-        old = (one for one in self.redirects.leading_to(url) if one in watching.contents)
-        found = (
-            (watching.resemblance(url, one, self.hosts[url]), -one)
-            for one in old
-            if self._may_be(one, url)
-        )
-        share, came = max(found, default=(0.0, 1))
-        return -came if share >= LESS or (came <= 0 and watching.same_title(url, -came)) else -1
+        contents = watching.contents
+        shares = {
+            one: contents.resemblance(url, one, self.hosts[url])
+            for one in self.redirects.leading_to(url)
+            if one in contents and self._may_be(one, url)
+        }
+        if not shares:
+            return -1
+        came = max(shares, key=lambda one: (shares[one], -one))  # of equals the one known first
+        return came if shares[came] >= LESS or watching.same_title(url, came) else -1
 
     def _may_be(self, old: int, url: int) -> bool:
         """Whether a document may be that of a URL: one of another site is not, which may lead to

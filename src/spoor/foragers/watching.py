@@ -164,12 +164,8 @@ class Watching:
         much another page of its host resembles it, in [0, 1], and which; (0.0, −1) where none says
         nearly the same."""
         its = (one for one in self._like if one != url)
-        found = [(self.resemblance(url, one, host), one) for one in its]
+        found = [(self.contents.resemblance(url, one, host), one) for one in its]
         return max(found, default=(0.0, -1))
-
-    def resemblance(self, url: int, other: int, host: str) -> float:
-        """As `Contents.resemblance`."""
-        return self.contents.resemblance(url, other, host)
 
     def same_title(self, url: int, other: int) -> bool:
         """Whether two pages have the same title, of so many words that it says something."""
@@ -416,6 +412,6 @@ def _key(keys: Iterable[int], host: str, page: Page) -> int:
     same = identity_of(keys)
     if not same:
         return 0
-    notice = len((page.main or page.text).split()) < NOTICE
+    notice = len((page.main or page.text).split(None, NOTICE - 1)) < NOTICE
     its = " ".join([host, *_words(title(page))]) if notice else host
     return same ^ signature(its)

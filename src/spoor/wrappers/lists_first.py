@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import replace
 
 from spoor.protocols import Offer, Policy
-from spoor.types import Choice, Fetched, InLinks, LinkId, Outcome, State
+from spoor.types import Choice, Fetched, InLink, InLinks, LinkId, Outcome, State
 from spoor.web import search_indexes
 from spoor.web.revisits import KIND
 from spoor.web.sitemaps import MAX_SITEMAPS, WHY
@@ -40,8 +40,12 @@ class SitemapsFirst(Wrapper):
         for link in seen:
             if link.kind == self.links and link.first and self._hosts[link.host] < self.most:
                 self._hosts[link.host] += 1
-                self._open[link.link] = None
+                self._enter(link)
         self.policy.observe(seen)
+
+    def _enter(self, link: InLink) -> None:
+        """A link of the kind that comes first was found."""
+        self._open[link.link] = None
 
     def choose(self, offer: Offer) -> Choice:
         for _, link in zip(range(_MAX_CHECKED), self._open, strict=False):
@@ -92,13 +96,9 @@ class IndexWherePoor(SitemapsFirst):
         self._host_of: dict[LinkId, str] = {}
         """Index that was not asked for → its host."""
 
-    def observe(self, seen: InLinks) -> None:
-        for link in seen:
-            if link.kind == self.links and link.first and self._hosts[link.host] < self.most:
-                self._hosts[link.host] += 1
-                self._waiting[link.host] = link.link, 0, 0
-                self._host_of[link.link] = link.host
-        self.policy.observe(seen)
+    def _enter(self, link: InLink) -> None:
+        self._waiting[link.host] = link.link, 0, 0
+        self._host_of[link.link] = link.host
 
     def choose(self, offer: Offer) -> Choice:
         choice = super().choose(offer)
