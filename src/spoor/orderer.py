@@ -7,8 +7,10 @@ and Crawlee's request manager stand on it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self
 
@@ -32,7 +34,19 @@ from spoor.runs.assemble import (
     topic_of_settings,
 )
 from spoor.settings import Settings
-from spoor.types import Anchor, Failed, Fetch, Fetched, Judgement, Link, Outcome, Page, State
+from spoor.types import (
+    NO_PARENT,
+    Anchor,
+    Failed,
+    Fetch,
+    Fetched,
+    Judgement,
+    Link,
+    LinkId,
+    Outcome,
+    Page,
+    State,
+)
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.scope import Scope
 from spoor.web.urls import canonical
@@ -96,6 +110,16 @@ def judge_of(given: Any, called: str) -> Judge:
     if not callable(given):
         raise InputError(f"{called} {given!r} is neither a judge nor a function of a page")
     return Function(given)
+
+
+@dataclass(frozen=True, slots=True)
+class _More:
+    """Links that are yet to enter: those of a page without its links, or seeds."""
+
+    links: Iterator[Link]
+    page: Page | None = None
+    link: LinkId = NO_PARENT
+    score: float = 0.0
 
 
 class GivenJudgement(Wrapper):
@@ -200,6 +224,7 @@ class Orderer:
         )
         self._given: dict[str, Fetch] = {}
         self._links: dict[str, list[Link]] = {}
+        self._more: deque[_More] = deque()
 
     # -- links in, URLs out, what came of them
 
@@ -231,11 +256,17 @@ class Orderer:
         return urls
 
     def feedback(
-        self, url: str, came: Feedback, *, judgement: Judgement | None = None
+        self,
+        url: str,
+        came: Feedback,
+        *,
+        judgement: Judgement | None = None,
+        followed: Mapping[str, str] | None = None,
     ) -> Judgement | None:
         """What came of a URL that `next` gave: a page (`spoor.parse`) or its HTML, which the judge
         reads, and whose links enter; a score in [0, 1], or whether it is relevant; None where
-        nothing came. `judgement`: what `judge` said of the page already. Returns the judgement.
+        nothing came. `judgement`: what `judge` said of the page already; `followed`: as of
+        `deliver`. Returns the judgement.
 
         Raises InputError for a URL that is not out, and for a score out of range.
         """
@@ -244,10 +275,10 @@ class Orderer:
         if fetch is None:
             raise InputError(f"{url} is not out: feedback is for what next() gave, once each")
         if came is None:
-            followed = self._links.pop(known, [])
+            found = self._links.pop(known, [])
             del self._given[known]
             self.crawl.receive(Failed(fetch.ticket, "http", "nothing came"), self.now())
-            self.crawl.seed(followed)
+            self.crawl.seed(found)
             return None
         if isinstance(came, bool | float | int):
             score = float(came)
@@ -259,11 +290,11 @@ class Orderer:
             raise InputError("a page needs a judge: give Orderer a topic, or feedback a score")
         else:
             page = came if isinstance(came, Page) else _parsed(came, known, self._date())
-        on_page = {link.url for link in page.links}
-        added = [link for link in self._links.pop(known, []) if link.url not in on_page]
-        outcome = self.deliver(
-            fetch.ticket, replace(page, links=[*page.links, *added]), judgement, now=self.now()
-        )
+        if found := self._links.pop(known, []):
+            on_page = {link.url for link in page.links}
+            added = [link for link in found if link.url not in on_page]
+            page = replace(page, links=[*page.links, *added])
+        outcome = self.deliver(fetch.ticket, page, judgement, now=self.now(), followed=followed)
         del self._given[known]
         return outcome.judgement
 
@@ -316,12 +347,49 @@ class Orderer:
         now: float,
         seconds: float = 0.0,
         size: int = 0,
+        followed: Mapping[str, str] | None = None,
     ) -> Outcome:
-        """The page of a ticket of the crawl, judged already or not."""
+        """The page of a ticket of the crawl, judged already or not. `followed`: the links that
+        enter instead of those of the page, canonical URL → words; the first `AT_ONCE` enter now,
+        the others with calls of `enter_some`."""
+        links = iter(()) if followed is None else links_of(page, followed)
+        if followed is not None:
+            page = replace(page, links=list(islice(links, AT_ONCE)))
         self._judge.judgement = judgement
         outcome = self.crawl.receive(Fetched(ticket, page, seconds, size), now)
         assert isinstance(outcome, Outcome)
+        if followed is not None and len(page.links) == AT_ONCE:
+            score = 0.0 if outcome.judgement is None else outcome.judgement.score
+            self._more.append(_More(links, page, outcome.choice.link, score))
         return outcome
+
+    def add_later(self, urls: Iterable[str]) -> None:
+        """Enter canonical URLs that no page has, as seeds, with calls of `enter_some`."""
+        self._more.append(_More(map(Link, urls)))
+
+    @property
+    def has_more(self) -> bool:
+        """Whether links wait for calls of `enter_some`."""
+        return bool(self._more)
+
+    def enter_some(self) -> bool:
+        """Enter the next `AT_ONCE` links of those that wait, of one page after the other by turns;
+        whether there were any that could enter."""
+        for _ in range(len(self._more)):
+            more = self._more.popleft()
+            page, link = more.page, more.link
+            if page is not None and self.crawl.is_held(link):
+                self._more.append(more)
+                continue
+            links = list(islice(more.links, AT_ONCE))
+            if len(links) == AT_ONCE:
+                self._more.append(more)
+            if page is None:
+                self.crawl.seed([one.url for one in links])
+            elif links:
+                self.crawl.enter_more(replace(page, links=links), link, more.score)
+            return True
+        return False
 
     # -- save and load
 
@@ -388,20 +456,25 @@ class Orderer:
         return made
 
 
+AT_ONCE = 500
+"""Links of a page that a loop enters at once: some 10 ms."""
+
+_CHARACTERS = 500
+"""Of the words of a link: as many as are kept of one on a page (`spoor.web.page_links`)."""
+
 _SETTINGS = ("topic", "topic_file", "want", "policy", "params", "model", "vectors", "seed")
 """That an orderer has."""
 
 
-def links_of(page: Page, followed: Sequence[tuple[str, str]]) -> list[Link]:
-    """The links of a page that were followed, as (canonical URL, words) rows. One that is not on
-    the page has these words."""
-    texts = dict(reversed(followed))
-    links = [link for link in page.links if link.url in texts]
+def links_of(page: Page, followed: Mapping[str, str]) -> Iterator[Link]:
+    """The links of a page that were followed, canonical URL → words. One that is not on the page
+    has these words, of which `_CHARACTERS` are kept."""
+    links = [link for link in page.links if link.url in followed]
+    yield from links
     on_page = {link.url for link in links}
-    missing = [(url, text) for url, text in texts.items() if url not in on_page]
-    for position, (url, text) in enumerate(reversed(missing), len(page.links)):
-        links.append(Link(url, Anchor(text, position=position)))
-    return links
+    missing = ((url, text) for url, text in followed.items() if url not in on_page)
+    for position, (url, text) in enumerate(missing, len(page.links)):
+        yield Link(url, Anchor(text[:_CHARACTERS], position=position))
 
 
 def _link(one: Found, base: str | None) -> Link | None:

@@ -32,6 +32,7 @@ from spoor.integrations.scrapy.middleware import PageMiddleware
 from spoor.integrations.scrapy.scheduler import Scheduler
 from spoor.judges.topic import judge_of_topic, topic_of
 from spoor.learn.state import read, write
+from spoor.orderer import AT_ONCE
 from spoor.registry import build
 from spoor.simulation.replay import Replay
 from spoor.types import Failed, Fetch, Fetched, Task
@@ -903,3 +904,50 @@ def test_hosts_that_do_not_answer_take_no_place_of_others(kind: str, spider: str
             assert {len(one.paths) for one in mute} == {1}
     assert len({url for url, *_ in told["seen"]}) == 34
     assert "Traceback" not in told["log"]
+
+
+def test_thousands_of_links_of_a_page_enter_in_slices(tmp_path: Path) -> None:
+    """Between two slices others have the loop, and a job that is written meanwhile loses none."""
+    many = 3_200
+    spider = """
+        import asyncio
+        from spoor.crawl.crawl import Crawl
+        from spoor.frontier.memory import MemoryFrontier
+
+        beats, add, told["added"] = [0], MemoryFrontier.add, []
+
+        def adds(self, links, *rest):
+            told["added"].append([len(links), beats[0]])
+            return add(self, links, *rest)
+
+        MemoryFrontier.add = adds
+
+        async def beat():
+            while True:
+                beats[0] += 1
+                await asyncio.sleep(0)
+
+        class Mine(Walk):
+            async def start(self):
+                self.beat = asyncio.ensure_future(beat())
+                yield Request(ROOT + "/", dont_filter=True)
+            def parse(self, response):
+                self.beat.cancel() if response.url != ROOT + "/" else None
+                told["seen"].append(response.url)
+                if response.url == ROOT + "/" and self.settings.getbool("FIRST"):
+                    for number in range(3_200):
+                        yield response.follow(f"/p{number}", meta={"link_text": "kiwi " * 1_000})
+    """
+    job: dict[str, Any] = {"JOBDIR": str(tmp_path / "job"), "LOG_LEVEL": "ERROR"}
+    pages = {"/": page("Kiwis"), **{f"/p{number}": page("Kiwi") for number in range(many)}}
+    with served(pages) as site:
+        told = run_scrapy(site, spider, FIRST=1, CLOSESPIDER_PAGECOUNT=5, **job)
+        slices = [row for row in told["added"] if row[0] > 1]
+        assert max(links for links, _ in slices[:-1]) <= AT_ONCE
+        assert told["open"] + len(told["seen"]) + told["in_flight"] >= many
+        rest = run_scrapy(site, spider, FIRST=0, SPOOR_PAGES=40, **job)
+    assert rest["open"] > many - 100
+    assert rest["reason"] == "spoor_pages"
+    # All that was closed before they had entered entered then, at once.
+    beats = [beat for links, beat in slices if links == AT_ONCE]
+    assert len(set(beats)) > 1

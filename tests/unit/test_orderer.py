@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 import spoor
-from spoor.orderer import Feedback, Orderer
-from spoor.types import Deferred, Fetched, Outcome
+from spoor.orderer import AT_ONCE, Feedback, Orderer
+from spoor.types import Deferred, Fetched, Judgement, Outcome, Page
+
+YES = Judgement(1.0, True, 1.0)
 
 
 class Web:
@@ -159,3 +162,33 @@ def test_a_delay_is_kept() -> None:
     now[0] = 2.0
     assert orderer.has_next()
     assert len(orderer.next(3)) == 1
+
+
+def test_of_thousands_of_followed_links_some_enter_at_once() -> None:
+    """The others by turns, of one page after the other; a policy that has yet to expand a page
+    gets them afterwards."""
+    orderer = Orderer("kiwi", policy="breadth-first")
+    orderer.add(["http://a.test/", "http://b.test/"])
+    first, second = orderer.next(2)
+    many = 2 * AT_ONCE + 1
+    for url in (first, second):
+        followed = {f"{url}p{number}": "kiwi " * 999 for number in range(many)}
+        orderer.feedback(url, Page(url), judgement=YES, followed=followed)
+    assert orderer.waiting == 2 * AT_ONCE
+    given = orderer.next(1)
+    known = []
+    while orderer.has_more:
+        assert orderer.enter_some()
+        known.append(orderer.waiting)
+    assert known[-1] == 2 * many - len(given)
+    assert max(later - before for before, later in pairwise(known)) == AT_ONCE
+    assert not orderer.enter_some()
+    link = orderer.crawl.frontier.find(f"{first}p{many - 1}")
+    assert link is not None
+    (seen,) = orderer.crawl.frontier.in_links(link)
+    assert orderer.crawl.frontier.url(seen.parent) == first
+    assert (seen.parent_score, seen.depth) == (1.0, 1)
+    assert len(seen.anchor.text) == 500
+    orderer.add_later(f"http://c.test/{number}" for number in range(AT_ONCE + 1))
+    assert orderer.enter_some()
+    assert orderer.waiting == known[-1] + AT_ONCE

@@ -315,6 +315,16 @@ class Crawl:
             self._entry.release(over=True, last=False)
         return new
 
+    def enter_more(self, page: Page, link: LinkId, score: float) -> None:
+        """Enter more links of a page that was received before: those of `page`, for a driver that
+        enters thousands little by little. `link`: the page's own; `score`: the page's. To the link
+        filter it is one more page: not for one with traps or a depth."""
+        self._entry.page(page, link, score)
+
+    def is_held(self, link: LinkId) -> bool:
+        """Whether the page of this link is fetched, and the policy has yet to expand it."""
+        return link in self._held
+
     def last_resort(self) -> None:
         """No shard has an open link, and the crawl would end: enter what the filter keeps for
         that. Without shards, `next` does so."""

@@ -15,7 +15,6 @@ import time
 from collections import deque
 from collections.abc import Callable
 from contextvars import ContextVar
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from crawlee import Request
@@ -27,7 +26,7 @@ from spoor.documents.errors import UnreadableError
 from spoor.errors import InputError
 from spoor.isolate import helper_of, parse_page
 from spoor.live.helper_turns import Helpers, Parse
-from spoor.orderer import Orderer, links_of
+from spoor.orderer import Orderer
 from spoor.turns import CrowdedError
 from spoor.types import Judgement, Page
 from spoor.web.urls import canonical, host, registrable_domain
@@ -80,7 +79,7 @@ class SpoorRequestManager(RequestManager):
         self._known: set[str] = set()
         self._given = 0
         self._seen: dict[str, tuple[Page, Judgement]] = {}
-        self._followed: dict[str, list[tuple[str, str]]] = {}
+        self._followed: dict[str, dict[str, str]] = {}
         self._helpers: tuple[asyncio.AbstractEventLoop, Helpers] | None = None
 
     # -- Crawlee's calls
@@ -92,10 +91,13 @@ class SpoorRequestManager(RequestManager):
         return len(self._known)
 
     async def is_empty(self) -> bool:
+        self.orderer.enter_some()
         return not (self._direct or self._again or self.orderer.has_next())
 
     async def is_finished(self) -> bool:
-        return not self._in_progress and not self.orderer.waiting and await self.is_empty()
+        if self._in_progress or self.orderer.waiting or self.orderer.has_more:
+            return False
+        return await self.is_empty()
 
     async def add_request(
         self, request: str | Request, *, forefront: bool = False
@@ -105,7 +107,7 @@ class SpoorRequestManager(RequestManager):
         page = _HANDLED_NOW.get()
         on_page = page in self._in_progress
         if on_page and url is not None:
-            self._followed.setdefault(page, []).append((url, ""))
+            self._followed.setdefault(page, {})[url] = ""
         present = key in self._known
         if not present:
             self._known.add(key)
@@ -118,6 +120,7 @@ class SpoorRequestManager(RequestManager):
         return _processed(key, present=present, handled=key in self._handled)
 
     async def fetch_next_request(self) -> Request | None:
+        self.orderer.enter_some()
         request = self._next()
         if request is not None:
             self._given += 1
@@ -212,17 +215,14 @@ class SpoorRequestManager(RequestManager):
         return self._again.popleft()[1] if self._again else None
 
     def _learn(self, key: str, url: str | None) -> None:
-        seen, followed = self._seen.pop(key, None), self._followed.pop(key, [])
-        if url is None or url not in self.orderer.out:
+        seen, followed = self._seen.pop(key, None), self._followed.pop(key, {})
+        known = url is not None and url in self.orderer.out
+        if url is not None and known:
+            page, judgement = (None, None) if seen is None else seen
+            self.orderer.feedback(url, page, judgement=judgement, followed=followed)
+        if followed and not (seen and known):
             # The orderer has no page for these links.
-            self.orderer.add(found for found, _ in followed)
-        elif seen is None:
-            self.orderer.feedback(url, None)
-            self.orderer.add(found for found, _ in followed)
-        else:
-            page, judgement = seen
-            page = replace(page, links=links_of(page, followed))
-            self.orderer.feedback(url, page, judgement=judgement)
+            self.orderer.add_later(followed)
 
 
 def _processed(key: str, *, present: bool, handled: bool) -> ProcessedRequest:

@@ -5,7 +5,7 @@ chooses the next of them. The life of a ticket:
 
 1. `enqueue_request` gets a request of a spider, marked with the page on which its link is.
 2. When the callback of that page has ended, its requests enter the frontier as the links of the
-   page, with their anchors there, and the policy learns.
+   page, with their anchors there, and the policy learns; of thousands the others enter by and by.
 3. `next_request` calls the crawl, and returns the request of the URL that it chose.
 4. A redirect or a retry returns through `enqueue_request` with its ticket, waits for its host, and
    is requested again under the same ticket.
@@ -65,7 +65,7 @@ from spoor.integrations.scrapy.visits import (
 )
 from spoor.isolate import helper_of
 from spoor.live.helper_turns import MOST_WAITING, Helpers
-from spoor.orderer import Orderer, Parts, links_of
+from spoor.orderer import Orderer, Parts
 from spoor.turns import CrowdedError
 from spoor.types import (
     Failed,
@@ -141,6 +141,7 @@ class Scheduler(BaseScheduler):
         self._finished = False
         self._closing: asyncio.Task[None] | None = None
         self._timer: CallLaterResult | None = None
+        self._entering: CallLaterResult | None = None
         self._saved = time.monotonic()
         self._cost = 0.0
 
@@ -181,14 +182,15 @@ class Scheduler(BaseScheduler):
         self._receive_ended()
         self._guard(self.crawl.revise)
         self._count()
-        if self._timer is not None:
-            self._timer.cancel()
+        for timer in (self._timer, self._entering):
+            if timer is not None:
+                timer.cancel()
         if self._folder is not None and self._crawler.spider is not None:
             self._save(Path(self._folder), self._crawler.spider, last=True)
         return self._dupefilter.close(reason)
 
     def has_pending_requests(self) -> bool:
-        return bool(self._direct) or not self._finished
+        return bool(self._direct) or not self._finished or self._orderer.has_more
 
     def enqueue_request(self, request: Request) -> bool:
         """Enqueue a request of the spider, or a redirect or retry with its ticket.
@@ -208,7 +210,7 @@ class Scheduler(BaseScheduler):
             self._inc(f"left_out/{why}")
             return self._drop(request)
         if parent is not None and url is not None:
-            parent.links.append((url, str(request.meta.get("link_text", ""))))
+            parent.links.setdefault(url, str(request.meta.get("link_text", "")))
         if not request.dont_filter and self._dupefilter.request_seen(request):
             return self._drop(request)
         if url is None or (url in self._known and request.dont_filter):
@@ -401,13 +403,30 @@ class Scheduler(BaseScheduler):
                 self._receive(failure_of(flight, seconds))
                 # The crawl has no page for these links.
                 if flight.links:
-                    self._guard(self.crawl.seed, list(dict(flight.links)))
+                    self._orderer.add_later(flight.links)
                 continue
-            page = replace(visit.page, links=links_of(visit.page, flight.links))
             now, size = self._now(), flight.size
             deliver = partial(self._orderer.deliver, now=now, seconds=seconds, size=size)
-            self._guard(deliver, flight.ticket, page, visit.judgement)
+            deliver = partial(deliver, followed=flight.links)
+            self._guard(deliver, flight.ticket, visit.page, visit.judgement)
             self._count()
+        self._enter_soon()
+
+    def _enter_soon(self) -> None:
+        """Enter what waits of the links of pages, a slice in each turn of the loop."""
+        if self._orderer.has_more and self._entering is None:
+            self._entering = call_later(0.0, self._enter_some)
+
+    def _enter_some(self) -> None:
+        self._entering = None
+        if self._guard(self._orderer.enter_some):
+            self._finished = False
+            self._enter_soon()
+            self._wake()
+
+    def _enter_all(self) -> None:
+        while self._guard(self._orderer.enter_some):
+            pass
 
     def _receive(self, reply: Reply) -> object:
         answer = self._guard(self.crawl.receive, reply, self._now())
@@ -500,6 +519,7 @@ class Scheduler(BaseScheduler):
         A job that was killed continues from there: later requests are made again.
         """
         began = time.monotonic()
+        self._enter_all()
         waiting = (
             *(("open", url, request) for url, request in self._requests.items()),
             *(("again", ticket, request) for ticket, request in self._repeats.items()),

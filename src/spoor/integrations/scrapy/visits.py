@@ -67,8 +67,9 @@ class Flight:
     visit: Visit | None = None
     size: int = 0
     failure: Exception | None = None
-    links: list[tuple[str, str]] = field(default_factory=list)
-    """(canonical URL, text in the request) of the links that the spider follows from the page."""
+    links: dict[str, str] = field(default_factory=dict)
+    """Canonical URL → text in the first request, of the links that the spider follows from the
+    page."""
 
 
 def header_of(response: Response, name: str) -> str:
