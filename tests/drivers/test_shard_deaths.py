@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import shutil
 from collections import Counter, deque
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
 
 from kills import check_run, served
 from shard_kills import SHARDS, settings_of
+from spoor.compression import compressor, packed
+from spoor.errors import InputError, PausedError
+from spoor.learn.state import pack
 from spoor.live import live_crawl
 from spoor.live.shard import POINTS as TURN_POINTS
 from spoor.live.shard import Shard
@@ -183,3 +187,50 @@ def test_a_shard_that_dies_once_it_was_told_that_the_crawl_is_over_goes_on_as_it
     assert not urls[0] & urls[1], "a page was judged by both"
     assert sum("/calendar/" not in url for url in urls[0] | urls[1]) == 60
     assert web.again <= sum(crawl.died.values()) * 4
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("kind", ["a model", "links"])
+def test_a_call_that_fails_half_way_ends_in_one_line_and_the_run_goes_on_from_before(
+    tmp_path: Path, kind: str
+) -> None:
+    """A worker of another version; what was half done was in the state, and in no journal."""
+
+    def on_order(number: int, order: Order) -> None:
+        if number == 0 and order["grant"] > 8:
+            if kind == "a model":
+                order["models"] = [pack({"learned": 5})]
+            else:
+                link = [7, ["", "", "", []], "a"]  # no URL
+                batches = [[None, 0.0, 0, [], links, [], 0] for links in ([], [link])]
+                blob = packed(json.dumps(batches).encode(), compressor(1, checksum=True))
+                order["links"] = [(1, crawl._shards[0].worker.outbox.expects(1), blob)]
+
+    with served(40, hosts=6) as web, ExitStack() as undo:
+        path = tmp_path / "run"
+        settings = settings_of(web.root, web.port, delay=0.0, in_flight=4)
+        begin(path, settings, undo)
+        crawl = Crawl(path, settings, {number: deque() for number in range(SHARDS)})
+        crawl.on_order = on_order
+        with pytest.raises(InputError, match=r"cannot be used|are damaged") as told:
+            asyncio.run(ended(crawl))
+        assert "\n" not in str(told.value)
+        again = Crawl(path, settings, {number: deque() for number in range(SHARDS)})
+        asyncio.run(again.run())
+        urls = [check_run(files.shard(path, number)) for number in range(SHARDS)]
+    assert not urls[0] & urls[1], "a page was judged by both"
+    assert len(urls[0] | urls[1]) == 40
+
+
+async def ended(crawl: Crawl) -> None:
+    """Run a crawl until it fails, and let its shards end as their processes do."""
+    try:
+        await crawl.run()
+    finally:
+        for shard in crawl._shards.values():
+            order = {**crawl._coordinator.order(1), "links": [], "models": []}
+            with suppress(PausedError):
+                await shard.turn({**order, "stop": "a shard failed"})
+            with suppress(PausedError):
+                await shard.end()
+            shard.run.folder.close()

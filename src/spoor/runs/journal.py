@@ -17,7 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from spoor.crawl import Crawl
 from spoor.documents.errors import UnreadableError
-from spoor.errors import InputError
+from spoor.errors import InputError, PausedError, taking_in
 from spoor.formats.warc_writer import Place
 from spoor.learn.state import page_row, revive_page
 from spoor.politeness.hosts import CountsRequests, share_of_time, times_late
@@ -102,6 +102,8 @@ class Journal:
         self._place: Place | None = None
         self._joiner = Joiner()
         self._compressor = new_compressor()
+        self._half_done = ""
+        """The call that failed."""
         self._revised: list[Revision] = []
         """Revisions of the judge in the present call."""
         if isinstance(crawl, Crawl):
@@ -185,8 +187,15 @@ class Journal:
         return self.crawl.foreign(ticket)
 
     def call(self, name: str, now: float, *values: object, body: bytes = b"") -> None:
-        """Make and note a call of `spoor.sharding.commands` on a crawl."""
-        commands.apply(self._crawl, name, now, values, body)
+        """Make and note a call of `spoor.sharding.commands` on a crawl. One that fails may be half
+        done, and is in no journal: nothing is committed any more, so that the run goes on from what
+        was before it. Raises InputError where it holds what this version does not read."""
+        try:
+            with taking_in(f"what another shard sent ({name})", _SAME_VERSION):
+                commands.apply(self._crawl, name, now, values, body)
+        except BaseException:
+            self._half_done = name
+            raise
         self._events.append(["call", now, name, list(values), len(body)])
         self._bodies.append(body)
 
@@ -249,15 +258,21 @@ class Journal:
         """Make all calls so far durable, unless all of them found nothing to do or set a delay.
         `noted`: the folder has a note to make durable."""
         if noted or any(event[0] not in ("idle", "pace") for event in self._events):
+            self._check_whole()
             self._folder.commit(self._packed())
             self._folder.failpoint("sending")
 
     def checkpoint(self, time: float, now: float) -> None:
         """Make the state of the crawl and all calls so far durable. `time`: by the clock of the
         machine; `now`: by that of the calls, which may be ahead of it."""
+        self._check_whole()
         state, requests = {**self.crawl.save(), "clock": now}, self.crawl.counts.requests
         self._folder.checkpoint(state, requests, time, self._packed())
         self._folder.failpoint("sending")
+
+    def _check_whole(self) -> None:
+        if self._half_done:
+            raise PausedError(f"paused: a call of another shard failed ({self._half_done})")
 
     def _packed(self) -> bytes:
         if not self._events:
@@ -367,6 +382,8 @@ class Journal:
     def _broken(self, what: str) -> InputError:
         return InputError(f"the journal in {self._folder.path / files.DATABASE} {what}")
 
+
+_SAME_VERSION = "install the same version on all machines, and give the same command to go on"
 
 _SOURCE = [field.name for field in fields(Source)]
 _BODY = _SOURCE.index("body")

@@ -23,6 +23,7 @@ from spoor.compression import compressor, packed, unpacked
 from spoor.errors import CallerError, InputError
 from spoor.hashing import hash64
 from spoor.learn.state import link_row, revive_link
+from spoor.sharding.batch_checks import check
 from spoor.types import Link, LinkBatch, Page, State, Ways, urls_of
 from spoor.web.urls import host, shard_of
 
@@ -317,7 +318,7 @@ def batch_row(batch: LinkBatch) -> list[Any]:
 
 
 def revive_batch(row: Sequence[Any]) -> LinkBatch:
-    """The batch of a `batch_row`."""
+    """The batch of a `batch_row`. Raises ValueError and TypeError for anything else."""
     about, score, depth, path, links, done, crossed, *more = row
     page = None
     if about is not None:
@@ -330,8 +331,9 @@ def revive_batch(row: Sequence[Any]) -> LinkBatch:
     if moved is not None:
         at, steps, lead, known, deep, *its = moved
         ways = Ways(at, steps, lead, tuple(known), tuple(map(revive_link, deep)), *its)
-    held = tuple((str(name), _seconds(rest)) for name, rest in rests)
-    return LinkBatch(page, score, depth, tuple(path), revived, tuple(done), crossed, ways, held)
+    held = tuple((name, _seconds(rest)) for name, rest in rests)
+    batch = LinkBatch(page, score, depth, tuple(path), revived, tuple(done), crossed, ways, held)
+    return check(batch)
 
 
 def _seconds(rest: Any) -> float:
