@@ -26,6 +26,8 @@ from spoor.runs.forget import forget
 from spoor.runs.reader import Run
 from spoor.runs.recovery import telling
 from spoor.settings import Settings
+from spoor.worlds.evolving import EvolvingWorld, Version
+from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 
 @pytest.fixture(scope="module")
@@ -236,3 +238,39 @@ def test_what_is_said_to_be_written_is_on_the_disk(
         assert synced[path.stat().st_ino] == path.stat().st_size, "all of it"
     if write in (_folder, _file):
         assert at[-1] == tmp_path.stat().st_ino
+
+
+GENERATED = """
+import resource, signal, sys
+from pathlib import Path
+from spoor.errors import InputError
+from spoor.worlds.evolving import EvolvingWorld
+from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+at = Path(sys.argv[1])
+one = GeneratedWorld(GeneratedSettings(pages=20, hosts=2))
+two = EvolvingWorld.open(at / "two")
+resource.setrlimit(resource.RLIMIT_FSIZE, (16, 16))
+for web, name in ((one, "one"), (two, "two")):
+    try:
+        web.save(at / name)
+    except InputError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of a process")
+def test_a_web_that_is_made_anew_on_a_full_disk_stays_as_it_was(tmp_path: Path) -> None:
+    """A half `web.toml` took the place of a whole one."""
+    GeneratedWorld(GeneratedSettings(pages=10, hosts=2)).save(tmp_path / "one")
+    versions = [Version(float(at), f"http://a.example/{at}", "kiln") for at in range(3)]
+    EvolvingWorld(versions, roots=["http://a.example/0"]).save(tmp_path / "two")
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    done = subprocess.run(
+        [sys.executable, "-c", GENERATED, str(tmp_path)], capture_output=True, text=True, check=True
+    )
+    assert [line.partition(":")[0].split()[0] for line in done.stdout.splitlines()] == [
+        "cannot"
+    ] * 2
+    assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
+    assert GeneratedWorld.open(tmp_path / "one").settings.pages == 10

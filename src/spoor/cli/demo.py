@@ -15,7 +15,8 @@ import typer
 
 from spoor.cli.crawl import describe
 from spoor.cli.options import AsJson
-from spoor.errors import SpoorError
+from spoor.errors import SpoorError, cannot_write
+from spoor.files import write_whole
 from spoor.registry import DEFAULT_POLICY
 from spoor.runs import files
 
@@ -60,7 +61,10 @@ def demo(
             if not as_json:
                 typer.echo(f"{policy}: {describe(summaries[policy], run)}\n")
     report = out / "report.html"
-    report.write_text(render(compare(out, list(summaries))), encoding="utf-8")
+    try:
+        write_whole(report, render(compare(out, list(summaries))))
+    except OSError as error:
+        raise cannot_write(report, error) from error
     if as_json:
         typer.echo(json.dumps({"report": str(report), "runs": summaries}))
         return

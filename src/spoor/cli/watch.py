@@ -14,6 +14,7 @@ import typer
 from spoor.cli.options import AsJson, no_start, takes_settings
 from spoor.display import shown
 from spoor.errors import InputError, cannot_write
+from spoor.files import write_whole
 from spoor.runs import files
 from spoor.setting import seconds
 from spoor.settings import WITHOUT_EFFECT, Settings
@@ -153,8 +154,8 @@ def simulated(
     if out is not None:
         try:
             out.mkdir(parents=True, exist_ok=True)
-            with (out / files.NEWS).open("w", encoding="utf-8") as file:
-                file.writelines(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)
+            rows = [json.dumps(line, ensure_ascii=False) + "\n" for line in lines]
+            write_whole(out / files.NEWS, "".join(rows))
             write_news(out, lines, title_of(settings, [str(replay)]), tracker.sources)
         except OSError as error:
             raise cannot_write(out, error) from error

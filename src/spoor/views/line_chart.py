@@ -9,6 +9,8 @@ from html import escape
 from itertools import cycle
 from pathlib import Path
 
+from spoor.files import write_whole
+
 Points = Sequence[Sequence[float]]
 """[x, y] each."""
 
@@ -37,8 +39,8 @@ class Chart:
         return self.svg
 
     def save(self, path: str | Path) -> None:
-        """Write it as an SVG file. Raises OSError where that fails."""
-        Path(path).write_text(self.svg, "utf-8")
+        """Write it as an SVG file, whole or not at all. Raises OSError where that fails."""
+        write_whole(Path(path), self.svg)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from spoor.bounded_json import json_of_line
 from spoor.compression import zstd
 from spoor.errors import CallerError, InputError, cannot_write
-from spoor.files import plain, read_json
+from spoor.files import hidden_folder, plain, read_json, sync_folder, sync_tree
 from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
 from spoor.types import Anchor, Failed, Fetch, Fetched, Link, Page, Reply
 from spoor.worlds.graph import Arcs, Offsets, compressed
@@ -207,7 +207,8 @@ class EvolvingWorld:
     # -- its folder
 
     def save(self, folder: Path) -> None:
-        """Write it. Raises InputError where that fails."""
+        """Write it; one that lies there is replaced once all is on the disk. Raises InputError
+        where that fails."""
         head = {
             "format": FORMAT,
             "start": self.start,
@@ -217,11 +218,16 @@ class EvolvingWorld:
         }
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            with zstd.open(folder / VERSIONS, "wt", encoding="utf-8") as file:
-                for version in self.versions:
-                    row = {**version._asdict(), "links": list(version.links)}
-                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
-            (folder / FILE).write_text(json.dumps(head), encoding="utf-8")
+            with hidden_folder(folder / FILE) as part:
+                with zstd.open(part / VERSIONS, "wt", encoding="utf-8") as file:
+                    for version in self.versions:
+                        row = {**version._asdict(), "links": list(version.links)}
+                        file.write(json.dumps(row, ensure_ascii=False) + "\n")
+                (part / FILE).write_text(json.dumps(head), encoding="utf-8")
+                sync_tree(part)
+                for name in (VERSIONS, FILE):
+                    (part / name).replace(folder / name)
+                sync_folder(folder)
         except OSError as error:
             raise cannot_write(folder, error) from error
 

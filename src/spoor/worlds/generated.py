@@ -24,7 +24,7 @@ import numpy as np
 import tomli_w
 
 from spoor.errors import InputError, cannot_write
-from spoor.files import read_toml
+from spoor.files import read_toml, write_whole
 from spoor.protocols import Judge
 from spoor.registry import nearest
 from spoor.types import Failed, Fetch, Fetched, Page, Reply, WebGraph
@@ -440,7 +440,7 @@ class GeneratedWorld:
         try:
             folder.mkdir(parents=True, exist_ok=True)
             data = {key: value for key, value in asdict(self.settings).items() if value != ()}
-            (folder / FILE).write_text(tomli_w.dumps({"generated": data}), encoding="utf-8")
+            write_whole(folder / FILE, tomli_w.dumps({"generated": data}))
         except OSError as error:
             raise cannot_write(folder, error) from error
 
