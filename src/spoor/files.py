@@ -186,7 +186,7 @@ _PART = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+"""
 _DEEP = re.compile(rf"(?<![\w.-]){_PART}(?:\.[ \t]*+{_PART}){{8}}")
 
 
-_HIDDEN = re.compile(r"(\..+)\.[a-z0-9_]{8}\.part", re.DOTALL)
+_HIDDEN = re.compile(r"(\..+)\.[a-z0-9_]{8}(\.part)?", re.DOTALL)
 OLD = "old"
 """In a hidden folder: what is replaced, for a moment."""
 _LONGEST = 200
@@ -210,12 +210,18 @@ def new_part(path: Path) -> tuple[Path, int]:
     """A hidden folder beside what is to be written, and the lock that says that it is in use; those
     that nobody uses any more are removed. Raises OSError."""
     remove_left(path.parent, path.name)
-    made = Path(tempfile.mkdtemp(prefix=f"{_hidden(path.name)}.", dir=path.parent))
-    lock = os.open(made, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    with suppress(OSError):  # a disk without locks, where nothing is removed
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    # It has the name of a part once it is locked, so that nobody takes it for one that was left.
-    return made.rename(made.with_name(f"{made.name}.part")), lock
+    while True:
+        made = Path(tempfile.mkdtemp(prefix=f"{_hidden(path.name)}.", dir=path.parent))
+        with suppress(FileNotFoundError):  # another process took it for one that was left
+            lock = os.open(made, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            try:
+                with suppress(OSError):  # a disk without locks, where nothing is removed
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # It has the name of a part once it is locked, so that nobody empties it.
+                return made.rename(made.with_name(f"{made.name}.part")), lock
+            except BaseException:
+                os.close(lock)
+                raise
 
 
 def remove_left(folder: Path, name: str = "") -> None:
@@ -224,6 +230,10 @@ def remove_left(folder: Path, name: str = "") -> None:
     for left in [*folder.iterdir()]:
         found = _HIDDEN.fullmatch(left.name)
         if found is None or (name and found[1] != _hidden(name)):
+            continue
+        if found[2] is None:  # empty, since its process died at once, or is about to name it
+            with suppress(OSError):
+                left.rmdir()
             continue
         with suppress(OSError):  # it is in use, or no folder
             lock = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)

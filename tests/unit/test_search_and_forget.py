@@ -336,6 +336,13 @@ def test_an_export_follows_one_that_was_killed_and_stands_beside_another(tmp_pat
     remove_left(tmp_path)
     assert [one.name for one in site.iterdir()] == ["b-0123456789.md"], "it is put back"
     assert sorted(one.name for one in tmp_path.iterdir()) == ["all.jsonl", "md"]
+    (tmp_path / ".all.jsonl.abcd_123").mkdir()  # it died before it had locked it
+    (tmp_path / ".all.jsonl.ours_123").mkdir()
+    (tmp_path / ".all.jsonl.ours_123" / "notes.txt").write_text("of a person")
+    with new_file(out) as part:
+        part.write_text("third")
+    names = sorted(one.name for one in tmp_path.iterdir())
+    assert names == [".all.jsonl.ours_123", "all.jsonl", "md"]
 
 
 def test_what_cannot_be_forgotten_now(path: Path) -> None:
