@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from spoor.judges.topic import judge_of_topic, read_topic
 from spoor.runs.assemble import make_crawl
 from spoor.settings import Settings
 from spoor.types import Page
-from spoor.web.expressions import MOST_CHARACTERS, compiled
+from spoor.web.expressions import MOST_CHARACTERS, MOST_NESTED, compiled
 from spoor.web.url_patterns import UrlPatterns
 
 AT = "http://a.example/"
@@ -67,6 +68,8 @@ def test_settings_with_a_large_one_are_read_and_used_within_bounds(record_proper
         "kiln.{0,200}glaze.{0,200}porcelain.{0,200}raku",
         r"\bISO \d{4,5}\b",
         "|".join(f"kiln{number}" for number in range(100)),
+        r"\((\d{3})\) (\d{3})-(\d{4})(?: x(\d{1,4}))?|(a)(b)(c)(?:d(?:e(f)))",
+        "(a)(b)(c)(d)(e)(f)(g)(h)(i)(j)",
     ],
 )
 def test_an_honest_expression_is_compiled(expression: str) -> None:
@@ -106,3 +109,29 @@ def test_patterns_of_a_topic_take_a_share_of_each_page(tmp_path: Path) -> None:
     judge.judge(Page(AT, title="x", text="z " + 5_000 * "a"))
     assert time.process_time() - began < 5.0
     assert judge.judge(Page(AT, title="The kiln", text="is lit")).relevant
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        *("(?R)?a", "(a(?1)?b|a)+[wx]", "(?P<n>a(?&n)?)+[wx]", "(?P<n>a(?P>n)?)+[wx]"),
+        *("(" * depth + "a|b" + ")" * depth + "*[wx]" for depth in (5, 50)),
+    ],
+)
+def test_no_expression_takes_memory_by_its_steps_back(expression: str) -> None:
+    """A search of a quarter of a second took up to 360 MB."""
+    with pytest.raises(InputError, match=r"within itself|nested too deep"):
+        compiled(expression, expression)
+
+
+@pytest.mark.parametrize("depth", [1, MOST_NESTED])
+def test_groups_in_one_another_take_little_memory(depth: int, record_property: Note) -> None:
+    text = "ab" * 100_000
+
+    def searched() -> bool:
+        made = compiled("(" * depth + "a|b" + ")" * depth + "*[wx]", "")
+        with suppress(TimeoutError):
+            made.search(text, timeout=0.25)
+        return True
+
+    assert within_law(searched, len(text), record_property)
