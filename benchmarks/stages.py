@@ -41,7 +41,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "decode": ("spoor.web.encoding:decode",),
     "parse": ("spoor.web.page:LexborHTMLParser",),
     "text": ("spoor.web.page:parse",),
-    "helper": ("spoor.isolate:parse_page",),
+    "helper": ("spoor.isolate.parsing:parse_page",),
     "near-duplicates, traps": (
         "spoor.web.traps:Traps.read",
         "spoor.web.traps:Traps.holder",

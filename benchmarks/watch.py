@@ -47,7 +47,7 @@ from spoor.foragers.hosts import Hosts
 from spoor.foragers.settings import steps_of_a_path
 from spoor.foragers.states import SelfTaught
 from spoor.foragers.watching import Watching
-from spoor.isolate import parse_page
+from spoor.isolate.parsing import parse_page
 from spoor.judges.facts import TextPattern
 from spoor.judges.topic import judge_of_topic, topic_of_phrase
 from spoor.live.changes import ChangeTracker, Line

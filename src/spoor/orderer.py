@@ -19,7 +19,7 @@ from spoor.crawl import Crawl
 from spoor.crawl.plugin_calls import judge_page
 from spoor.documents.errors import UnreadableError
 from spoor.errors import InputError, taking_in
-from spoor.isolate import parse_page
+from spoor.isolate.parsing import parse_page
 from spoor.judges.facts import Function
 from spoor.judges.topic import TopicFile
 from spoor.learn.state import link_row, read, revive_link, write

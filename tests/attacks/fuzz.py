@@ -63,7 +63,7 @@ class HangError(Exception):
 @contextmanager
 def html() -> Iterator[Try]:
     """Documents: the first line is the Content-Type."""
-    from spoor.isolate import parse_reply
+    from spoor.isolate.parsing import parse_reply
     from spoor.types import Fetched
 
     def tried(data: bytes) -> None:

@@ -20,7 +20,6 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from selectolax.lexbor import LexborHTMLParser
 
 from attacks.measure import Note, within_law
-from spoor import isolate
 from spoor.documents import html_walk
 from spoor.documents.document import Limits
 from spoor.documents.html import read_html
@@ -31,7 +30,10 @@ from spoor.formats.feeds import rss
 from spoor.formats.mediawiki import Site
 from spoor.formats.sources import open_source
 from spoor.http.replies import helper_for, reply_of
-from spoor.isolate import SECONDS, Bounds, close, parse_page
+from spoor.isolate import parsing
+from spoor.isolate.bounds import SECONDS, Bounds
+from spoor.isolate.lanes import close
+from spoor.isolate.parsing import parse_page
 from spoor.politeness.retry_after import retry_after
 from spoor.politeness.robots import RobotsCache
 from spoor.types import Failed, Fetched, Recording
@@ -479,5 +481,5 @@ def test_a_long_feed_of_json_is_not_read_where_others_wait(monkeypatch: pytest.M
         assert isinstance(reply, Fetched)
         assert reply.page.dated == expected
         assert reply.page.flags == {"sitemap", "not-html"}
-    monkeypatch.setattr(isolate, "DOCUMENT", Bounds(8.0, 1 << 10, 0))
+    monkeypatch.setattr(parsing, "DOCUMENT", Bounds(8.0, 1 << 10, 0))
     assert isinstance(read(parse_page), Failed), "as any other document that costs too much"

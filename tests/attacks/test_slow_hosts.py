@@ -24,7 +24,6 @@ from protego import Protego
 
 from document_makers import json_text
 from loopback import ADDRESS, MISSING, Asked, Loopback, page, reply
-from spoor import isolate
 from spoor.crawl import Crawl
 from spoor.foragers.hosts import Hosts
 from spoor.frontier import slow_hosts
@@ -32,7 +31,8 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.http.address_guard import MOST_ADDRESSES, AddressGuard
 from spoor.http.names import Names
-from spoor.isolate import TakesLongError
+from spoor.isolate import lanes, parsing
+from spoor.isolate.parsing import TakesLongError
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
 from spoor.live.helper_turns import (
@@ -786,7 +786,7 @@ def test_what_a_site_took_is_forgotten() -> None:
 
 def read_of_one_document(text: bytes = json_text("kiln")) -> Outcome | Deferred:
     """What came of a crawl of one page, which is a document that a helper reads."""
-    isolate.close()
+    lanes.close()
     server = Loopback(lambda asked: reply(text, media="application/json"))
     ended: list[Outcome | Deferred] = []
 
@@ -814,9 +814,9 @@ def test_a_site_whose_documents_take_long_has_a_helper_of_its_own(
     ended = read_of_one_document()
     assert isinstance(ended, Outcome)
     assert isinstance(ended.reply, Fetched)
-    assert isolate._documents.helper is None
-    assert isolate._slow.helper is not None
-    isolate.close()
+    assert lanes._documents.helper is None
+    assert lanes._slow.helper is not None
+    lanes.close()
 
 
 def test_a_document_that_takes_long_is_read_apart_though_its_site_is_new(
@@ -824,14 +824,14 @@ def test_a_document_that_takes_long_is_read_apart_though_its_site_is_new(
 ) -> None:
     """Twelve new sites with one document of eight seconds each left good hosts a fifth of their
     rate."""
-    monkeypatch.setattr(isolate, "BRIEF", 0.001)
+    monkeypatch.setattr(parsing, "BRIEF", 0.001)
     ended = read_of_one_document(json_text("kiln " * 100_000))
     assert isinstance(ended, Outcome)
     assert isinstance(ended.reply, Fetched)
-    assert isolate._documents.helper is not None
-    assert not isolate._documents.helper.alive
-    assert isolate._slow.helper is not None
-    isolate.close()
+    assert lanes._documents.helper is not None
+    assert not lanes._documents.helper.alive
+    assert lanes._slow.helper is not None
+    lanes.close()
 
 
 # ---------------------------------------------------------------- hosts that ask to be left alone

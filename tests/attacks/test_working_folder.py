@@ -11,7 +11,8 @@ import spoor
 
 SCRIPT = """
 import os, sys
-from spoor.isolate import close, parse_page
+from spoor.isolate.lanes import close
+from spoor.isolate.parsing import parse_page
 from spoor.processes import worker_pool
 
 if __name__ == "__main__":

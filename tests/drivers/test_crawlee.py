@@ -15,7 +15,7 @@ import pytest
 from browsing import CHROMIUM
 from loopback import ADDRESS, Asked, Loopback, beside, page, reply
 from spoor.errors import InputError
-from spoor.isolate import parse_page
+from spoor.isolate.parsing import parse_page
 from spoor.orderer import Orderer
 from spoor.types import Page
 

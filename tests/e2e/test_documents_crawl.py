@@ -14,9 +14,9 @@ import pytest
 
 from document_makers import documents_web, reports_web
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
-from spoor import isolate
 from spoor.cli.main import run
 from spoor.documents.document import Unreadable
+from spoor.isolate import lanes, parsing
 from spoor.runs.reader import Run
 from spoor.runs.saved_files import remove_saved, saved_name
 
@@ -85,10 +85,10 @@ def test_every_readable_document_is_found_and_saved_and_every_other_told_why(
     bodies = {body for _, body in web.values()}
     assert all(file.read_bytes() in bodies for file in saved)
 
-    document = isolate.extract("", f"{base}/a", web["/pdf/CON"][1])
+    document = parsing.extract("", f"{base}/a", web["/pdf/CON"][1])
     assert not isinstance(document, Unreadable)
     assert "zanzibar" in document.text
-    for lane in (isolate._pages, isolate._documents, isolate._slow):
+    for lane in (lanes._pages, lanes._documents, lanes._slow):
         if lane.helper is not None and lane.helper.alive:
             status = Path("/proc", str(lane.helper._process.pid), "status").read_text("ascii")
             peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))

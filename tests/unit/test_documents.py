@@ -16,7 +16,6 @@ from markdown_it import MarkdownIt
 
 import document_makers
 from document_makers import AUTHOR, LINK, MAKERS, TITLE
-from spoor import isolate
 from spoor.documents.document import Document, Limits, Unreadable
 from spoor.documents.errors import UnreadableError
 from spoor.documents.extract import extract
@@ -24,7 +23,8 @@ from spoor.documents.html import read_html
 from spoor.documents.kinds import KINDS, Types, kind_of_media, tell
 from spoor.documents.links import Links
 from spoor.errors import InputError
-from spoor.isolate import parse_page
+from spoor.isolate import lanes, parsing
+from spoor.isolate.parsing import parse_page
 from spoor.runs.assemble import judge_and_topic
 from spoor.setting import DOCUMENT_KINDS
 from spoor.settings import Settings
@@ -352,10 +352,10 @@ def test_hostile_documents_cost_one_document_each() -> None:
     assert page.content_type == "application/pdf"
     assert page.flags == {"not-html", "truncated"}
     assert page.text.split().count("kiln") == 2_000
-    read = isolate.extract("", URL, many)
+    read = parsing.extract("", URL, many)
     assert isinstance(read, Document)
     assert read.notes == ("cut after 2000 of 10000 pages",)
-    helper = isolate._documents.helper
+    helper = lanes._documents.helper
     assert helper is not None
     status = Path("/proc", str(helper._process.pid), "status").read_text("ascii")
     most = next(line for line in status.splitlines() if line.startswith("VmHWM"))

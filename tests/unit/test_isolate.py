@@ -17,20 +17,15 @@ from typing import Any
 
 import pytest
 
-from spoor import isolate
+from parsers import holding, leaves
 from spoor.documents.document import Document
 from spoor.errors import PausedError
 from spoor.http.failures import failure
-from spoor.isolate import (
-    MEMORY,
-    PER_BYTE,
-    SECONDS,
-    Bounds,
-    GivenUpError,
-    Helper,
-    page_of,
-    parse_page,
-)
+from spoor.isolate import bounds, child, lanes, parsing, pipes
+from spoor.isolate.bounds import MEMORY, PER_BYTE, SECONDS, Bounds
+from spoor.isolate.child import page_of
+from spoor.isolate.helper import GivenUpError, Helper
+from spoor.isolate.parsing import parse_page
 from spoor.web.page import parse
 from spoor.web.parse_cost import may_cost_much
 
@@ -115,9 +110,9 @@ def test_html_whose_main_text_costs_too_much_is_all_of_its_text(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It was no document."""
-    monkeypatch.setattr(isolate, "document_row_of", json.loads)  # fails in the helper
+    monkeypatch.setattr(parsing, "document_row_of", json.loads)  # fails in the helper
     body = b"<title>T</title><nav>Menu</nav><p>kiln <a href=/x>y</a>"
-    read = isolate.extract("text/html", URL, body)
+    read = parsing.extract("text/html", URL, body)
     assert isinstance(read, Document)
     assert (read.title, read.text, [link.url for link in read.links]) == (
         "T",
@@ -131,7 +126,7 @@ def test_a_watched_page_whose_main_text_costs_too_much_is_all_of_its_text(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It was a failure."""
-    monkeypatch.setattr(isolate, "page_row_of", json.loads)  # fails in the helper
+    monkeypatch.setattr(parsing, "page_row_of", json.loads)  # fails in the helper
     body = b"<nav>Menu</nav>" + b"<p>kiln" * 20_000
     assert may_cost_much(body)
     page = parse_page(body, URL, content_type="text/html", main=True, brief=True)
@@ -192,7 +187,7 @@ def test_what_a_helper_says_that_is_no_page_is_given_up(
     """One that was taken over may say anything; the crawl goes on without that page."""
     row = page_of(b"<p>a <a href=/x>b</a> c <a href=/y>d</a>", URL)
     whole = b"<p>" * 5_000
-    monkeypatch.setattr(isolate, "bounded", lambda *asked, **bounds: row)
+    monkeypatch.setattr(parsing, "bounded", lambda *asked, **bounds: row)
     assert [link.url for link in parse_page(whole, URL).links] == [f"{URL}x", f"{URL}y"]
     row["links"][column] = value
     with pytest.raises(GivenUpError, match="is no page"):
@@ -216,7 +211,7 @@ def test_a_helper_that_dies_or_stops_gives_up_one_document(
     stopped = Helper()
     stopped.ask(page_of, b"<p>x", {"url": URL})
     os.kill(stopped._process.pid, signal.SIGSTOP)
-    monkeypatch.setattr(isolate, "PATIENCE", 0.05)
+    monkeypatch.setattr("spoor.isolate.helper.PATIENCE", 0.05)
     with pytest.raises(GivenUpError, match="did not answer"):
         stopped.ask(page_of, b"<p>x", {"url": URL})
     assert not stopped.alive
@@ -226,7 +221,7 @@ def test_a_machine_without_memory_is_not_the_documents_fault(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The kernel kills the helper, or none can be started."""
-    lane, kills = isolate.Lane(), [2]
+    lane, kills = lanes.Lane(), [2]
     ask = Helper.ask
 
     def killed(self: Helper, *question: Any) -> Any:
@@ -260,17 +255,8 @@ def test_what_is_parsed_again_gets_more(monkeypatch: pytest.MonkeyPatch) -> None
     assert len(page.text) == 119_999
 
 
-def holding(body: bytes) -> int:
-    """Leaves 4 MB that hold themselves; returns the bytes of memory before."""
-    with open("/proc/self/statm", encoding="ascii") as told:
-        before = 4096 * int(told.read().split()[1])
-    held: list[Any] = [bytes(range(256)) * (4 << 12)]
-    held.append(held)
-    return before
-
-
 def test_what_a_document_held_is_free_for_the_next() -> None:
-    lane = isolate.Lane()
+    lane = lanes.Lane()
     first, *_, last = [lane.ask(holding, b"<p>x", {}) for _ in range(20)]
     lane.close()
     assert last < first + 3 * (4 << 20)
@@ -283,38 +269,29 @@ def test_a_helper_that_was_taken_over_neither_keeps_nor_fills_who_asked(sent: by
     with open(out, "rb") as pipe, open(into, "wb", 0) as answer:
         answer.write(sent)
         with pytest.raises(EOFError):
-            isolate._receive(pipe, time.monotonic(), 1 << 20)
+            pipes.receive(pipe, time.monotonic(), 1 << 20)
         answer.write(b" and the rest")
 
 
-KEPT: list[bytearray] = []
-
-
-def leaves(body: bytes) -> int:
-    """As a library that keeps what it read."""
-    KEPT.append(bytearray(len(body) << 10))
-    return os.getpid()
-
-
-@pytest.mark.parametrize(("size", "documents"), [(20 << 10, 4), (0, isolate.MOST_DOCUMENTS)])
+@pytest.mark.parametrize(("size", "documents"), [(20 << 10, 4), (0, child.MOST_DOCUMENTS)])
 def test_what_documents_leave_in_a_helper_is_bounded(size: int, documents: int) -> None:
     """14 documents, each of other elements, filled libxml2's list of names: every document of any
     host was damaged from then on."""
-    lane = isolate.Lane()
+    lane = lanes.Lane()
     body = b"x" * size
-    processes = [lane.ask(leaves, body, {}, 1, isolate.DOCUMENT) for _ in range(documents + 1)]
+    processes = [lane.ask(leaves, body, {}, 1, bounds.DOCUMENT) for _ in range(documents + 1)]
     lane.close()
     assert processes[0] == processes[1] != processes[-1]
 
 
 def test_html_wears_a_helper_less_than_what_a_library_may_keep() -> None:
     """A helper takes a quarter of a second to start: half a millisecond for each of 500 pages."""
-    lane = isolate.Lane()
-    for _ in range(isolate.MOST_DOCUMENTS + 1):
-        page = lane.ask(isolate.page_of, b"<p><a href=/x>kiln</a>", {"url": "http://a.example/"})
+    lane = lanes.Lane()
+    for _ in range(child.MOST_DOCUMENTS + 1):
+        page = lane.ask(child.page_of, b"<p><a href=/x>kiln</a>", {"url": "http://a.example/"})
     assert page["links"]["urls"] == ["http://a.example/x"]
     worn = [lane.helper and lane.helper.worn]
-    for _ in range(isolate.MOST_DOCUMENTS):
+    for _ in range(child.MOST_DOCUMENTS):
         lane.ask(leaves, b"", {})
     worn.append(lane.helper and lane.helper.worn)
     lane.close()
@@ -328,23 +305,23 @@ def test_a_program_that_ends_does_not_wait_for_what_is_being_read() -> None:
 
     def read() -> None:
         try:
-            isolate.extract("text/html", "http://a.example/", heavy, seconds=100.0)
+            parsing.extract("text/html", "http://a.example/", heavy, seconds=100.0)
         except BaseException as error:
             told.append(error)
 
-    isolate.extract("text/html", "http://a.example/", b"<p>kiln")
-    helper = isolate._documents.helper
+    parsing.extract("text/html", "http://a.example/", b"<p>kiln")
+    helper = lanes._documents.helper
     assert helper is not None
     threads = [threading.Thread(target=read) for _ in range(2)]
     for thread in threads:
         thread.start()
-    while not isolate._documents._lock.locked():
+    while not lanes._documents._lock.locked():
         time.sleep(0.01)
-    with isolate.ending():
+    with lanes.ending():
         for thread in threads:
             thread.join(10)
             assert not thread.is_alive()
     assert [type(error) for error in told] == [PausedError, PausedError]
     assert not helper.alive
-    again = isolate.extract("text/html", "http://a.example/", b"<p>kiln")
+    again = parsing.extract("text/html", "http://a.example/", b"<p>kiln")
     assert isinstance(again, Document)

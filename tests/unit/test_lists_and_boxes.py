@@ -16,7 +16,7 @@ from spoor.foragers.fleets import FleetTask, change_rate
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.states import NoStates
 from spoor.foragers.watching import Watching
-from spoor.isolate import parse_page
+from spoor.isolate.parsing import parse_page
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line

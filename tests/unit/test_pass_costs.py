@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from spoor.errors import InputError
-from spoor.isolate import DOCUMENT
+from spoor.isolate.bounds import DOCUMENT
 from spoor.runs.pass_costs import LEAST, SPARE, PassCosts
 
 

@@ -4,7 +4,6 @@ read alone; and one that costs its helper costs no other."""
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 
 import document_makers
 from loopback import Asked, Loopback, beside, reply
-from spoor import isolate
+from parsers import counts, ends, fills, leaves, loops, says
 from spoor.bounded_json import MOST_VALUES
 from spoor.cli.main import run
 from spoor.documents.document import PARTS, Document
@@ -29,7 +28,10 @@ from spoor.documents.rows import (
     revive_document,
 )
 from spoor.errors import PausedError
-from spoor.isolate import DOCUMENT, GivenUpError, Lane, Question, more_lanes
+from spoor.isolate import child, helper, lanes
+from spoor.isolate.bounds import DOCUMENT
+from spoor.isolate.helper import GivenUpError, Question
+from spoor.isolate.lanes import Lane, more_lanes
 from spoor.runs import ahead, documents
 from spoor.runs.pass_costs import SPARE, PassCosts
 from spoor.runs.reader import Run
@@ -128,35 +130,6 @@ def question(text: bytes, **more: Any) -> Question:
     return Question(html_parts_row_of, b"<p>" + text, facts, bounds=DOCUMENT, **more)
 
 
-def loops(body: bytes) -> None:
-    while True:
-        pass
-
-
-def ends(body: bytes) -> None:
-    os._exit(1)
-
-
-def fills(body: bytes) -> str:
-    return "x" * (1 << 30)
-
-
-def says(body: bytes) -> str:
-    return "x" * len(body)
-
-
-def counts(body: bytes) -> list[int]:
-    return [1] * (isolate._VALUES + MOST_VALUES + 2)
-
-
-KEPT: list[bytearray] = []
-
-
-def leaves(body: bytes) -> int:
-    KEPT.append(bytearray(len(body) << 10))
-    return os.getpid()
-
-
 @pytest.fixture
 def lane() -> Iterator[Lane]:
     with more_lanes(1) as (made,):
@@ -178,10 +151,11 @@ def test_an_answer_has_a_bound(lane: Lane) -> None:
     values = [one.value for one in lane.ask_all([long, long._replace(most=99_999), long])]
     assert values[0] == values[2] == "x" * 100_000
     assert isinstance(values[1], GivenUpError)
+    too_many = helper._VALUES + MOST_VALUES + 2
     with pytest.raises(GivenUpError, match="is no page"):
-        lane.ask(counts, b"", {}, 1, DOCUMENT)
+        lane.ask(counts, str(too_many).encode(), {}, 1, DOCUMENT)
     whole = Question(says, bytes(1 << 26), {}, bounds=DOCUMENT)
-    assert whole.room > 8 * isolate.MOST_ANSWER
+    assert whole.room > 8 * helper.MOST_ANSWER
     with pytest.raises(GivenUpError):
         lane.ask(*whole[:5])
 
@@ -194,7 +168,7 @@ def test_documents_of_one_message_wear_a_helper_as_others(lane: Lane) -> None:
 
 def test_pages_wear_a_helper_less_than_documents(lane: Lane) -> None:
     """A helper that starts takes as long as a hundred pages."""
-    asked = [question(b"kiln")] * (isolate.MOST_DOCUMENTS + 1)
+    asked = [question(b"kiln")] * (child.MOST_DOCUMENTS + 1)
     assert all(one.value == {"text": "kiln"} for one in lane.ask_all(asked))
     assert lane.helper is not None
     assert not lane.helper.worn
@@ -219,7 +193,7 @@ def every_kind(tmp_path_factory: pytest.TempPathFactory) -> Path:
         command = ["crawl", "http://docs.example/", "--topic", "kiln", "--out", str(out), "--delay"]
         command += ["0", "--connect-to", f"127.0.0.1:{server.port}", "--json", "--pages", "500"]
         assert run(command) == 0
-    isolate.close()
+    lanes.close()
     return out
 
 
@@ -232,10 +206,16 @@ def rows(path: Path, wanted: ahead.Wanted | None) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.fixture(scope="module")
+def read_alone(every_kind: Path) -> list[dict[str, Any]]:
+    """Its rows, none of which was read ahead."""
+    return rows(every_kind, None)
+
+
 def test_what_is_read_ahead_is_what_is_read_alone(
-    every_kind: Path, monkeypatch: pytest.MonkeyPatch
+    every_kind: Path, read_alone: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = rows(every_kind, None)
+    before = read_alone
     assert len(before) > 100
     assert len({row["kind"] for row in before}) > 9
 
@@ -249,11 +229,17 @@ def test_what_is_read_ahead_is_what_is_read_alone(
     assert some == before, "what else is asked is read then"
 
 
+SOME = 18
+"""Documents: more than are read together."""
+
+
 @pytest.mark.parametrize("fault", ["late", "long", "lies", "no time", "none ahead"])
 def test_what_cannot_be_read_ahead_is_read_alone(
-    fault: str, every_kind: Path, monkeypatch: pytest.MonkeyPatch
+    fault: str,
+    every_kind: Path,
+    read_alone: list[dict[str, Any]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    before = rows(every_kind, None)[:40]
     if fault == "late":
         monkeypatch.setattr(documents, "SOON", 1e-6)
     elif fault == "long":
@@ -265,10 +251,11 @@ def test_what_cannot_be_read_ahead_is_read_alone(
         monkeypatch.setattr(PassCosts, "begin_ahead", lambda *_: False)
     else:
         monkeypatch.setattr(ahead, "MOST_BYTES", 0)
-    html = [row for row in before if row["kind"] == "html"]
+    html = [row for row in read_alone[:SOME] if row["kind"] == "html"]
+    assert len(html) > 6
     read = [
         document.exported(["text", "markdown"])
-        for document, _ in islice(Run(every_kind).select(EVERY, wanted=lambda row: PARTS), 40)
+        for document, _ in islice(Run(every_kind).select(EVERY, wanted=lambda row: PARTS), SOME)
         if document.kind == "html"
     ]
     assert [row["text"] for row in read] == [row["text"] for row in html]
@@ -288,21 +275,21 @@ def test_little_waits_and_nothing_is_left(
         return question(self, names)
 
     monkeypatch.setattr(documents.RunDocument, "question", counted)
-    lanes = len(isolate._lanes)
+    before = len(lanes._lanes)
     chosen = Run(every_kind).select(EVERY, wanted=lambda row: ("text",))
     first, _ = next(chosen)
     assert first.row.seq == 1
     assert len(asked) <= 4 * (2 * 2 + 2)
-    helpers = [lane.helper for lane in isolate._lanes[lanes:]]
+    helpers = [lane.helper for lane in lanes._lanes[before:]]
     chosen.close()  # type: ignore[attr-defined]
-    assert len(isolate._lanes) == lanes
+    assert len(lanes._lanes) == before
     assert not any(helper.alive for helper in helpers if helper is not None)
 
 
 def test_a_program_that_ends_does_not_wait_for_what_is_read_ahead(every_kind: Path) -> None:
     chosen = Run(every_kind).select(EVERY, wanted=lambda row: ("text",))
     next(chosen)
-    with isolate.ending(), pytest.raises(PausedError):
+    with lanes.ending(), pytest.raises(PausedError):
         list(chosen)
 
 

@@ -27,7 +27,7 @@ from spoor.foragers.settings import steps_of_a_path
 from spoor.foragers.states import NoStates
 from spoor.foragers.urls import NEVER
 from spoor.foragers.watching import Watching
-from spoor.isolate import parse_page
+from spoor.isolate.parsing import parse_page
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import MOST_PENDING, MOST_TOLD, ChangeTracker, Line

@@ -19,7 +19,7 @@ def extract(
 
     `url` is canonical. One without text (an image) is a Document without blocks. Never raises for
     what the bytes contain, but MemoryError. It may take long and much memory for what is made to:
-    whoever reads documents of strangers calls `spoor.isolate.extract`.
+    whoever reads documents of strangers calls `spoor.isolate.parsing.extract`.
     """
     told = tell(body, content_type, url)
     if not body.strip():

@@ -137,7 +137,7 @@ def stated(
     names: Sequence[str],
     selectors: Sequence[Sequence[Any]],
 ) -> dict[str, Any]:
-    """What an HTML page states, for `spoor.isolate.bounded`: of `names`, any of `json_ld`,
+    """What an HTML page states, for `spoor.isolate.lanes.bounded`: of `names`, any of `json_ld`,
     `microdata` and `tables`, each by itself; under `fields` those of `selectors` (the values of
     `FieldSpec`s)."""
     html = decode(body, content_type)[0]

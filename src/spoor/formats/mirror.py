@@ -26,7 +26,8 @@ from spoor.documents.kinds import kind_of_media
 from spoor.errors import InputError
 from spoor.files import files_below
 from spoor.formats.source_file import MAX_BODY, Job, moment
-from spoor.isolate import GivenUpError, parse_page
+from spoor.isolate.helper import GivenUpError
+from spoor.isolate.parsing import parse_page
 from spoor.setting import WITH_TEXT
 from spoor.types import Fetched, Page, Recording
 from spoor.web.urls import Joiner, canonical

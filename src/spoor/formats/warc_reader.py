@@ -25,7 +25,7 @@ from spoor.documents.kinds import tell
 from spoor.errors import InputError
 from spoor.formats.source_file import CHUNK, MAX_BODY, MAX_RATIO, FileSource, Job, moment
 from spoor.formats.warc_records import DamagedError, records_at
-from spoor.isolate import parse_reply
+from spoor.isolate.parsing import parse_reply
 from spoor.types import Failed, Fetched, Page, Recording, Redirected, Reply
 from spoor.web.content_encoding import MIB, Layers, begins_like_text
 from spoor.web.urls import Joiner, canonical

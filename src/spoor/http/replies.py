@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from spoor.documents.errors import UnreadableError
 from spoor.documents.kinds import tell
-from spoor.isolate import helper_of, parse_page
+from spoor.isolate.parsing import helper_of, parse_page
 from spoor.politeness.retry_after import DAY, retry_after
 from spoor.politeness.robots import REDIRECTS
 from spoor.setting import WITH_TEXT
@@ -23,7 +23,7 @@ LARGE = 64 << 10
 
 
 def helper_for(exchange: Exchange) -> str:
-    """Which helper process `reply_of` asks (`spoor.isolate.helper_of`); empty where none."""
+    """Which helper process `reply_of` asks, as `spoor.isolate.parsing.helper_of` says."""
     if not 200 <= exchange.status < 300:
         return ""
     if exchange.sitemap:

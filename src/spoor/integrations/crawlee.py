@@ -24,7 +24,7 @@ from crawlee.storage_clients.models import ProcessedRequest
 
 from spoor.documents.errors import UnreadableError
 from spoor.errors import InputError
-from spoor.isolate import helper_of, parse_page
+from spoor.isolate.parsing import helper_of, parse_page
 from spoor.live.helper_turns import Helpers, Parse
 from spoor.orderer import Orderer
 from spoor.turns import CrowdedError

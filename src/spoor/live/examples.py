@@ -23,7 +23,7 @@ from spoor.formats.reading_costs import recordings
 from spoor.formats.sources import open_source, sniff
 from spoor.frontier.memory import MemoryFrontier
 from spoor.http.failures import in_words
-from spoor.isolate import parse_page
+from spoor.isolate.parsing import parse_page
 from spoor.judges.facts import Function
 from spoor.judges.topic_draft import NOWHERE
 from spoor.live.driver import HttpDriver

@@ -3,9 +3,9 @@
 A document that is made to cost takes seconds of a helper. So documents that wait for it stand in no
 line: the next is of the site that took least lately, and one of a site of which nothing is known
 yet comes after those that are known to take little. Sites whose documents take long have a helper
-of their own, and documents that a first look (`spoor.isolate.BRIEF`) did not end are read there,
-too; as long as there are such, also the first document of each site. A site is a domain, since any
-name below one may be a host with a pace of its own.
+of their own, and documents that a first look (`spoor.isolate.parsing.BRIEF`) did not end are read
+there, too; as long as there are such, also the first document of each site. A site is a domain,
+since any name below one may be a host with a pace of its own.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from spoor.isolate import TakesLongError, parse_page
+from spoor.isolate.parsing import TakesLongError, parse_page
 from spoor.turns import CrowdedError, SiteTimes, Waiting
 from spoor.types import Page
 
 Parse = Callable[..., Page]
-"""`spoor.isolate.parse_page`, with some of its options given."""
+"""`spoor.isolate.parsing.parse_page`, with some of its options given."""
 
 T = TypeVar("T")
 
@@ -117,8 +117,8 @@ class Helpers:
 
     async def read(self, helper: str, site: str, call: Callable[[Parse], T]) -> T:
         """What `call(parse)` returns, once it is the site's turn. `helper`: as
-        `spoor.isolate.helper_of` says. It may be called twice: a document that takes long is read
-        by another helper. Raises CrowdedError, and what the call raises."""
+        `spoor.isolate.parsing.helper_of` says. It may be called twice: a document that takes long
+        is read by another helper. Raises CrowdedError, and what the call raises."""
         slow = self._turns["slow"]
         if not self._times.is_slow(site):
             with contextlib.suppress(TakesLongError):

@@ -14,7 +14,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from queue import SimpleQueue
 
-from spoor.isolate import Answer, Lane, Question, more_lanes
+from spoor.isolate.helper import Question
+from spoor.isolate.lanes import Answer, Lane, more_lanes
 from spoor.runs.documents import RunDocument
 from spoor.runs.pass_costs import PassCosts
 from spoor.runs.rows import PageRow

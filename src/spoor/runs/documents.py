@@ -19,15 +19,10 @@ from spoor.errors import InputError
 from spoor.formats.exporters.columns import BODIES, ON_REQUEST
 from spoor.formats.fields import FieldSpec, require_microdata, stated
 from spoor.formats.warc_reader import Archived, reply_at
-from spoor.isolate import (
-    DOCUMENT,
-    MOST_ANSWER,
-    GivenUpError,
-    LateError,
-    Question,
-    bounded,
-    extract,
-)
+from spoor.isolate.bounds import DOCUMENT
+from spoor.isolate.helper import MOST_ANSWER, GivenUpError, LateError, Question
+from spoor.isolate.lanes import bounded
+from spoor.isolate.parsing import extract
 from spoor.runs.pass_costs import PassCosts
 from spoor.runs.passages import Passage, PassageScores, passages_of
 from spoor.runs.rows import PageRow, Why

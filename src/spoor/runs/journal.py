@@ -364,7 +364,7 @@ class Journal:
 
     def _page(self, row: list[Any]) -> Page:
         """Parse a page as before, with more time and memory: it was not given up then."""
-        from spoor.isolate import parse_page
+        from spoor.isolate.parsing import parse_page
 
         source = Source(*row)
         try:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from spoor.errors import InputError
-from spoor.isolate import DOCUMENT
+from spoor.isolate.bounds import DOCUMENT
 
 MOST_AGAIN, MOST_AGAIN_RATIO = 64 << 20, 200
 """Bytes that records which were read before may unpack to, and times the size of the archive: any

@@ -172,7 +172,7 @@ class Source:
 
     def page(self, joiner: Joiner, parse: Callable[..., Page]) -> Page:
         """The page; `parse` is `spoor.web.page.parse`, or does the same under limits
-        (`spoor.isolate.parse_page`, which a sitemap and a feed need)."""
+        (`spoor.isolate.parsing.parse_page`, which a sitemap and a feed need)."""
         if self.sitemap:
             dated: tuple[tuple[str, float], ...] = ()
             if search_indexes.is_index(self.body):

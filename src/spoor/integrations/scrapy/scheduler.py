@@ -63,7 +63,7 @@ from spoor.integrations.scrapy.visits import (
     refusal_of,
     unread,
 )
-from spoor.isolate import helper_of
+from spoor.isolate.parsing import helper_of
 from spoor.live.helper_turns import MOST_WAITING, Helpers
 from spoor.orderer import Orderer, Parts
 from spoor.turns import CrowdedError

@@ -10,7 +10,7 @@ from multidict import CIMultiDict
 from scrapy.exceptions import IgnoreRequest
 
 from spoor.documents.errors import UnreadableError
-from spoor.isolate import parse_page
+from spoor.isolate.parsing import parse_page
 from spoor.types import Choice, Failed, Judgement, Page
 from spoor.web.refusals import Refusal, refusal
 from spoor.web.urls import Joiner
