@@ -12,7 +12,7 @@ import pytest
 
 from spoor.testing.small_worlds import SmallWorld
 from spoor.types import Anchor, Link
-from spoor.web import depths, domain_shares, listed_links, sitemap_shares, traps
+from spoor.web import depths, domain_shares, listed_links, sitemap_shares, trap_groups, traps
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.scope import Scope
 from spoor.web.traps import Traps
@@ -26,8 +26,8 @@ SMALL = (
     ),
     *((sitemap_shares, "LEAST", 1), (sitemap_shares, "OF_PAGES", 10)),
     *((sitemap_shares, "_AT_ONCE", 1),),
-    *((traps, "SAMPLE", 2), (traps, "VIEWS", 1), (traps, "WIDE", 3), (traps, "_FIRST_TRY", 4)),
-    *((traps, "_LAST", 2), (traps, "_UNTRIED", 1), (depths, "_EVERY", 3)),
+    *((trap_groups, "SAMPLE", 2), (trap_groups, "VIEWS", 1), (trap_groups, "WIDE", 3)),
+    *((traps, "_FIRST_TRY", 4), (traps, "_LAST", 2), (traps, "_UNTRIED", 1), (depths, "_EVERY", 3)),
 )
 
 GUARDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

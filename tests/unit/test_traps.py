@@ -32,8 +32,9 @@ from spoor.web.link_filter import CrawlFilter
 from spoor.web.novelty import News, Novelty, masked
 from spoor.web.page import parse
 from spoor.web.scope import Scope
+from spoor.web.trap_groups import SAMPLE
 from spoor.web.trap_rests import IN_VAIN
-from spoor.web.traps import SAMPLE, Traps
+from spoor.web.traps import Traps
 from spoor.web.url_groups import groups, oddity
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 

@@ -3,14 +3,9 @@ have had their share."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from spoor.bounded import remember
-from spoor.hashing import hash64
 from spoor.types import (
     NO_PARENT,
     Failed,
@@ -31,24 +26,21 @@ from spoor.web.actions import action
 from spoor.web.chosen_by_others import linking_domain
 from spoor.web.depths import Depths
 from spoor.web.domain_shares import DomainShares
+from spoor.web.left_out_urls import LeftOutUrls
 from spoor.web.listed_links import ListedLinks
 from spoor.web.page_limits import PageLimits
-from spoor.web.page_links import PageLinks, at_hand, not_to_follow, those
+from spoor.web.page_links import at_hand, not_to_follow, those
 from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
+from spoor.web.sitemap_links import SitemapLinks, sitemaps_among
 from spoor.web.sitemap_shares import SitemapShares
 from spoor.web.traps import Traps
-from spoor.web.url_groups import oddity
-from spoor.web.urls import canonical, domain_of, host
+from spoor.web.url_rules import DOES, UrlRules
+from spoor.web.urls import domain_of, host
 
-_COUNTED = 50_000
-"""URLs of each rule that are told apart; more are not counted."""
 BEYOND = "sitemaps list more than may wait"
 TOO_MANY = "more links waited than may wait"
 NOFOLLOW = "a page asks not to follow it (nofollow)"
-_MEMO = 16_384
-"""URLs whose verdict is cached."""
-_DOES = "it does something: "
 _FOLLOWED = " (--follow-seeds takes it)"
 
 
@@ -94,22 +86,15 @@ class CrawlFilter:
         self._domains = DomainShares() if anywhere else None
         self._shares_of_sitemaps = SitemapShares() if sitemaps else None
         self._listed = ListedLinks() if sitemaps else None
-        self._named: OrderedDict[str, Sequence[str]] = OrderedDict()
-        """Host → its sitemaps and search index, where depths count."""
-        self._indexes: OrderedDict[str, str] = OrderedDict()
-        """Host → the search index that was named first: it has one, whoever goes on with it."""
+        self._rules = UrlRules(scope, self._actions, guarded=traps is not None)
+        self._left_out = LeftOutUrls(self._depths, f"--max-depth {scope.max_depth}")
+        self._sitemaps = SitemapLinks()
         self._flying: dict[LinkId, str] = {}
         self._asked: dict[LinkId, str] = {}
         """What was asked for first, of those of them that led elsewhere."""
-        self._sitemaps: OrderedDict[str, None] = OrderedDict()
-        """Sitemaps of hosts in scope, which may be asked for wherever they lie."""
-        self._left_out: dict[str, set[int]] = {}
-        """Rule → its URLs, hashed."""
         self._holder = ("", "", "")
         """URL that `skip` was asked for last, and by what it is held back: a trap, a limit, the
         share of its domain; and the name of that."""
-        self._memo: dict[str, tuple[str, str]] = {}
-        """URL → the URL to ask for, and the rule that leaves it out."""
 
     def seed(self, urls: Sequence[str]) -> None:
         self.scope.seed(urls)
@@ -117,7 +102,7 @@ class CrawlFilter:
             self._depths.seed(urls)
         if self._domains is not None:
             self._domains.seed(urls)
-        self._memo.clear()
+        self._rules.memo.clear()
 
     @property
     def by_depth(self) -> bool:
@@ -149,7 +134,7 @@ class CrawlFilter:
         links = [] if ending else self._allowed(page, depth, parent, score)
         if ending:
             for url in urls_of(page.links):
-                self._note(ending, url)
+                self._left_out.note(ending, url)
         if depths is not None and ending:
             depths.cut(page.url, self._cut(page, parent, score, depth))
         else:
@@ -168,10 +153,10 @@ class CrawlFilter:
     def _with_sitemaps_alone(self, page: Page) -> Page:
         """A page whose links are not to be followed: those to sitemaps are not its own, since
         robots.txt names them; that to a search index is."""
-        listed = _sitemaps(page.links, "sitemap")
+        listed = sitemaps_among(page.links, "sitemap")
         for index, url in enumerate(urls_of(page.links)):
             if index not in listed:
-                self._note(NOFOLLOW, url)
+                self._left_out.note(NOFOLLOW, url)
         return replace(page, links=[page.links[index] for index in listed])
 
     def _linked(
@@ -194,11 +179,7 @@ class CrawlFilter:
         near as any page of the host makes them."""
         if self._listed is None or "sitemap" in page.flags:
             return ()
-        before = self._named.get(host(page.url), ())
-        if named := [links[index].url for index in _sitemaps(links)]:
-            remember(self._named, host(page.url), list(dict.fromkeys([*before, *named])))
-            return [url for url in before if url not in named]
-        return before
+        return self._sitemaps.named_before(page, links)
 
     def _that_may_enter(
         self, links: Sequence[Link], parent: LinkId, score: float, depth: int, *, listed: bool
@@ -207,7 +188,7 @@ class CrawlFilter:
         if self.revisits is not None:
             links = [link for link in links if self.revisits.is_news(link, listed=listed)]
         shares = None if self.revisits is not None else self._shares_of_sitemaps
-        if shares is not None and (listed_in := _sitemaps(links)):
+        if shares is not None and (listed_in := sitemaps_among(links)):
             waits = {
                 index
                 for index in listed_in
@@ -264,7 +245,7 @@ class CrawlFilter:
         """The links of a page that are too deep, and else would be followed."""
         links = at_hand(page.links)
         barred = not_to_follow(links) if self.scope.nofollow else ()
-        known = [(link, *self._verdict(link.url)) for link in links]
+        known = [(link, *self._rules.verdict(link.url)) for link in links]
         return [
             HeldLink(link._replace(url=plain), parent, score, depth, False)
             for index, (link, plain, why) in enumerate(known)
@@ -273,36 +254,35 @@ class CrawlFilter:
 
     def _allowed(self, page: Page, depth: int, parent: LinkId, score: float) -> Sequence[Link]:
         """The links of a page that no rule leaves out."""
-        memo, strict, trials = self._memo, self.scope.nofollow, self._actions
+        memo, strict, trials = self._rules.memo, self.scope.nofollow, self._actions
         listed = "sitemap" in page.flags
         links = at_hand(page.links)
         barred = not_to_follow(links) if strict else ()
-        sitemaps = _sitemaps(links)
+        sitemaps = sitemaps_among(links)
         allowed: list[int] = []
         urls: list[str] = []
         for index, url in enumerate(urls_of(links)):
             if index in barred:
-                self._note(NOFOLLOW, url)
+                self._left_out.note(NOFOLLOW, url)
                 continue
-            if index in sitemaps and links[index].kind == "index" and self._has_another(url):
+            is_index = index in sitemaps and links[index].kind == "index"
+            if is_index and self._sitemaps.has_another(url):
                 continue
             known = memo.get(url)
             if known is None:
-                if len(memo) >= _MEMO:
-                    memo.clear()
-                known = memo[url] = self._verdict(url)
+                known = self._rules.look(url)
                 if known[1] and index not in sitemaps:
-                    self._note(known[1], url)
+                    self._left_out.note(known[1], url)
             plain, why = known
             if not why:
                 allowed.append(index)
                 urls.append(plain)
                 continue
-            if why.startswith(_DOES) and trials is not None:
+            if why.startswith(DOES) and trials is not None:
                 link = links[index]._replace(url=plain)
                 its = listed and _name(plain) == _name(page.url)  # a sitemap speaks for its host
                 if trials.offer(HeldLink(link, parent, score, depth, False), listed=its):
-                    self._left_out.get(why, set()).discard(hash64(url))
+                    self._left_out.take_back(why, url)
                     allowed.append(index)
                     urls.append(plain)
                 continue
@@ -311,34 +291,14 @@ class CrawlFilter:
                 urls.append(plain)
         return those(links, allowed, urls)
 
-    def _has_another(self, index: str) -> bool:
-        """Whether the host of a search index has another one."""
-        name = host(index)
-        if name not in self._indexes:
-            remember(self._indexes, name, index)
-        return self._indexes[name] != index
-
-    def _verdict(self, url: str) -> tuple[str, str]:
-        plain = url
-        if self._traps is not None and ("?" in url or ";" in url):
-            plain = canonical(url, strip_tracking=True, routes=True)
-            plain = url if plain == url else plain
-        return plain, self.why_not(plain)
-
     def why_not(self, url: str) -> str:
         """The rule that leaves out a canonical URL whatever the crawl has seen; empty for none."""
-        if why := self.scope.why_not(url):
-            return why
-        trials = self._actions
-        does = "" if trials is None or self.scope.is_seed(url) else action(url)
-        if does and trials is not None and not trials.takes(url):
-            return f"{_DOES}{does}"
-        return "" if self._traps is None else oddity(url)
+        return self._rules.why_not(url)
 
     def left_out_by(self, url: str) -> str:
         """As `why_not`, for a link that somebody wants to follow: it is counted."""
         if why := self.why_not(url):
-            self._note(why, url)
+            self._left_out.note(why, url)
         return why
 
     def explained(self, url: str) -> str:
@@ -348,20 +308,10 @@ class CrawlFilter:
             return why
         if name := "" if self._traps is None else self._traps.holder(url):
             return f"held back: {name}"
-        key = hash64(url)
-        for rule in self._left_out:
-            if key in self._that_left_out(rule):
-                return rule
+        if rule := self._left_out.rule_of(url):
+            return rule
         full = self._limits.full(url)
         return self._limits.why(full) if full else ""
-
-    def _that_left_out(self, rule: str) -> Collection[int]:
-        """The URLs that a rule leaves out, hashed: of those that one page has too deep, and another
-        one near enough, none."""
-        urls = self._left_out[rule]
-        if self._depths is None or rule != self._too_deep:
-            return urls
-        return self._depths.beyond(urls)
 
     def takes_sitemap(self, url: str) -> bool:
         """Whether a sitemap may be asked for, wherever it lies: that of a seed's host."""
@@ -369,13 +319,8 @@ class CrawlFilter:
             return False
         if not self.scope.has_host(url):
             return False
-        remember(self._sitemaps, url, None)
+        self._sitemaps.take(url)
         return True
-
-    def _note(self, rule: str, url: str) -> None:
-        urls = self._left_out.setdefault(rule, set())
-        if len(urls) < _COUNTED:
-            urls.add(hash64(url))
 
     def skip(self, link: LinkId, url: str, linked_by: Callable[[], Collection[str]] = tuple) -> str:
         self._holder = ("", "", "")
@@ -394,11 +339,11 @@ class CrawlFilter:
             self.seed([url])
         if self.revisits is not None and url in self.revisits:
             if why := self.scope.why_not(url):
-                self._note(why, url)
+                self._left_out.note(why, url)
                 return why
             return self._passes(link, url)
         if why := self.why_not(url):
-            self._note(why, url)
+            self._left_out.note(why, url)
             return why + _FOLLOWED * leads_away
         if self.revisits is not None and (why := self.revisits.barred(self._flying.values())):
             self._holder = (url, "revisits", "")
@@ -441,8 +386,7 @@ class CrawlFilter:
             return rest
         tried = [] if self._actions is None else self._actions.release()
         for held in tried:
-            rule = f"{_DOES}{action(held.link.url)}"
-            self._left_out.get(rule, set()).discard(hash64(held.link.url))
+            self._left_out.take_back(f"{DOES}{action(held.link.url)}", held.link.url)
         nearer = [] if self._depths is None else self._depths.release(over=over)
         domains = () if self._domains is None else self._domains.release(over=over)
         shares = self._shares_of_sitemaps
@@ -476,18 +420,14 @@ class CrawlFilter:
         moved = [] if self._depths is None else self._depths.move(urls, find, owns)
         for ways in moved:
             for url in urls_of(ways.deep):
-                self._left_out.get(self._too_deep, set()).discard(hash64(url))
+                self._left_out.take_back(self._left_out.too_deep, url)
         return moved
 
     def moved(self, ways: Ways, page: LinkId) -> None:
         if self._depths is not None and self.owns is not None:
             self._depths.moved(ways, page, self.owns)
             for url in urls_of(ways.deep):
-                self._note(self._too_deep, url)
-
-    @property
-    def _too_deep(self) -> str:
-        return f"--max-depth {self.scope.max_depth}"
+                self._left_out.note(self._left_out.too_deep, url)
 
     def ended(self, outcome: Outcome, found_on: Callable[[], str]) -> None:
         url = self._flying.pop(outcome.choice.link, None)
@@ -521,7 +461,7 @@ class CrawlFilter:
         )
         trials, success = self._actions, relevant and news
         if trials is not None and url is not None and trials.ended(url, success=success):
-            self._memo.clear()
+            self._rules.memo.clear()
 
     def judged_anew(self, url: str, *, relevant: bool) -> None:
         self._limits.found(url, 1 if relevant else -1)
@@ -535,7 +475,7 @@ class CrawlFilter:
         all_that_hold = (self._traps, self._domains, self._shares_of_sitemaps, self._limits)
         lost = sum(one.lost for one in all_that_hold if one is not None)
         return LeftOut(
-            {rule: n for rule in self._left_out if (n := len(self._that_left_out(rule)))}
+            self._left_out.counts()
             | self._limits.left_out()
             | ({f"--pages {its.most_new}": its.beyond} if its is not None and its.beyond else {})
             | ({BEYOND: beyond} if beyond else {})
@@ -559,19 +499,14 @@ class CrawlFilter:
             **({} if self._depths is None else {"depths": self._depths.save()}),
             **({} if self._domains is None else {"domains": self._domains.save()}),
             "seeds": list(self.scope.seeds),
-            "sitemaps": list(self._sitemaps),
             **({} if (of := self._shares_of_sitemaps) is None else {"sitemap_shares": of.save()}),
             **({} if self._listed is None else {"listed": self._listed.save()}),
-            "named": [*map(list, self._named.items())],
-            "indexes": [*map(list, self._indexes.items())],
+            **self._sitemaps.save(),
             "pages": self._limits.pages,
             "limits": self._limits.save(),
             "flying": [[link, url] for link, url in self._flying.items()],
             "asked": [[link, url] for link, url in self._asked.items()],
-            "left_out": {
-                rule: np.array(sorted(urls), dtype=np.uint64)
-                for rule, urls in self._left_out.items()
-            },
+            "left_out": self._left_out.save(),
         }
 
     def load(self, state: State) -> None:
@@ -587,17 +522,15 @@ class CrawlFilter:
             self._domains.load(state["domains"])
         self.scope.forget_seeds()
         self.seed(state["seeds"])
-        self._sitemaps = OrderedDict.fromkeys(state["sitemaps"])
         if self._shares_of_sitemaps is not None:
             self._shares_of_sitemaps.load(state["sitemap_shares"])
         if self._listed is not None:
             self._listed.load(state["listed"])
-        self._named = OrderedDict(map(tuple, state["named"]))
-        self._indexes = OrderedDict(map(tuple, state["indexes"]))
+        self._sitemaps.load(state)
         self._limits.load(state["pages"], state["limits"])
         self._flying = dict(state["flying"])
         self._asked = dict(state["asked"])
-        self._left_out = {rule: set(urls.tolist()) for rule, urls in state["left_out"].items()}
+        self._left_out.load(state["left_out"])
 
 
 _IN_VAIN = ("http", "absent", "duplicate")
@@ -606,15 +539,6 @@ _IN_VAIN = ("http", "absent", "duplicate")
 
 def _name(url: str) -> str:
     return host(url).removeprefix("www.")
-
-
-def _sitemaps(links: Sequence[Link], *kinds: str) -> Sequence[int]:
-    """Which links lead to one, or to a search index, or to such of these kinds alone: none of those
-    that a page itself has."""
-    if isinstance(links, PageLinks):
-        return ()
-    kinds = kinds or ("sitemap", "index")
-    return [index for index, link in enumerate(links) if link.kind in kinds]
 
 
 def _nothing(url: str) -> bool:

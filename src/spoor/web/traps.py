@@ -4,9 +4,9 @@ What looks alike is a *group*: URLs that differ in numbers, in their query, with
 that only pages without news link to; hosts of one domain. Its laws:
 
 1. A group is held back only after a bounded sample of it brought nothing new: so many pages in a
-   row (`SAMPLE`) without a new word, or a known word in a new place (`spoor.web.novelty`), that no
-   other page has, and without a new link out of their groups on their host. A relevant page without
-   news counts a quarter.
+   row (`spoor.web.trap_groups.SAMPLE`) without a new word, or a known word in a new place
+   (`spoor.web.novelty`), that no other page has, and without a new link out of their groups on
+   their host. A relevant page without news counts a quarter.
 2. A link that a page with news lists, from outside of its group, is held back only where the sample
    brought not even new numbers, or the same as the page without the query: a calendar leads from
    month to month, and the index of a catalogue lists its numbers. A host that such a page lists is
@@ -35,31 +35,35 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import NamedTuple
 
 from spoor.bounded import remember
 from spoor.hashing import hash64
 from spoor.types import HeldLink, Link, Page, State, urls_of
-from spoor.web.actions import is_view
 from spoor.web.chosen_by_others import is_of_stranger, linking_domain, of_stranger, owner
 from spoor.web.novelty import News, Novelty
 from spoor.web.parameter_effects import ParameterEffects
+from spoor.web.trap_groups import (
+    HOSTS,
+    RELEVANT,
+    Count,
+    Group,
+    in_rests,
+    longest_run,
+    narrowest,
+    newsless,
+)
 from spoor.web.trap_rests import Rests, worth
 from spoor.web.trap_tries import Tries
 from spoor.web.url_groups import groups, narrow
 from spoor.web.urls import domain_of, host, registrable_domain
 from spoor.web.waiting_places import WaitingLinks
 
-SAMPLE = 6
-"""Pages without news in a row that hold back a group of one shape."""
-VIEWS = 3
-"""The same where the parameters sort, filter or page through time."""
-WIDE = 12
-"""The same for a folder, and for the same parameters on a whole host."""
 _UNTRIED = 3
 """Pages of one shape, below which links of pages without news say nothing of it."""
-_RELEVANT = 4
-"""A relevant page without news counts one part in so many."""
+_COPY = -2
+"""News of a page whose own words were on another one, but for few."""
+_VOUCHED = -1
+"""News of a page without any whose links lead to something new: it counts neither way."""
 
 _FIRST_TRY = 32
 """Pages of the crawl after which a group is tried again; then twice as many each time."""
@@ -77,42 +81,6 @@ _SHAPES = 4 * _WAITING
 """URLs whose look is remembered, those that wait among them."""
 
 
-class Group(NamedTuple):
-    """A group that is held back."""
-
-    name: str
-    pages: int
-    """Fetched of it."""
-    new: int
-    """With news."""
-    links: int
-    """Held back."""
-
-    @property
-    def why(self) -> str:
-        """In words."""
-        if self.name.endswith("="):
-            return "the same pages as without this parameter"
-        return f"{self.pages - self.new} of {self.pages} pages brought nothing new"
-
-
-class _Count:
-    """What is known of a group. Runs count in quarters of a page."""
-
-    __slots__ = ("blamed", "held", "new", "next", "pages", "run", "same", "tries")
-
-    def __init__(self, *row: int) -> None:
-        values = *row, *(0,) * (9 - len(row))
-        (self.pages, self.new, self.run, self.same, *rest) = values
-        (self.held, self.tries, self.next, _, self.blamed) = rest
-
-    def row(self, links: int) -> list[int]:
-        return [
-            *(self.pages, self.new, self.run, self.same),
-            *(int(self.held), self.tries, self.next, links, self.blamed),
-        ]
-
-
 class Traps:
     """What a crawl has seen so far. O(words + links) for each page."""
 
@@ -120,7 +88,7 @@ class Traps:
         self._novelty = Novelty()
         self._listed = Novelty()
         """URLs that pages with news link to, from outside of their groups."""
-        self._groups: OrderedDict[str, _Count] = OrderedDict()
+        self._groups: OrderedDict[str, Count] = OrderedDict()
         self._hosts: OrderedDict[str, None] = OrderedDict()
         """Hosts that have had a page."""
         self._with_text: OrderedDict[str, None] = OrderedDict()
@@ -190,13 +158,13 @@ class Traps:
                     return theirs
         for name in self._names(url):
             if name in self._held:
-                if name == _born(url) and self._is_untried(url):
+                if name == newsless(url) and self._is_untried(url):
                     continue
                 listed = listed or self._listed.knows([url])
                 if not listed:
                     return name
                 # Whoever has a host below a domain chooses what its sample is of.
-                if not name.startswith(_HOSTS) and self._groups[name].same >= _most(name, url):
+                if not name.startswith(HOSTS) and self._groups[name].same >= longest_run(name, url):
                     return name
         return ""
 
@@ -238,12 +206,12 @@ class Traps:
         if name not in self._held:
             self._hold_back(name, count)
         self._waiting.add(name, held)
-        self._shapes[held.link.url] = _shape(held.link.url)
+        self._shapes[held.link.url] = narrowest(held.link.url)
         if len(self._shapes) > _SHAPES:
             self._shapes = {url: self._shapes[url] for url in self._waiting.urls()}
         self._due = min(self._due, count.next)
 
-    def _hold_back(self, name: str, count: _Count) -> None:
+    def _hold_back(self, name: str, count: Count) -> None:
         count.held, count.next = 1, self._pages + _FIRST_TRY
         self._held[name] = None
         self._of_strangers += is_of_stranger(name)
@@ -289,7 +257,7 @@ class Traps:
             count = self._count(name)
             if name not in self._waiting:
                 continue
-            last = over and count.tries < _LAST and not _in_rests(name)
+            last = over and count.tries < _LAST and not in_rests(name)
             if not (self._pages >= count.next or last):
                 continue
             if not self._tries.left(self._waiting.domain(name)):
@@ -309,7 +277,7 @@ class Traps:
         """Links of a domain to ask for once there are no others."""
         most, waiting = self._rests.most(domain, self._tries.pages(domain)), self._waiting
         for name in waiting.groups(domain) if most else ():
-            if _in_rests(name) and (links := waiting.best(name, most, self._worth)):
+            if in_rests(name) and (links := waiting.best(name, most, self._worth)):
                 urls = [held.link.url for held in links]
                 self._rests.ask(domain, urls)
                 self._trying.update(urls)
@@ -346,11 +314,11 @@ class Traps:
             self._count_for(stranger, page, news, relevant=relevant, tried=tried)
         if self._says_something(page) and (news == News.WORDS or not stranger):
             variant = "?" in page.url and self._parameters.knows_without(page.url)
-            weight = 1 if relevant and news != News.NOTHING else _RELEVANT
+            weight = 1 if relevant and news != News.NOTHING else RELEVANT
             same = variant or news in (News.NOTHING, _COPY)
             names = list(self._names(page.url))
             if self._listed.knows([page.url]):
-                names.remove(_born(page.url))
+                names.remove(newsless(page.url))
             if news == _COPY:
                 # A whole folder of copies may well be documents that moved.
                 names = list(narrow(page.url))
@@ -375,7 +343,7 @@ class Traps:
         domain, words = domain_of(page.url), f"{page.title} {page.text}"
         seen, _ = self._novelty.page(of_stranger(domain, stranger), page.url, words)
         new = max(News.NOTHING, min(news, seen))
-        weight = 1 if relevant and new != News.NOTHING else _RELEVANT
+        weight = 1 if relevant and new != News.NOTHING else RELEVANT
         for name in narrow(page.url):
             self._add(of_stranger(name, stranger), page.url, new, weight, same=True, tried=tried)
 
@@ -394,7 +362,7 @@ class Traps:
             if stranger:
                 name = of_stranger(name, stranger)
             again = blamed != 0 and self._count(name).blamed == blamed
-            weight = 1 if again else _RELEVANT
+            weight = 1 if again else RELEVANT
             self._add(name, url, News.NOTHING, weight, same=not again, tried=tried)
             self._count(name).blamed = blamed
 
@@ -410,11 +378,11 @@ class Traps:
             count.same = count.same + weight if same else 0
             if name in self._held:
                 self._tries.count(owner(name, url), vain=tried)
-            elif count.run >= _most(name, url):
+            elif count.run >= longest_run(name, url):
                 self._hold_back(name, count)
                 self._due = min(self._due, count.next)
 
-    def _open(self, name: str, count: _Count) -> None:
+    def _open(self, name: str, count: Count) -> None:
         self._let_go(name)
         if name in self._waiting:
             self._opened[name] = None
@@ -436,15 +404,15 @@ class Traps:
         """All groups of a URL; the one of links that no page with news lists among them."""
         for name, _ in groups(url):
             yield name
-        yield _born(url)
+        yield newsless(url)
         name = host(url)
         if name not in self._hosts and self._hosts:
-            yield f"{_HOSTS}{registrable_domain(name)}"
+            yield f"{HOSTS}{registrable_domain(name)}"
 
-    def _count(self, name: str) -> _Count:
+    def _count(self, name: str) -> Count:
         count = self._groups.get(name)
         if count is None:
-            count = _Count()
+            count = Count()
         # What waits for a group that is forgotten is asked for like any link.
         if forgotten := remember(self._groups, name, count):
             self._let_go(forgotten)
@@ -481,7 +449,7 @@ class Traps:
     def load(self, state: State) -> None:
         self._novelty.load(state["novelty"])
         self._listed.load(state["listed"])
-        self._groups = OrderedDict((name, _Count(*row)) for name, *row in state["groups"])
+        self._groups = OrderedDict((name, Count(*row)) for name, *row in state["groups"])
         self._hosts = OrderedDict.fromkeys(state["hosts"])
         self._with_text = OrderedDict.fromkeys(state["with_text"])
         self._parameters.load(state)
@@ -492,7 +460,7 @@ class Traps:
         waits = {name: len(rows) for name, rows in waiting}
         left = {name: row[7] - waits[name] for name, *row in state["groups"] if name in waits}
         self._waiting.load(waiting, left, state["lost"])
-        self._shapes = {url: _shape(url) for url in self._waiting.urls()}
+        self._shapes = {url: narrowest(url) for url in self._waiting.urls()}
         self._tried = OrderedDict.fromkeys(state["tried"], True)
         self._tries.load(state["in_vain"])
         self._rests.load(state["rests"])
@@ -509,34 +477,3 @@ class Traps:
             if (count := self._groups.get(name)) is not None and name in self._waiting
         ]
         return sorted(found, key=lambda group: -group.links)
-
-
-_HOSTS = "hosts of "
-"""Begin of the name of a group of all hosts of one domain."""
-_COPY = -2
-"""News of a page whose own words were on another one, but for few."""
-_VOUCHED = -1
-"""News of a page without any whose links lead to something new: it counts neither way."""
-
-
-def _most(name: str, url: str) -> int:
-    """The run at which a group is held back."""
-    if name.endswith(("/*", "/**")) or "/**?" in name:
-        return WIDE * _RELEVANT
-    few = is_view(url) if "?" in name else "/**/" in name
-    return (VIEWS if few else SAMPLE) * _RELEVANT
-
-
-def _born(url: str) -> str:
-    return f"{host(url)}: links of pages without news"
-
-
-def _shape(url: str) -> str:
-    """The narrowest group of a URL."""
-    return groups(url)[0][0]
-
-
-def _in_rests(name: str) -> bool:
-    """Whether more and more of a group may be asked for in the end: what strangers chose, and the
-    same without a parameter, is not."""
-    return not (name.endswith("=") or is_of_stranger(name))

@@ -1,0 +1,82 @@
+"""What looks alike to a guard against traps (`spoor.web.traps`), and what is known of it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from spoor.web.actions import is_view
+from spoor.web.chosen_by_others import is_of_stranger
+from spoor.web.url_groups import groups
+from spoor.web.urls import host
+
+SAMPLE = 6
+"""Pages without news in a row that hold back a group of one shape."""
+VIEWS = 3
+"""The same where the parameters sort, filter or page through time."""
+WIDE = 12
+"""The same for a folder, and for the same parameters on a whole host."""
+RELEVANT = 4
+"""A relevant page without news counts one part in so many."""
+
+HOSTS = "hosts of "
+"""Begin of the name of a group of all hosts of one domain."""
+
+
+class Group(NamedTuple):
+    """A group that is held back."""
+
+    name: str
+    pages: int
+    """Fetched of it."""
+    new: int
+    """With news."""
+    links: int
+    """Held back."""
+
+    @property
+    def why(self) -> str:
+        """In words."""
+        if self.name.endswith("="):
+            return "the same pages as without this parameter"
+        return f"{self.pages - self.new} of {self.pages} pages brought nothing new"
+
+
+class Count:
+    """What is known of a group. Runs count in quarters of a page."""
+
+    __slots__ = ("blamed", "held", "new", "next", "pages", "run", "same", "tries")
+
+    def __init__(self, *row: int) -> None:
+        values = *row, *(0,) * (9 - len(row))
+        (self.pages, self.new, self.run, self.same, *rest) = values
+        (self.held, self.tries, self.next, _, self.blamed) = rest
+
+    def row(self, links: int) -> list[int]:
+        return [
+            *(self.pages, self.new, self.run, self.same),
+            *(int(self.held), self.tries, self.next, links, self.blamed),
+        ]
+
+
+def longest_run(name: str, url: str) -> int:
+    """The run at which a group is held back."""
+    if name.endswith(("/*", "/**")) or "/**?" in name:
+        return WIDE * RELEVANT
+    few = is_view(url) if "?" in name else "/**/" in name
+    return (VIEWS if few else SAMPLE) * RELEVANT
+
+
+def newsless(url: str) -> str:
+    """The group of what only pages without news link to, on the host of a URL."""
+    return f"{host(url)}: links of pages without news"
+
+
+def narrowest(url: str) -> str:
+    """The narrowest group of a URL."""
+    return groups(url)[0][0]
+
+
+def in_rests(name: str) -> bool:
+    """Whether more and more of a group may be asked for in the end: what strangers chose, and the
+    same without a parameter, is not."""
+    return not (name.endswith("=") or is_of_stranger(name))
