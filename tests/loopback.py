@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from aiohttp import web
 
+from spoor.http.listening import stop_accepting
 from spoor.http.world_server import Server, serving
 from spoor.worlds.generated import GeneratedWorld
 
@@ -116,7 +117,7 @@ class Loopback:
         try:
             yield self
         finally:
-            server.close()
+            await stop_accepting(server)
             # A connection that has just come in has its task some rounds of the loop later, and one
             # that were left behind would be destroyed while it waits.
             for _ in range(10):

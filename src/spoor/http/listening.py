@@ -27,6 +27,9 @@ HEAD_SECONDS = 10.0
 STOP_SECONDS = 1.0
 """Seconds that requests have to end once the server stops."""
 
+_WAITING = 128
+"""Connections that wait in the system until they are taken."""
+
 _LOGGER = logging.getLogger("spoor.serving")
 # Any program on this machine can send what is no HTTP, or a body that cannot be unpacked; the
 # terminal is not the place to tell it.
@@ -104,19 +107,29 @@ async def listening(
     seconds for its first head, and the oldest by which nothing is asked gives way to one more;
     requests that are not done `STOP_SECONDS` after its end, as one that
     drips, are cut off. Raises InputError where it cannot listen there."""
-    runner = web.ServerRunner(
-        _Bounded(handle, most=most, seconds=seconds), shutdown_timeout=STOP_SECONDS
-    )
-    await runner.setup()
+    bounded = _Bounded(handle, most=most, seconds=seconds)
     try:
-        site = web.TCPSite(runner, address, port)
-        try:
-            await site.start()
-        except OSError as error:
-            why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
-            raise InputError(f"cannot listen on {address}:{port}: {why}") from error
-        except OverflowError as error:
-            raise InputError(f"cannot listen on {address}:{port}: {error}") from error
-        yield runner.addresses[0][1]
+        server = await asyncio.get_running_loop().create_server(
+            bounded, address, port, backlog=_WAITING
+        )
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno and error.errno > 0 else error.strerror
+        raise InputError(f"cannot listen on {address}:{port}: {why}") from error
+    except OverflowError as error:
+        raise InputError(f"cannot listen on {address}:{port}: {error}") from error
+    try:
+        yield server.sockets[0].getsockname()[1]
     finally:
-        await runner.cleanup()
+        await stop_accepting(server)
+        bounded.pre_shutdown()
+        await bounded.shutdown(STOP_SECONDS)
+
+
+async def stop_accepting(server: asyncio.Server) -> None:
+    """Close a server once what came in so far has its protocol: asyncio closes no connection that
+    it accepted in the same turn of the loop as the server was closed, and who connected waits."""
+    for listener in server.sockets:
+        server.get_loop().remove_reader(listener.fileno())
+    await asyncio.sleep(0)  # they get their transports
+    await asyncio.sleep(0)  # and protocols
+    server.close()
