@@ -3,8 +3,11 @@ processes that wait beside those that compute. And no test fails because the mac
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
+import stat
+import warnings
 from collections.abc import Iterator
 
 import pytest
@@ -62,6 +65,41 @@ def no_browser() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("spoor.rendering.browser.is_installed", lambda: False)
         yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """A test that leaves sockets to the garbage collector fails itself: else one that happens to run
+    when they are found would. They are looked for where more are open than before.
+
+    What is left at the end of a file stays: it is no garbage then, and not looked through again, or
+    each look of the tests that come late in a process would take a third of a second."""
+    yield
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+    if (now := open_sockets()) > item.config.stash.get(SOCKETS, 0):
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", ResourceWarning)
+            gc.collect()
+        left = [str(one.message) for one in told if issubclass(one.category, ResourceWarning)]
+        now = open_sockets()
+    else:
+        left = []
+    item.config.stash[SOCKETS] = now
+    assert not left, f"left open: {left}"
+
+
+SOCKETS = pytest.StashKey[int]()
+"""How many were open after the last test."""
+
+
+def open_sockets() -> int:
+    count = 0
+    for number in os.listdir("/dev/fd"):
+        with contextlib.suppress(OSError):  # the listing's own
+            count += stat.S_ISSOCK(os.fstat(int(number)).st_mode)
+    return count
 
 
 def pytest_collection_finish() -> None:

@@ -84,11 +84,11 @@ def passes(world: EvolvingWorld, days: int, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 STORY = [*article(1), LIT]
-OLD = [f"old{number}" for number in range(300)]
+OLD = [f"old{number}" for number in range(100)]
 
 
 def site(*more: Version, links: tuple[str, ...] = ("a",)) -> EvolvingWorld:
-    """300 old pages, and a story that appears after half a day."""
+    """100 old pages, and a story that appears after half a day."""
     return EvolvingWorld(
         [
             version(-90 * DAY, "", ["Front."], *OLD),

@@ -18,7 +18,7 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
-from spoor.learn.state import pack, unpack
+from spoor.learn.state import FAST, pack, unpack
 from spoor.protocols import ListsHosts
 from spoor.sharding import commands
 from spoor.sharding.byte_budget import ByteBudget
@@ -262,7 +262,7 @@ class Process:
         commands.apply(self.crawl, name, now, told, body)
 
     def keep(self) -> None:
-        self.durable = pack(self.crawl.save())
+        self.durable = pack(self.crawl.save(), FAST)
         self.safe = len(self.pages)
 
     def report(self, order: dict[str, Any] | None) -> Report:
