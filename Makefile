@@ -21,7 +21,7 @@ $(STAMP): requirements/installer.lock requirements/dev.lock pyproject.toml
 	$(BIN)/python -m pip install $(LOCKED) -r requirements/installer.lock
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes \
 	    -r requirements/dev.lock || $(BIN)/python -m pip install $(LOCKED) -r requirements/dev.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation -e .
 	touch $(STAMP)
 
 demo: setup
