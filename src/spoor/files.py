@@ -265,6 +265,8 @@ def sync_tree(path: Path) -> None:
             file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW, dir_fd=at)
             try:
                 os.fsync(file)
+            except OSError as error:
+                raise OSError(error.errno, error.strerror, os.path.join(folder, name)) from error
             finally:
                 os.close(file)
         sync_folder(Path(folder))
@@ -275,10 +277,13 @@ def _raise(error: OSError) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Make the names of the files in a folder durable on the disk. Raises OSError."""
+    """Make the names of the files in a folder durable on the disk. Raises OSError, which names the
+    folder."""
     folder = os.open(path, os.O_RDONLY)
     try:
         os.fsync(folder)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
     finally:
         os.close(folder)
 

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sqlite3
+import stat
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ import pytest
 
 import disk_faults
 from kills import finish_small
+from spoor.cli.main import run
 from spoor.errors import DiskError, InputError
 from spoor.files import write_whole
 from spoor.formats.exporters.target import Folder, new_file, new_folder
@@ -274,3 +276,38 @@ def test_a_web_that_is_made_anew_on_a_full_disk_stays_as_it_was(tmp_path: Path) 
     ] * 2
     assert {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()} == before
     assert GeneratedWorld.open(tmp_path / "one").settings.pages == 10
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="syncs folders")
+def test_a_folder_that_fails_to_sync_is_named_and_nothing_is_lost(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """At each sync of a folder in turn; `spoor: Input/output error` said not where."""
+    sync, path, left = os.fsync, tmp_path / "run", 0
+    before = {one.url for one in Run(made).documents(everything=True)}
+    gone = min(before)
+
+    def fails(file: int) -> None:
+        nonlocal left
+        left -= stat.S_ISDIR(os.fstat(file).st_mode)
+        if left == 0:
+            left = -1
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        sync(file)
+
+    for nth in range(1, 9):
+        shutil.rmtree(path, ignore_errors=True)
+        shutil.copytree(made, path)
+        left = nth
+        monkeypatch.setattr(os, "fsync", fails)
+        code = run(["forget", str(path), gone])
+        monkeypatch.setattr(os, "fsync", sync)
+        told = capsys.readouterr().err
+        if code == 0:
+            break
+        assert code == 1
+        assert str(path) in told, told
+        assert told.count("\n") == 1
+        assert run(["forget", str(path), gone]) == 0
+        assert {one.url for one in Run(path).documents(everything=True)} == before - {gone}
+    assert nth > 1
