@@ -75,6 +75,7 @@ from spoor.runs.recovery import telling
 from spoor.settings import Settings
 from spoor.runs.shards import connect
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+sys.dont_write_bytecode = True  # Python would keep the first bytes of it as if they were all
 resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))  # nothing can be written, as on a full disk
 try:
     with telling(Path(sys.argv[1])):
@@ -110,6 +111,7 @@ def test_a_full_disk_is_not_taken_for_damage(tmp_path: Path, writing: bool) -> N
 NO_ROOM = """
 import resource, signal, sys
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+sys.dont_write_bytecode = True  # Python would keep the first bytes of it as if they were all
 from spoor.cli.main import run
 resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 sys.exit(run(sys.argv[1:]))
@@ -249,6 +251,7 @@ from spoor.errors import InputError
 from spoor.worlds.evolving import EvolvingWorld
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+sys.dont_write_bytecode = True  # Python would keep the first bytes of it as if they were all
 at = Path(sys.argv[1])
 one = GeneratedWorld(GeneratedSettings(pages=20, hosts=2))
 two = EvolvingWorld.open(at / "two")
