@@ -22,6 +22,13 @@ MAX_LINKS = 50_000
 MAX_TITLE = 300
 """Characters."""
 
+_MOST_READ = 2 * MAX_TITLE
+"""Characters of a title with its tags and references, of which the words are made."""
+_MOST_HREF = 1_000
+"""Characters of an href: longer ones of 50,000 pages take a second to be joined."""
+_AWAY = re.compile(r"[\\/\s]{2}|[^/?#]{0,40}:")
+"""Begin of an href to another host, of which an index has none: its name takes long to read."""
+
 WHY = (("search index", 1.0),)
 """Reason of a Choice whose target is fetched as a search index."""
 
@@ -128,7 +135,9 @@ def links_of(body: bytes, url: str) -> Sequence[Link]:
     reader = _READERS.get(_kind(body) or "")
     joiner, links = Joiner(size=1), dict[str, Link]()
     for href, title in reader(body) if reader is not None else ():
-        target = joiner.join(href.partition("#")[0], url) if href else None
+        if not href or len(href) > _MOST_HREF or _AWAY.match(href) is not None:
+            continue
+        target = joiner.join(href.partition("#")[0], url)
         if target is None or target in links:
             continue
         links[target] = Link(target, Anchor(_words(title), position=len(links)), "listed")
@@ -138,7 +147,7 @@ def links_of(body: bytes, url: str) -> Sequence[Link]:
 
 
 def _words(title: str) -> str:
-    return " ".join(html.unescape(_TAG.sub("", title)).split())[:MAX_TITLE]
+    return " ".join(html.unescape(_TAG.sub("", title[:_MOST_READ])).split())[:MAX_TITLE]
 
 
 def _sphinx(body: bytes) -> Iterator[tuple[str, str]]:
