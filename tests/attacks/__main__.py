@@ -38,6 +38,7 @@ LAW = "0.5 s, 64 MB and 20 times its size"
 ATTACKS = (
     Attack("1 18 23", "HTML that costs", LAW, ["unit/test_isolate.py", "unit/test_parse_cost.py"]),
     Attack("1 5", "sitemaps and feeds", LAW, [f"{A}/test_hostile_documents.py::test_sitemaps"]),
+    Attack("", "search indexes", LAW, [f"{A}/test_hostile_documents.py::test_search_indexes"]),
     Attack("1", "robots.txt", LAW, [f"{A}/test_hostile_documents.py::test_robots_txt"]),
     Attack(
         "",

@@ -9,6 +9,7 @@ import gzip
 import json
 import time
 import weakref
+import zlib
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -40,6 +41,7 @@ from spoor.types import Failed, Fetched, Recording
 from spoor.web import robots, sitemaps
 from spoor.web.exchange import Exchange
 from spoor.web.freshness import fresh_for
+from spoor.web.search_index_readers import links_of as listed_in
 from spoor.web.sitemaps import MAX_LINKS, links_of
 from spoor.web.urls import Joiner
 
@@ -86,6 +88,36 @@ def test_entries_before_a_limit_count() -> None:
     row = b"<url><loc>/%d</loc><lastmod>2026-01-01</lastmod></url>"
     body = URLSET + b"".join(row % n for n in range(900)) + b"<a/>" * 410_000
     assert len(links_of(body, AT)) == 900
+
+
+INVENTORY = b"# Sphinx inventory version 2\n\n\n\n"
+INDEXES = {
+    "records": lambda: b"[{" + b'"href":"a","title":"b"},{' * 400_000,
+    "records, titles first": lambda: b"[{" + b'"title":"b","url":"a"},{' * 400_000,
+    "URLs without titles": lambda: b'[{"title":"b",' + b'"url":"a",' * 1_000_000,
+    "titles that are none": lambda: b"[{" + b'"title":{},"url":"a",' * 480_000,
+    "a search of its own": lambda: b'{"ref":"url"' + b',"title":{"1":{}}' * 600_000 + b"}",
+    "quotes within": lambda: b'[{"url":"a","title":1},{"url":"b","x":"' + b'\\"' * 5 * MB,
+    "quotes": lambda: b'[{"url":"a","title":' + b'"' * 10 * MB,
+    "rows": lambda: b'[["a","b"],' + b'["a","b"],' * 1_000_000,
+    "rows within": lambda: b'[["' + b',["' * 3_500_000,
+    "types": lambda: b"typeSearchIndex = [" + b'{"p":"a","l":"B"},' * 580_000,
+    "types that are none": lambda: b"typeSearchIndex = [" + b'{"p":' * 2_000_000,
+    "lists in lists": lambda: b"sidebarNodes=" + b"[" * 10 * MB,
+    "lists": lambda: b'sidebarNodes={"a":[' + b"[]," * 3_400_000,
+    "a string": lambda: b'sidebarNodes={"a":"' + b'\\"' * 5 * MB,
+    "packed": lambda: INVENTORY + zlib.compress(bytes(300 * MB)),
+    "packed lines": lambda: INVENTORY + zlib.compress(b"a std:doc -1 $ b\n" * 4_000_000),
+    "packed words": lambda: INVENTORY + zlib.compress(b"a std:doc x\n" * 5_000_000),
+    "packed in vain": lambda: INVENTORY + zlib.compress(b"")[:-4] + b"\0\0\0\xff\xff" * 2_000_000,
+}
+
+
+@pytest.mark.parametrize("made", INDEXES.values(), ids=INDEXES)
+def test_search_indexes(made: Callable[[], bytes], record_property: Note) -> None:
+    body = made()[: 10 * MB]
+    links = within_law(lambda: listed_in(body, AT), len(body), record_property)
+    assert len(links) <= MAX_LINKS
 
 
 # ---------------------------------------------------------------- headers

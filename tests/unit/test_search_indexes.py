@@ -1,13 +1,13 @@
-"""The search index of a site of documentation as a list of its pages with their titles, and what one
-may not do."""
+"""How a page names the search index of a site of documentation, and what one may not do in a crawl:
+what it says is read in `test_search_index_readers.py`."""
 
 from __future__ import annotations
 
 import json
 import time
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import example, given
@@ -21,140 +21,10 @@ from spoor.protocols import Offer
 from spoor.runs.assemble import make_frontier
 from spoor.types import Choice, Fetched, InLinks, Link, LinkId, Outcome, Page, State
 from spoor.web import search_indexes
-from spoor.web.search_indexes import MAX_LINKS, MAX_TITLE, links_of, named_in
-from spoor.web.urls import Joiner
+from spoor.web.search_indexes import kind_of, named_in
 from spoor.wrappers.lists_first import IndexWherePoor
 
 AT = "http://docs.example/en/searchindex.js"
-
-SPHINX = (
-    'Search.setIndex({docnames:["index","guide/kilns","glazes"],envversion:{sphinx:56},'
-    'filenames:["index.rst","guide/kilns.rst","glazes.rst"],objects:{"":[[1,0,1,"","docnames"]]},'
-    "terms:{docnames:[0,2],kiln:1,titles:[1,2]},"
-    'titles:["Pottery","Kilns &amp; \\u201cfire\\u201d","Glazes of <em>ash</em>"],'
-    "titleterms:{kiln:1}})"
-)
-SPHINX_OF_NOW = (
-    'Search.setIndex({"alltitles": {"Kilns": [[1, "kilns"]]}, "docnames": ["index", "guide/kilns",'
-    ' "glazes"], "filenames": ["index.rst"], "terms": {"docnames": 1, "titles": [0, 1]}, "titles":'
-    ' ["Pottery", "<span class=\\"section-number\\">1.2. </span>Kilns &amp; \\u201cfire\\u201d",'
-    ' "Glazes of <em>ash</em>"], "titleterms": {}})'
-)
-WANTED = [
-    ("http://docs.example/en/index.html", "Pottery"),
-    ("http://docs.example/en/guide/kilns.html", "Kilns & “fire”"),
-    ("http://docs.example/en/glazes.html", "Glazes of ash"),
-]
-
-
-def mdbook() -> dict[str, object]:
-    names = ["index.html#pottery", "guide/kilns.html#top", "guide/kilns.html#more", "glazes.html"]
-    titles = ["Pottery", "Kilns & “fire”", 'It\'s "hot"', "Glazes of ash"]
-    docs = {
-        str(at): {
-            "body": '"id":"7","title":"no"',
-            "breadcrumbs": "A » B",
-            "id": str(at),
-            "title": t,
-        }
-        for at, t in enumerate(titles)
-    }
-    index = {"documentStore": {"docInfo": {"0": {"title": 3}}, "docs": docs, "save": True}}
-    return {"doc_urls": names, "index": index, "results_options": {"limit_results": 30}}
-
-
-def mkdocs(*, title_first: bool) -> str:
-    rows = [
-        ("", "Pottery"),
-        ("#about", "About"),
-        ("guide/kilns.html", "Kilns &amp; “fire”"),
-        ("guide/kilns.html#more", '"title":"no"'),
-        ("glazes.html", "Glazes of ash"),
-    ]
-    text = 'Said "location":"x", "title":"y".'
-    docs = [
-        {"location": at, "title": title, "text": text}
-        if title_first
-        else {"location": at, "text": text, "title": title}
-        for at, title in rows
-    ]
-    return json.dumps({"config": {"lang": ["en"]}, "docs": docs}, separators=(",", ":"))
-
-
-def compact(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"))
-
-
-def in_quotes(value: object) -> str:
-    return compact(value).replace("\\", "\\\\").replace("'", "\\'")
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        SPHINX,
-        SPHINX_OF_NOW,
-        f"Object.assign(window.search, {compact(mdbook())});",
-        f"window.search = Object.assign(window.search, JSON.parse('{in_quotes(mdbook())}'));",
-    ],
-    ids=["Sphinx", "Sphinx of now", "mdBook", "mdBook of now"],
-)
-def test_an_index_lists_pages_and_their_titles(body: str) -> None:
-    links = links_of(body.encode(), AT)
-    assert [(link.url, link.anchor.text) for link in links] == WANTED
-    assert {link.kind for link in links} == {"listed"}
-    assert [link.anchor.position for link in links] == [0, 1, 2]
-
-
-@pytest.mark.parametrize("title_first", [True, False])
-def test_so_does_one_of_mkdocs(*, title_first: bool) -> None:
-    body = mkdocs(title_first=title_first).encode()
-    links = links_of(body, "http://docs.example/en/search/search_index.json")
-    assert [(link.url, link.anchor.text) for link in links] == [
-        (url.replace("/en/index.html", "/en/"), title) for url, title in WANTED
-    ]
-
-
-def test_so_does_one_of_zensical() -> None:
-    items = [{"location": "", "level": 1, "title": "Pottery", "text": "", "path": ["Pottery"]}]
-    items += [{"location": "guide/kilns.html", "level": 1, "title": "Kilns & “fire”", "text": ""}]
-    items += [{"location": "glazes.html#x", "level": 2, "title": "Glazes of ash", "text": ""}]
-    links = links_of(
-        compact({"config": {}, "items": items}).encode(), "http://docs.example/en/search.json"
-    )
-    assert [(link.url, link.anchor.text) for link in links] == [
-        (url.replace("/en/index.html", "/en/"), title) for url, title in WANTED
-    ]
-
-
-def test_of_one_that_is_cut_off_what_can_be_read_counts() -> None:
-    body = SPHINX.encode()
-    before_titles = body[: body.index(b"terms:")]
-    assert [(link.url, link.anchor.text) for link in links_of(before_titles, AT)] == [
-        (url, "") for url, _ in WANTED
-    ]
-    for end in range(len(body)):
-        assert {link.url for link in links_of(body[:end], AT)} <= {url for url, _ in WANTED}
-
-
-@given(
-    st.sampled_from([SPHINX, SPHINX_OF_NOW, compact(mdbook()), mkdocs(title_first=True)]),
-    st.lists(st.tuples(st.integers(0, 900), st.binary(max_size=6)), max_size=6),
-)
-@example("Search.setIndex({docnames:[" + '"' * 999, [])
-@example('Search.setIndex({docnames:["\\ud800","a"],titles:["\\uZ","b"]})', [])
-def test_whatever_one_says_is_bounded(body: str, edits: list[tuple[int, bytes]]) -> None:
-    data = bytearray(body.encode("utf-8", "surrogatepass"))
-    for at, put in edits:
-        data[at : at + len(put)] = put
-    links = links_of(bytes(data), AT)
-    assert all(len(link.anchor.text) <= MAX_TITLE for link in links)
-    assert len({link.url for link in links}) == len(links)
-
-
-def test_of_too_many_pages_the_first_are_listed() -> None:
-    names = ",".join(f'"p{number}"' for number in range(MAX_LINKS + 9))
-    assert len(links_of(f"Search.setIndex({{docnames:[{names}]}})".encode(), AT)) == MAX_LINKS
 
 
 @pytest.mark.parametrize(
@@ -169,7 +39,13 @@ def test_of_too_many_pages_the_first_are_listed() -> None:
             '<script src="_static/doctools.js"></script><a href="search.html">',
             "en/a/searchindex.js",
         ),
-        # Its pages have no names that the index says.
+        (
+            '<script src="../_static/doctools.js"></script>'
+            '<link rel="search" type="application/opensearchdescription+xml" href="x.xml"/>'
+            '<link rel="search" title="Search" href="../search/" />',
+            "en/objects.inv",
+        ),
+        # Neither says what its pages are called.
         ('<script src="../_static/doctools.js"></script><a href="../search/">', ""),
         ('<script src="../search/main.js" defer>', "en/search/search_index.json"),
         ('<script id="__config" type="application/json">{"base": "..", "x":1}', "en/search/se"),
@@ -190,6 +66,73 @@ def test_of_too_many_pages_the_first_are_listed() -> None:
         ),
         ('<script>path_to_root = "";', ""),
         (
+            '<meta name="generator" content="quarto-1.2.3">'
+            '<script src="../site_libs/quarto-search/quarto-search.js">',
+            "en/search.json",
+        ),
+        ('<script src="../site_libs/quarto-search/quarto-search.js">', ""),
+        (
+            '<script src="../pkgdown.js"></script><input data-search-index="../search.json" id="s">',
+            "en/search.json",
+        ),
+        (
+            '<meta name="generator" content="bookdown 0.34 and GitBook 2.6.7">'
+            '<script src="libs/gitbook-2.6.7/js/plugin-search.js">',
+            "en/a/search_index.json",
+        ),
+        (
+            '<meta name="generator" content="GitBook 3.2.2">'
+            '<script src="../gitbook/gitbook-plugin-search/search-engine.js">',
+            "en/search_index.json",
+        ),
+        (
+            '<meta name="generator" content="Jekyll v4.3" />'
+            '<script src="/en/assets/js/vendor/lunr.min.js"></script>\n'
+            '<script src="/en/assets/js/just-the-docs.js"></script>',
+            "en/assets/js/search-data.json",
+        ),
+        # Other sites have that library, too.
+        (
+            '<meta name="generator" content="Jekyll v4.3" />'
+            '<script src="/en/assets/js/vendor/lunr.min.js"></script>',
+            "",
+        ),
+        (
+            '<script>SimpleJekyllSearch({searchInput: a,\n json: "/en/search.json", limit: 9})',
+            "en/search.json",
+        ),
+        ('<script>SimpleJekyllSearch({json: "/en/posts.json"})', ""),
+        (
+            '<meta name="generator" content="Hugo 0.111.3">'
+            '<input type="search" data-offline-search-index-json-src="/en/offline-search-index.6a.json">',
+            "en/offline-search-index.6a.json",
+        ),
+        (
+            '<meta name="generator" content="docfx 2.59"><meta property="docfx:rel" content="../">'
+            '<div id="search-results">',
+            "en/index.json",
+        ),
+        # It has no search.
+        ('<meta name="generator" content="docfx 2"><meta property="docfx:rel" content="../">', ""),
+        ('<script>documenterBaseURL=".."</script>', "en/search_index.js"),
+        (
+            '<meta name="generator" content="ExDoc v0.37.2">'
+            '<script defer src="dist/sidebar_items-C57A2357.js">',
+            "en/a/dist/sidebar_items-C57A2357.js",
+        ),
+        ('<link href="quick-jump.css" rel="stylesheet">', "en/a/doc-index.json"),
+        (
+            '<meta name="generator" content="javadoc/ClassWriterImpl">'
+            '<script>var pathtoroot = "../";',
+            "en/type-search-index.js",
+        ),
+        # Which module a class is in, its index does not say.
+        (
+            '<meta name="generator" content="javadoc/ClassWriterImpl">'
+            '<script>var pathtoroot = "../";</script><a href="../module-summary.html">',
+            "",
+        ),
+        (
             '<!-- mdBook --><script>var path_to_root = "";'
             'window.path_to_searchindex_js = "kiln.html";',
             "",
@@ -200,6 +143,24 @@ def test_of_too_many_pages_the_first_are_listed() -> None:
 def test_a_page_names_the_index_of_its_site(markup: str, named: str) -> None:
     found = named_in(f"<html>{markup}</html>".encode(), "http://docs.example/en/a/b.html")
     assert named in found if named else not found
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "",
+        "index.html",
+        "search.html",
+        "search/",
+        "sitemap.xml",
+        "feed.json",
+        "api/index",
+        "data.js",
+    ],
+)
+def test_other_urls_are_no_names_of_an_index(path: str) -> None:
+    assert kind_of(f"http://docs.example/{path}") == "sitemap"
+    assert kind_of("http://docs.example/search_index.json?v=2") == "index"
 
 
 @given(st.binary(max_size=300))
@@ -214,7 +175,19 @@ HOLDS = 60.0
 """Milliseconds of this thread for 64 MB: they are searched in one piece for 80 and more."""
 
 
-@pytest.mark.parametrize("unit", [b"o", b"search.htm", b"c_", b"path_to_roo"])
+@pytest.mark.parametrize(
+    "unit",
+    [
+        b"o",
+        b"search.htm",
+        b"c_",
+        b"path_to_roo",
+        b'rel="search" href="',
+        b'generator content="docfx',
+        b"quick-jump.SimpleJekyllSearch",
+        b'<meta name="generator" content="Jekyll">js/vendor/lunr.min.js',
+    ],
+)
 def test_a_page_of_any_size_is_searched_in_moments(unit: bytes) -> None:
     body = unit * ((64 << 20) // len(unit))
     began = time.thread_time()
@@ -223,17 +196,6 @@ def test_a_page_of_any_size_is_searched_in_moments(unit: bytes) -> None:
     scripts = b'<script src="_static/doctools.js"></script><a href="search.html">'
     for long in (scripts + body, body + scripts):
         assert named_in(long, AT) == AT
-
-
-@pytest.mark.parametrize("stretch", [1, 2, 3, 7])
-def test_an_index_is_read_in_pieces_as_in_one(
-    stretch: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search_indexes, "_STRETCH", stretch)
-    quoted = f"window.search = Object.assign(window.search, JSON.parse('{in_quotes(mdbook())}'));"
-    for body in (SPHINX, SPHINX_OF_NOW, quoted):
-        links = links_of(body.encode(), AT)
-        assert [(link.url, link.anchor.text) for link in links] == WANTED
 
 
 # ---------------------------------------------------------------- a policy
@@ -300,7 +262,7 @@ def manual(asked: Asked) -> bytes:
     if asked.path == "/searchindex.js":
         names = ["index", *(f"p{number}" for number in range(10)), FAR]
         titles = ["Manual", *(f"Part {number}" for number in range(10)), "Kilns"]
-        body = f"Search.setIndex({{docnames:{compact(names)},titles:{compact(titles)}}})"
+        body = f"Search.setIndex({{docnames:{json.dumps(names)},titles:{json.dumps(titles)}}})"
         return reply(body, media="text/javascript")
     if asked.path == f"/{FAR}.html":
         return reply(f"<title>Kilns</title>{FRAME}<h1>Kilns</h1>A kiln burns clay. A kiln is hot.")
@@ -340,6 +302,39 @@ def test_a_crawl_reads_the_index_that_a_page_names(more: tuple[str, ...], tmp_pa
         assert paths[:3] == ["/", "/p0.html", "/searchindex.js"]
     paths, found = crawled(manual, tmp_path / "without", (4,), "--no-search-index", *more)
     assert (paths, found) == (["/", "/p0.html", "/p1.html", "/p2.html"], [0])
+
+
+def by(generator: str) -> tuple[str, str, bytes, str]:
+    """Of a manual that another generator made: what its pages say, the path of its index, that and
+    the path of the page that is looked for."""
+    if generator == "Sphinx":
+        lines = zlib.compress(b"kilns std:doc -1 kilns/ Kilns\n")
+        frame = FRAME.replace("search.html", "search/")
+        return frame, "/objects.inv", b"# Sphinx inventory version 2\n\n\n\n" + lines, "/kilns/"
+    frame = '<meta name="generator" content="docfx 2"><meta property="docfx:rel" content="/">'
+    index = b'{"kilns.html": {"href": "kilns.html", "title": "Kilns", "keywords": "clay"}}'
+    return f'{frame}<p id="search-results">', "/index.json", index, "/kilns.html"
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("generator", ["Sphinx", "DocFX"])
+def test_so_it_does_of_other_generators(generator: str, tmp_path: Path) -> None:
+    frame, path, index, wanted = by(generator)
+
+    def answer(asked: Asked) -> bytes:
+        if asked.path == path:
+            return reply(index, media="application/octet-stream")
+        if asked.path == wanted:
+            return reply(f"<title>Kilns</title>{frame}<h1>Kilns</h1>A kiln burns clay. It is hot.")
+        chain = {"/": "/p0.html", "/p0.html": "/p1.html", "/p1.html": "/p2.html"}
+        if asked.path in chain:
+            link = f'<a href="{chain[asked.path]}">next</a>'
+            return reply(f"<html><head><title>Part</title>{frame}</head>{link} Of pots.")
+        return MISSING
+
+    paths, found = crawled(answer, tmp_path / "with", (3, 4))
+    assert paths == ["/", "/p0.html", path, wanted]
+    assert found == [0, 1]
 
 
 @pytest.mark.server
@@ -461,29 +456,3 @@ def test_whoever_goes_on_with_a_host_has_its_first_index_alone(tmp_path: Path) -
         parts, _ = crawled(answer, tmp_path / policy / "2", range(1, 8), *options, start=start)
         assert parts == whole
         assert [path for path in whole if path.endswith(".js")] == ["/v0/searchindex.js"]
-
-
-def test_of_an_entry_little_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """15 MB of references in titles, of escapes in addresses, or of hosts took 1.3, .9 and 1.0 s."""
-    joined: list[str] = []
-    read: list[str] = []
-
-    class Joins(Joiner):
-        def join(self, href: str, base: str) -> str | None:
-            joined.append(href)
-            return super().join(href, base)
-
-    def unescape(text: str) -> str:
-        read.append(text)
-        return text
-
-    monkeypatch.setattr(search_indexes, "Joiner", Joins)
-    monkeypatch.setattr(search_indexes, "html", SimpleNamespace(unescape=unescape))
-    others = ["//ä.ä.test/a", "/\\b.test/", "\\\\b.test/", "https://b.test/", "data:x", "%e4" * 999]
-    names = json.dumps(["a", *others, "b#c:d", "e/f"], ensure_ascii=False)
-    titles = json.dumps(["&amp;" * 800] * 9)
-    found = links_of(f"Search.setIndex({{docnames:{names},titles:{titles}}})".encode(), AT)
-    base = AT.removesuffix("searchindex.js")
-    assert [link.url for link in found] == [f"{base}{name}" for name in ("a.html", "b", "e/f.html")]
-    assert joined == ["a.html", "b", "e/f.html"]
-    assert max(map(len, read)) <= 2 * MAX_TITLE

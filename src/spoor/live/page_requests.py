@@ -25,7 +25,7 @@ from spoor.politeness.request_slots import RequestSlots
 from spoor.politeness.robots import RobotsCache, origin_of
 from spoor.settings import Settings
 from spoor.types import Failed, Fetch, Fetched, LiveReply
-from spoor.web import search_indexes, sitemaps
+from spoor.web import search_index_readers, search_indexes, sitemaps
 from spoor.web.exchange import Exchange
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, FORBIDDEN, Rules
 from spoor.web.urls import canonical, host
@@ -291,7 +291,7 @@ class PageRequests:
                 ticket=fetch.ticket,
                 watched=watched or (again and is_sitemap),
             )
-        if is_sitemap or (is_index and search_indexes.is_index(exchange.body)):
+        if is_sitemap or (is_index and search_index_readers.is_index(exchange.body)):
             return replace(exchange, sitemap=True)
         read = 200 <= exchange.status < 300
         if is_index and read and not self._is_page(exchange):

@@ -10,7 +10,7 @@ from typing import Any
 from multidict import CIMultiDictProxy
 
 from spoor.types import Anchor, Link, Page
-from spoor.web import search_indexes, sitemaps
+from spoor.web import search_index_readers, search_indexes, sitemaps
 from spoor.web.urls import Joiner
 
 MIB = 1 << 20
@@ -175,8 +175,8 @@ class Source:
         (`spoor.isolate.parsing.parse_page`, which a sitemap and a feed need)."""
         if self.sitemap:
             dated: tuple[tuple[str, float], ...] = ()
-            if search_indexes.is_index(self.body):
-                links = search_indexes.links_of(self.body, self.url)
+            if search_index_readers.is_index(self.body):
+                links = search_index_readers.links_of(self.body, self.url)
             elif is_long_json(self.body, watched=self.watched):
                 links = sitemaps.links_of(self.body, self.url)
                 dated = parse(self.body, self.url, dates=True).dated
