@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import spoor
-from spoor.orderer import AT_ONCE, Feedback, Orderer
-from spoor.types import Deferred, Fetched, Judgement, Outcome, Page
+from spoor.judges.facts import Label
+from spoor.orderer import AT_ONCE, Feedback, Orderer, Parts
+from spoor.protocols import Offer
+from spoor.types import (
+    Choice,
+    Deferred,
+    Fetched,
+    InLinks,
+    Judgement,
+    LinkId,
+    Outcome,
+    Page,
+    State,
+)
 
 YES = Judgement(1.0, True, 1.0)
 
@@ -165,8 +179,7 @@ def test_a_delay_is_kept() -> None:
 
 
 def test_of_thousands_of_followed_links_some_enter_at_once() -> None:
-    """The others by turns, of one page after the other; a policy that has yet to expand a page
-    gets them afterwards."""
+    """The others by turns, of one page after the other."""
     orderer = Orderer("kiwi", policy="breadth-first")
     orderer.add(["http://a.test/", "http://b.test/"])
     first, second = orderer.next(2)
@@ -192,3 +205,43 @@ def test_of_thousands_of_followed_links_some_enter_at_once() -> None:
     orderer.add_later(f"http://c.test/{number}" for number in range(AT_ONCE + 1))
     assert orderer.enter_some()
     assert orderer.waiting == known[-1] + AT_ONCE
+
+
+def test_links_of_a_page_that_waits_to_be_expanded_enter_after_it() -> None:
+    orderer = Orderer.of(Parts(LooksAhead(), Label("x")))
+    orderer.add(["http://a.test/"])
+    (url,) = orderer.next()
+    followed = {f"{url}p{number}": "kiwi" for number in range(2 * AT_ONCE + 1)}
+    orderer.feedback(url, Page(url), judgement=YES, followed=followed)
+    assert orderer.has_more
+    assert not orderer.enter_some(), "its page is not expanded"
+    assert orderer.waiting == 0
+    assert orderer.next()
+    assert orderer.waiting == AT_ONCE - 1
+    while orderer.enter_some():
+        pass
+    assert orderer.waiting == len(followed) - 1
+
+
+class LooksAhead:
+    """Expands what it fetched first, once nothing else is open."""
+
+    look_ahead = True
+
+    def observe(self, seen: InLinks) -> None:
+        pass
+
+    def choose(self, offer: Offer) -> Choice:
+        return Choice(offer.draw(np.random.default_rng(0), 1)[0])
+
+    def learn(self, outcome: Outcome) -> None:
+        pass
+
+    def expand(self, fetched: Sequence[LinkId]) -> LinkId:
+        return fetched[0]
+
+    def save(self) -> State:
+        return {}
+
+    def load(self, state: State) -> None:
+        pass
