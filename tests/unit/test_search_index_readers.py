@@ -146,6 +146,14 @@ def bookdown(separators: tuple[str, str]) -> str:
     return json.dumps([[at, title, SAID] for at, title in ROWS], separators=separators)
 
 
+def bs4_book() -> str:
+    rows = [
+        {"path": at, "id": "a", "chapter": title, "heading": "A heading", "text": SAID, "code": ""}
+        for at, title in ROWS
+    ]
+    return compact(rows)
+
+
 def gitbook() -> str:
     fields = [{"name": "title", "boost": 10}, {"name": "body", "boost": 1}]
     words = {"title": {"url": 1, "title": {"a": 2}}, "ref": "url"}
@@ -246,6 +254,7 @@ FORMS = {
     "pkgdown": ("search.json", pkgdown()),
     "bookdown": ("search_index.json", bookdown((",", ":"))),
     "bookdown of then": ("search_index.json", bookdown((",\n", ": "))),
+    "bookdown with bs4_book": ("search.json", bs4_book()),
     "GitBook": ("search_index.json", gitbook()),
     "just-the-docs": ("assets/js/search-data.json", just_the_docs()),
     "Jekyll": ("search.json", jekyll()),

@@ -81,6 +81,11 @@ AT = "http://docs.example/en/searchindex.js"
             "en/a/search_index.json",
         ),
         (
+            '<meta name="generator" content="bookdown 0.43 with bs4_book()">'
+            '<script src="libs/bs4_book-1.0.0/bs4_book.js">',
+            "en/a/search.json",
+        ),
+        (
             '<meta name="generator" content="GitBook 3.2.2">'
             '<script src="../gitbook/gitbook-plugin-search/search-engine.js">',
             "en/search_index.json",

@@ -74,12 +74,13 @@ _KEYS = (
     (b'"url"', b'"doc"'),
     (b'"url"', b'"title"'),
     (b'"path"', b'"title"'),
+    (b'"path"', b'"chapter"'),
     (b'"link"', b'"module"'),
     (b'"ref"', b'"title"'),
 )
 """Of the URL and of the title of a record: of Quarto and DocFX, Documenter.jl, MkDocs and Zensical,
-just-the-docs, GitBook and Jekyll, pkgdown, Haddock, Docsy. Of those that an index has, the first
-ones count, since that of a search has a `ref` of its own."""
+just-the-docs, GitBook and Jekyll, pkgdown, bookdown, Haddock, Docsy. Of those that an index has the
+first ones count, since that of a search has a `ref` of its own."""
 
 
 def is_index(body: bytes) -> bool:

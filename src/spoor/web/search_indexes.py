@@ -128,6 +128,11 @@ def _mdbook(body: bytes) -> bytes | None:
     return found[1] + (b"searchindex.js" if file is None else file[1])
 
 
+def _bookdown(body: bytes) -> bytes | None:
+    """Of one of its two forms of books."""
+    return next(filter(None, (named(body) for named in _BOOKDOWN)), None)
+
+
 def _docfx(body: bytes) -> bytes | None:
     """Where it has a place for what a search finds."""
     if (found := _near(body, b"docfx:rel", _DOCFX)) is None or b'id="search-results"' not in body:
@@ -144,6 +149,12 @@ def _javadoc(body: bytes) -> bytes | None:
 
 
 _PATH = rb'"([^"<>\s]{0,500})'
+_BOOKDOWN = (
+    _beside(
+        b"js/plugin-search.js", _PATH + rb"libs/gitbook-[\d.]{1,20}/js/pl", b"search_index.json"
+    ),
+    _beside(b"bs4_book.js", _PATH + rb"libs/bs4_book-[\d.]{1,20}/bs4_book\.js", b"search.json"),
+)
 _ANYWHERE: tuple[_Named, ...] = (
     _sphinx,
     _beside(b"search/main.js", _PATH + rb"search/main\.js", b"search/search_index.json"),  # MkDocs
@@ -153,9 +164,7 @@ _BY_GENERATOR: dict[bytes, _Named] = {
     b"quarto": _beside(
         b"quarto-search.js", _PATH + rb"site_libs/quarto-search/quarto-s", b"search.json"
     ),
-    b"bookdown": _beside(
-        b"js/plugin-search.js", _PATH + rb"libs/gitbook-[\d.]{1,20}/js/pl", b"search_index.json"
-    ),
+    b"bookdown": _bookdown,
     b"GitBook": _beside(
         b"gitbook-plugin-search/",
         _PATH + rb"gitbook/(?:plugins/)?gitbook-plugin-search/",
