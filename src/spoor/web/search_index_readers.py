@@ -332,7 +332,8 @@ def _read(raw: bytes) -> str:
     if "\\" not in text:
         return text
     try:
-        return str(json.loads(f'"{text}"', strict=False))
+        read = str(json.loads(f'"{text}"', strict=False))
+        return read.encode("utf-8", "replace").decode()  # half a letter is none
     except ValueError:
         return text
 
