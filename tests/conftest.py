@@ -70,23 +70,22 @@ def no_browser() -> Iterator[None]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
     """A test that leaves sockets to the garbage collector fails itself: else one that happens to run
-    when they are found would. They are looked for where more are open than before.
-
-    What is left at the end of a file stays: it is no garbage then, and not looked through again, or
-    each look of the tests that come late in a process would take a third of a second."""
+    when they are found would. They are looked for where more are open than before."""
     yield
-    if nextitem is None or nextitem.path != item.path:
-        gc.collect()
-        gc.freeze()
+    left = list[str]()
     if (now := open_sockets()) > item.config.stash.get(SOCKETS, 0):
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", ResourceWarning)
             gc.collect()
         left = [str(one.message) for one in told if issubclass(one.category, ResourceWarning)]
         now = open_sockets()
-    else:
-        left = []
     item.config.stash[SOCKETS] = now
+    if nextitem is None or nextitem.path != item.path:
+        # What outlives its file is not looked through again: late in a process each look would take
+        # a fifth of a second. A crawl ends with `gc.unfreeze`, after which this one would, too.
+        if gc.get_freeze_count():
+            gc.collect()
+        gc.freeze()
     assert not left, f"left open: {left}"
 
 

@@ -87,12 +87,15 @@ STORY = [*article(1), LIT]
 OLD = [f"old{number}" for number in range(100)]
 
 
+OLD_PAGES = [version(-90 * DAY, name, article(100 + at)) for at, name in enumerate(OLD)]
+
+
 def site(*more: Version, links: tuple[str, ...] = ("a",)) -> EvolvingWorld:
     """100 old pages, and a story that appears after half a day."""
     return EvolvingWorld(
         [
             version(-90 * DAY, "", ["Front."], *OLD),
-            *(version(-90 * DAY, name, article(100 + at)) for at, name in enumerate(OLD)),
+            *OLD_PAGES,
             version(DAY / 2, "", ["Front."], *links, *OLD),
             *more,
         ],

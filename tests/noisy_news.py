@@ -36,6 +36,9 @@ def article(seed: int, sentences: int = 12) -> list[str]:
     return [sentence(random) for _ in range(sentences)]
 
 
+_STORIES = [article(9_000 + number, 1)[0].rstrip(".") for number in range(40)]
+
+
 def page(
     title: str,
     text: list[str],
@@ -49,7 +52,7 @@ def page(
     def noisy(kind: str) -> bool:
         return kind in kinds
 
-    stories = [article(9_000 + number, 1)[0].rstrip(".") for number in range(40)]
+    stories = [*_STORIES]
     if noisy("teasers"):
         random.shuffle(stories)
     session = f"?sid={random.getrandbits(64):016x}" if noisy("sessions") else ""
