@@ -105,8 +105,8 @@ async def listening(
 ) -> AsyncIterator[int]:
     """A server at work; yields its port. Of at most `most` connections at a time each has so many
     seconds for its first head, and the oldest by which nothing is asked gives way to one more;
-    requests that are not done `STOP_SECONDS` after its end, as one that
-    drips, are cut off. Raises InputError where it cannot listen there."""
+    requests that are not done `STOP_SECONDS` after its end, as one that drips, are cut off.
+    Raises InputError where it cannot listen there."""
     bounded = _Bounded(handle, most=most, seconds=seconds)
     try:
         server = await asyncio.get_running_loop().create_server(
@@ -130,6 +130,8 @@ async def stop_accepting(server: asyncio.Server) -> None:
     it accepted in the same turn of the loop as the server was closed, and who connected waits."""
     for listener in server.sockets:
         server.get_loop().remove_reader(listener.fileno())
-    await asyncio.sleep(0)  # they get their transports
-    await asyncio.sleep(0)  # and protocols
-    server.close()
+    try:
+        await asyncio.sleep(0)  # they get their transports
+        await asyncio.sleep(0)  # and protocols
+    finally:
+        server.close()
