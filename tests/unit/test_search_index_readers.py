@@ -143,7 +143,7 @@ def pkgdown() -> str:
 
 
 def bookdown(separators: tuple[str, str]) -> str:
-    return json.dumps([[at, title, SAID] for at, title in ROWS], separators=separators)
+    return json.dumps([[at, title, f"{SAID} ["] for at, title in ROWS], separators=separators)
 
 
 def bs4_book() -> str:
@@ -312,6 +312,7 @@ def test_a_record_without_a_title_takes_none_of_another() -> None:
     for rows in (
         '[{"title":"A","url":"a"},{"url":"b"},{"title":"C","url":"c"}]',
         '[{"url":"a","title":"A"},{"url":"b"},{"url":"c","title":"C"}]',
+        '[{"title":"A","url":"a","of":{"title":"x"}},{"title":"","url":"b"},{"title":"C","url":"c"}]',
         '{"title":"A site","items":[{"title":"A","url":"a"},{"url":"b"},{"title":"C","url":"c"}]}',
     ):
         links = links_of(rows.encode(), AT)
