@@ -284,6 +284,11 @@ class Settings:
         "Take links and titles from the search index of a site of documentation; it counts as a "
         "page.",
     )
+    site_search: bool = setting(
+        True,
+        CRAWL,
+        "Ask the search of a site for the topic, three times at most; each counts as a page.",
+    )
     seed: int = setting(0, CRAWL, "Seed of everything random.", commands=EVERYWHERE)
     allow_private: tuple[str, ...] = setting(
         (),

@@ -6,7 +6,7 @@ the time of a frozen dataclass to make; all others are frozen dataclasses with s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -56,13 +56,20 @@ class Link(NamedTuple):
     anchor: Anchor = Anchor()
     kind: str = "a"
     """`a`, `area`, `frame`, `iframe`, `refresh`, `canonical`, `seed`, `sitemap` (the target is a
-    sitemap), `index` (a search index) or `listed` (either lists it)."""
+    sitemap), `index` (a search index), `search` (an answer of the site's search) or `listed` (one
+    of these lists it)."""
 
 
 def urls_of(links: Sequence[Link]) -> Sequence[str]:
     """The URLs of links; makes no `Link` of a sequence that has `urls`."""
     lazy: Sequence[str] | None = getattr(links, "urls", None)
     return [link.url for link in links] if lazy is None else lazy
+
+
+def kinds_of(links: Sequence[Link]) -> Sequence[str]:
+    """The kinds of links; makes no `Link` of a sequence that has `kinds`."""
+    lazy: Sequence[str] | None = getattr(links, "kinds", None)
+    return [link.kind for link in links] if lazy is None else lazy
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +187,11 @@ class InLinks(Sequence[InLink]):
     def hosts(self) -> Sequence[str]:
         """Host of each target, as long as `links`."""
         return self._hosts
+
+    def of_kinds(self, kinds: Container[str]) -> list[InLink]:
+        """Those of some kinds; makes no others."""
+        known = kinds_of(self._page_links)
+        return [self[at] for at, index in enumerate(self.indices) if known[index] in kinds]
 
     def anchor(self, index: int) -> Anchor:
         """The anchor of one of these links."""

@@ -24,7 +24,7 @@ from spoor.types import Task
 from spoor.wrappers.compared import Compared
 from spoor.wrappers.fallback import Fallback
 from spoor.wrappers.judge_fallback import JudgeFallback
-from spoor.wrappers.lists_first import IndexWherePoor, SitemapsFirst
+from spoor.wrappers.lists_first import SearchesFirst, SitemapsFirst
 from spoor.wrapping import Wrapper, members
 
 
@@ -40,7 +40,7 @@ Wrap = Callable[[Any], Any]
 
 WRAPPERS: dict[str, tuple[type, Wrap]] = {
     "SitemapsFirst": (Policy, SitemapsFirst),
-    "IndexWherePoor": (Policy, IndexWherePoor),
+    "SearchesFirst": (Policy, SearchesFirst),
     "Fallback": (Policy, lambda policy: Fallback(policy, plain_policy)),
     "Compared": (Policy, lambda policy: Compared(policy, "x")),
     "AllOf": (Judge, lambda judge: AllOf([Label("x"), judge])),

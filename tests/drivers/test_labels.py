@@ -20,7 +20,7 @@ from spoor.runs.database import reading
 from spoor.runs.reader import Run
 from spoor.runs.saved_files import saved_name
 from spoor.wrappers.fallback import Fallback
-from spoor.wrappers.lists_first import IndexWherePoor
+from spoor.wrappers.lists_first import SearchesFirst
 
 PAGES = 150
 
@@ -85,7 +85,7 @@ def test_a_stopped_run_follows_at_once_and_learns_when_it_goes_on(
 
 def _weights(crawl: Crawl) -> list[float]:
     # What was judged anew is learned once something is asked of it.
-    assert isinstance(crawl.policy, IndexWherePoor)
+    assert isinstance(crawl.policy, SearchesFirst)
     safe = crawl.policy.policy
     assert isinstance(safe, Fallback)
     trail = safe.policy

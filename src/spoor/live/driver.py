@@ -12,7 +12,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -91,6 +91,7 @@ class HttpDriver:
     - `renders` renders pages in a browser, whose requests are as polite as the crawl's.
     - `owns` says which URLs this process may request; another shard requests the others.
     - `admits` says whether a reply may be received now; while one waits, nothing new is fetched.
+    - `queries`: what the search of a site is asked for.
     - `slow_start` says how many links may be requested at once while little is known; None: as many
       as ever.
     """
@@ -113,6 +114,7 @@ class HttpDriver:
         owns: Callable[[str], bool] = lambda url: True,
         admits: Callable[[LiveReply], bool] = lambda reply: True,
         slow_start: SlowStart | None = None,
+        queries: Sequence[str] = (),
     ) -> None:
         self.crawl = crawl
         self.settings = settings
@@ -127,6 +129,7 @@ class HttpDriver:
         self._renders = renders
         self._owns = owns
         self._admits = admits
+        self._queries = queries
         self._conditions: dict[int, tuple[tuple[str, str], ...]] = {}
         """Ticket of a fetch that was chosen → headers that make it conditional."""
         self._turn_at = 0.0
@@ -236,6 +239,7 @@ class HttpDriver:
             owns=self._owns,
             allows=lambda url: self.allows(url),
             count=self._count,
+            queries=self._queries,
         )
         try:
             with few_collections():

@@ -53,6 +53,7 @@ from spoor.runs.assemble import (
     fault_of,
     faults_of,
     left_out_of,
+    queries,
     set_revisits,
 )
 from spoor.runs.journal import Journal
@@ -266,6 +267,7 @@ class LiveCrawl:
             owns=owns,
             admits=self.bytes.admits,
             slow_start=self._slow_start(),
+            queries=queries(self.folder.settings),
             **self._of_earlier(),
         )
         return self._driver

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
@@ -25,7 +25,8 @@ from spoor.politeness.request_slots import RequestSlots
 from spoor.politeness.robots import RobotsCache, origin_of
 from spoor.settings import Settings
 from spoor.types import Failed, Fetch, Fetched, LiveReply
-from spoor.web import search_index_readers, search_indexes, sitemaps
+from spoor.web import search_index_readers, search_indexes, site_search, sitemaps
+from spoor.web.encoding import encoding_of
 from spoor.web.exchange import Exchange
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, FORBIDDEN, Rules
 from spoor.web.urls import canonical, host
@@ -49,7 +50,8 @@ class PageRequests:
 
     Made in the event loop. `hosts`, `slots`, `robots`, `broken`, `clock`, `wall`, `kept_cookies`,
     `renders` and `owns` are the driver's. `allows`: whether parts of rendered pages may be
-    requested from a URL; `count` is called with the size of each body.
+    requested from a URL; `count` is called with the size of each body; `queries`: what the search
+    of a site is asked for, none where it is asked for nothing.
     """
 
     def __init__(
@@ -67,8 +69,10 @@ class PageRequests:
         owns: Callable[[str], bool],
         allows: Callable[[str], bool],
         count: Callable[[int], None],
+        queries: Sequence[str] = (),
     ) -> None:
         self.settings = settings
+        self._queries = queries
         self._hosts = hosts
         self._slots = slots
         self._robots = robots
@@ -79,8 +83,8 @@ class PageRequests:
         self._types = Types.of(settings)
         self._announced: set[str] = set()
         """Origins whose sitemaps the crawl knows."""
-        self._indexed: set[str] = set()
-        """Hosts of which it knows a search index."""
+        self._listing: set[str] = set()
+        """Hosts of which it knows a search index, or a search of their own."""
         self._address_guard = AddressGuard(settings)
         self._client = Client(settings, self._address_guard, kept_cookies, count)
         self._made_reader: ReplyReader | None = None
@@ -209,9 +213,9 @@ class PageRequests:
             reply = Failed(fetch.ticket, "connection", reason, status, transient=True)
         if exchange is not None and exchange.sitemaps and not isinstance(reply, Failed):
             self._announced.add(origin_of(exchange.url))
-            named = "index" in map(search_indexes.kind_of, exchange.sitemaps)
-            if named and isinstance(reply, Fetched) and "nofollow" not in reply.page.flags:
-                self._indexed.add(host(exchange.url))
+        if exchange is not None and self._names_list(exchange) and isinstance(reply, Fetched):
+            obeyed = not self.settings.nofollow or "nofollow" not in reply.page.flags
+            self._listing |= {host(exchange.url)} if obeyed else set()
         if self._renders is not None and (exchange is None or exchange.rendered is None):
             self._renders.forget(fetch)
         answered = not (isinstance(reply, Failed) and reply.unanswered)
@@ -274,11 +278,12 @@ class PageRequests:
     async def _get(
         self, fetch: Fetch, rules: Rules, headers: tuple[tuple[str, str], ...]
     ) -> Failed | Exchange:
-        """Request a page, a sitemap or a search index. The exchange of an origin's first page that
-        can be read also names the origin's sitemaps, and that of a host's first page that has a
-        search index names that."""
+        """Request a page, or a list of pages. The exchange of an origin's first page that can be
+        read also names the origin's sitemaps, and that of a host's first page that has a search
+        index, or a search, names that."""
         is_sitemap = fetch.choice.why == sitemaps.WHY
         is_index = fetch.choice.why == search_indexes.WHY
+        is_search = fetch.choice.why == site_search.WHY
         watched, again = self.settings.command == "watch", bool(self.settings.refresh)
         types = None if is_sitemap or is_index else self._types
         async with self._queues.turn(fetch.ticket, fetch.host, self._hosts.delay(fetch.host)):
@@ -294,6 +299,9 @@ class PageRequests:
         if is_sitemap or (is_index and search_index_readers.is_index(exchange.body)):
             return replace(exchange, sitemap=True)
         read = 200 <= exchange.status < 300
+        if is_search and read:
+            answers = site_search.asked_for(exchange.url, self._queries)
+            return replace(exchange, answers=answers)
         if is_index and read and not self._is_page(exchange):
             return Failed(fetch.ticket, "unreadable", "it is no search index", exchange.status)
         lists = list[str]()
@@ -303,9 +311,14 @@ class PageRequests:
         if there and wanted and origin not in self._announced:
             named = [canonical(url) for url in rules.sitemaps[: sitemaps.MAX_SITEMAPS]]
             lists += named or [f"{origin}/sitemap.xml"]
-        if there and self.settings.search_index and not (watched or again):
-            lists += self._search_index(exchange)
-        return replace(exchange, sitemaps=tuple(lists)) if lists else exchange
+        searches = list[str]()
+        if there and not (watched or again or host(exchange.url) in self._listing):
+            index = self._search_index(exchange)
+            lists += index
+            searches += [] if index else self._searches(exchange)
+        if lists or searches:
+            exchange = replace(exchange, sitemaps=tuple(lists), searches=tuple(searches))
+        return exchange
 
     def _is_page(self, exchange: Exchange) -> bool:
         """Whether what came in place of a search index is a page, to which it redirects: else a
@@ -314,9 +327,22 @@ class PageRequests:
         return told.kind == "html" and search_indexes.kind_of(exchange.url) != "index"
 
     def _search_index(self, exchange: Exchange) -> list[str]:
-        """That which a page names, where none of its host is known yet, and it is of that host."""
-        name = host(exchange.url)
-        if name in self._indexed:
+        """That which a page names, where it is of its host."""
+        if not self.settings.search_index:
             return []
         index = search_indexes.named_in(exchange.document, exchange.url)
-        return [index] if index and host(index) == name else []
+        return [index] if index and host(index) == host(exchange.url) else []
+
+    def _searches(self, exchange: Exchange) -> list[str]:
+        """What the site's search answers, where a page in UTF-8 has a form for it."""
+        document, url = exchange.document, exchange.url
+        searches = site_search.searches_in(document, url, self._queries)
+        if searches and self.settings.nofollow and site_search.is_not_followed(document):
+            return []
+        read = searches and encoding_of(document, exchange.media_type) == "utf-8"
+        return searches if read else []
+
+    @staticmethod
+    def _names_list(exchange: Exchange) -> bool:
+        kinds = map(search_indexes.kind_of, exchange.sitemaps)
+        return bool(exchange.searches) or "index" in kinds

@@ -74,6 +74,7 @@ def run(
     traps: bool = False,
     sitemaps: bool = False,
     search_index: bool = True,
+    site_search: bool = True,
     seed: int = 0,
     allow_private: str | Sequence[str] = (),
     connect_to: str = "",
@@ -229,6 +230,9 @@ def run(
     `search_index`: Take links and titles from the search index of a site of documentation; it
     counts as a page.
 
+    `site_search`: Ask the search of a site for the topic, three times at most; each counts as a
+    page.
+
     `seed`: Seed of everything random.
 
     `allow_private`: A host whose loopback or private address may be connected to.
@@ -354,6 +358,7 @@ def stream(
     traps: bool = False,
     sitemaps: bool = False,
     search_index: bool = True,
+    site_search: bool = True,
     seed: int = 0,
     allow_private: str | Sequence[str] = (),
     connect_to: str = "",

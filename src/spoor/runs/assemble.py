@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -37,12 +37,13 @@ from spoor.types import NOTHING_LEFT_OUT, Judgement, LeftOut, Page, Task, Topic
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
+from spoor.web.site_search import queries_of
 from spoor.web.text import Vectors
 from spoor.web.traps import Traps
 from spoor.wrappers.compared import Compared
 from spoor.wrappers.fallback import Fallback
 from spoor.wrappers.judge_fallback import JudgeFallback
-from spoor.wrappers.lists_first import EarlierFirst, IndexWherePoor, SitemapsFirst
+from spoor.wrappers.lists_first import EarlierFirst, SearchesFirst, SitemapsFirst
 
 LATE_AFTER = PATIENCE
 """Seconds that a request at the end of a budget is waited for before another one is made, too. The
@@ -91,6 +92,12 @@ def topic_for_policy(settings: Settings) -> TopicFile | None:
     """The topic that the policy of a crawl may go by, if any, without its judge. Raises InputError
     as `read_topic` does."""
     return spec.topic_for_policy(topic_of_settings(settings), located(settings).want)
+
+
+def queries(settings: Settings) -> Sequence[str]:
+    """What the search of a site is asked for. Raises InputError as `read_topic` does."""
+    topic = topic_for_policy(settings) if settings.site_search else None
+    return () if topic is None else queries_of(topic.topic)
 
 
 def topic_of_settings(settings: Settings) -> TopicFile | None:
@@ -237,7 +244,8 @@ def _make_crawl(
         policy = Compared(
             policy, settings.policy, trail if settings.worse_model == "trail" else None
         )
-    policy = IndexWherePoor(policy) if settings.search_index else policy
+    lists = settings.search_index or settings.site_search
+    policy = SearchesFirst(policy) if lists else policy
     policy = SitemapsFirst(policy) if settings.sitemaps or settings.refresh else policy
     crawl = Crawl(
         EarlierFirst(policy) if settings.refresh else policy,
@@ -251,7 +259,7 @@ def _make_crawl(
             per_host=settings.pages_per_host,
             per_domain=settings.pages_per_domain,
             found_per_host=settings.found_per_host,
-            sitemaps=settings.sitemaps or settings.search_index,
+            sitemaps=settings.sitemaps or lists,
             follow_seeds=settings.follow_seeds,
         ),
         backoff=settings.backoff,

@@ -132,11 +132,18 @@ def _declared(head: bytes) -> str | None:
     return _codec(xml[1].decode("latin-1")) if xml else None
 
 
-def _charset_of_meta(written: str) -> str:
-    """The encoding that the attributes of a meta element declare; empty without one."""
+def attributes_of(written: str) -> dict[str, str]:
+    """The attributes of a tag as they are written there, the third part of a `TAG`; their names in
+    lower case."""
     attributes: dict[str, str] = {}
     for name, *values in _ATTRIBUTES.findall(written):
         attributes.setdefault(name.lower(), "".join(values))
+    return attributes
+
+
+def _charset_of_meta(written: str) -> str:
+    """The encoding that the attributes of a meta element declare; empty without one."""
+    attributes = attributes_of(written)
     if "charset" in attributes:
         return attributes["charset"]
     if attributes.get("http-equiv", "").lower() == "content-type":

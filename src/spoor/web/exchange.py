@@ -10,7 +10,7 @@ from typing import Any
 from multidict import CIMultiDictProxy
 
 from spoor.types import Anchor, Link, Page
-from spoor.web import search_index_readers, search_indexes, sitemaps
+from spoor.web import search_index_readers, search_indexes, site_search, sitemaps
 from spoor.web.urls import Joiner
 
 MIB = 1 << 20
@@ -63,6 +63,10 @@ class Exchange:
     sitemaps: tuple[str, ...] = ()
     """Sitemaps of its host, where this is the first page fetched from it, and a search index that
     it is the first to name."""
+    searches: tuple[str, ...] = ()
+    """Answers of its site's search to what is wanted, where it is the first page that has one."""
+    answers: str = ""
+    """What the site's search was asked for, of an answer."""
     watched: bool = False
     """A watch asked: the main text is read too, and the dates of entries."""
     rendered: Rendered | None = None
@@ -144,6 +148,8 @@ class Source:
     modified: float | None
     sitemap: bool = False
     sitemaps: Sequence[str] = ()
+    searches: Sequence[str] = ()
+    answers: str = ""
     watched: bool = False
     rendered: bool = False
     """A browser made it."""
@@ -166,6 +172,8 @@ class Source:
             modified,
             exchange.sitemap,
             exchange.sitemaps,
+            exchange.searches,
+            exchange.answers,
             exchange.watched,
             exchange.document is not exchange.body,
         ]
@@ -208,7 +216,10 @@ class Source:
             **({"main": True} if self.watched else {}),
             **({"routes": True} if self.rendered else {}),
         )
-        if self.sitemaps:
-            listed = [Link(url, Anchor(), search_indexes.kind_of(url)) for url in self.sitemaps]
-            page = replace(page, links=[*page.links, *listed])
+        if self.answers:
+            return site_search.answer_of(page, self.answers)
+        lists = [(url, search_indexes.kind_of(url)) for url in self.sitemaps]
+        lists += [(url, site_search.KIND) for url in self.searches]
+        if lists:
+            page = replace(page, links=[*page.links, *(Link(to, Anchor(), of) for to, of in lists)])
         return page

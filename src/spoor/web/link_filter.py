@@ -26,13 +26,14 @@ from spoor.web.actions import action
 from spoor.web.chosen_by_others import linking_domain
 from spoor.web.depths import Depths
 from spoor.web.domain_shares import DomainShares
+from spoor.web.held_lists import HeldLists
 from spoor.web.left_out_urls import LeftOutUrls
 from spoor.web.listed_links import ListedLinks
 from spoor.web.page_limits import PageLimits
 from spoor.web.page_links import at_hand, not_to_follow, those
 from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
-from spoor.web.sitemap_links import SitemapLinks, sitemaps_among
+from spoor.web.sitemap_links import SEARCHES, SitemapLinks, sitemaps_among
 from spoor.web.sitemap_shares import SitemapShares
 from spoor.web.traps import Traps
 from spoor.web.url_rules import DOES, UrlRules
@@ -86,6 +87,7 @@ class CrawlFilter:
         self._domains = DomainShares() if anywhere else None
         self._shares_of_sitemaps = SitemapShares() if sitemaps else None
         self._listed = ListedLinks() if sitemaps else None
+        self._lists = HeldLists() if sitemaps else None
         self._rules = UrlRules(scope, self._actions, guarded=traps is not None)
         self._left_out = LeftOutUrls(self._depths, f"--max-depth {scope.max_depth}")
         self._sitemaps = SitemapLinks()
@@ -144,6 +146,7 @@ class CrawlFilter:
             whose = {host(page.url), host(found_on() or page.url)}
             self.revisits.read(one for one in page.dated if host(one[0]) in whose)
         links = self._that_may_enter(links, parent, score, depth, listed=listed)
+        links = self._without_lists(page, links, parent, score, depth)
         traps = self._traps
         if traps is None:
             return links
@@ -204,6 +207,25 @@ class CrawlFilter:
             known = frozenset(held)
             links = those(links, [index for index in range(len(links)) if index not in known])
         return links
+
+    def _without_lists(
+        self, page: Page, links: Sequence[Link], parent: LinkId, score: float, depth: int
+    ) -> Sequence[Link]:
+        """Those of a page's links that lead to no search index and to no answer of a search, which
+        wait until they may pay."""
+        lists = [] if self._lists is None else sitemaps_among(links, *SEARCHES)
+        if not lists or self._lists is None:
+            return links
+        others = [at for at in range(len(links)) if at not in lists]
+        for index in lists:
+            held = HeldLink(links[index], parent, score, depth, False)
+            if self.knows(held.link.url):
+                continue
+            if "sitemap" in page.flags:
+                self._lists.hold_next_part(page.url, held, [links[at].url for at in others])
+            else:
+                self._lists.hold(held)
+        return those(links, others)
 
     def _outside_traps(
         self,
@@ -394,7 +416,9 @@ class CrawlFilter:
         freed = self._limits.release(over=over)
         if self.revisits is not None:
             freed += self.revisits.release(self._flying.values())
+        lists = [] if self._lists is None else self._lists.release(over=over)
         found = [*tried, *nearer, *freed, *domains, *sitemaps, *self._more_listed(over=over)]
+        found += lists
         # Nobody else asks for the rest of a shard's own hosts; a trap is worth less than any link.
         found += () if self._traps is None else self._traps.release(over=last)
         return self._as_near(found)
@@ -435,8 +459,11 @@ class CrawlFilter:
         if self.revisits is not None and url is not None:
             self.revisits.ended(url, outcome)
         page, judgement = outcome.page, outcome.judgement
+        relevant = judgement is not None and judgement.relevant
         if self._listed is not None and (page is None or "sitemap" not in page.flags):
             self._listed.ended()
+            assert self._lists is not None
+            self._lists.ended(asked or url or "", page, relevant=relevant)
         if page is None:
             if url is not None and asked is not None:
                 self._count(url, -1)
@@ -446,7 +473,6 @@ class CrawlFilter:
                     # Where a link led to says nothing of what else is there.
                     self._traps.failed(asked, found_on())
             return
-        relevant = judgement is not None and judgement.relevant
         if self._shares_of_sitemaps is not None and "sitemap" not in page.flags:
             self._shares_of_sitemaps.ended(page.url, relevant=relevant)
         if relevant:
@@ -501,6 +527,7 @@ class CrawlFilter:
             "seeds": list(self.scope.seeds),
             **({} if (of := self._shares_of_sitemaps) is None else {"sitemap_shares": of.save()}),
             **({} if self._listed is None else {"listed": self._listed.save()}),
+            **({} if self._lists is None else {"lists": self._lists.save()}),
             **self._sitemaps.save(),
             "pages": self._limits.pages,
             "limits": self._limits.save(),
@@ -526,6 +553,8 @@ class CrawlFilter:
             self._shares_of_sitemaps.load(state["sitemap_shares"])
         if self._listed is not None:
             self._listed.load(state["listed"])
+        if self._lists is not None:
+            self._lists.load(state["lists"])
         self._sitemaps.load(state)
         self._limits.load(state["pages"], state["limits"])
         self._flying = dict(state["flying"])

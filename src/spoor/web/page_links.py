@@ -116,6 +116,11 @@ class PageLinks(Sequence[Link]):
         return list, (list(self),)
 
     @property
+    def kinds(self) -> list[str]:
+        """Kind of each link. Makes no anchor."""
+        return [self._read.found[number].kind for number in self._numbers]
+
+    @property
     def not_to_follow(self) -> Collection[int]:
         """Which are not to be followed, as their anchors have it."""
         if self._read.nofollow:

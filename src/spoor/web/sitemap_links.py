@@ -1,4 +1,4 @@
-"""Links to sitemaps and to search indexes: whose they are, and which may be asked for."""
+"""Links to sitemaps, search indexes and answers of searches: whose they are, and which may be asked for."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ from spoor.web.page_links import PageLinks
 from spoor.web.urls import host
 
 
+SEARCHES = ("index", "search")
+"""Kinds of links to a search index, and to an answer of a site's search."""
+
+
 def sitemaps_among(links: Sequence[Link], *kinds: str) -> Sequence[int]:
-    """Which links lead to one, or to a search index, or to such of these kinds alone: none of those
-    that a page itself has."""
+    """Which links lead to one, to a search index or to an answer of a search, or to such of these
+    kinds alone: none of those that a page itself has."""
     if isinstance(links, PageLinks):
         return ()
-    kinds = kinds or ("sitemap", "index")
+    kinds = kinds or ("sitemap", *SEARCHES)
     return [index for index, link in enumerate(links) if link.kind in kinds]
 
 

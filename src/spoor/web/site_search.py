@@ -1,0 +1,295 @@
+"""The search that a site has of its own: the form on its pages, the URLs that it asks for, and what
+it answers, a page of links.
+
+Pure: bytes → URLs, page → page. A form is read as a browser sends it (HTML, "Constructing the entry
+list", and "Implicit submission"): fields that are not shown have their values, and the first button
+its own.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
+
+from spoor.types import Link, Page, Topic
+from spoor.web.encoding import TAG, attributes_of
+from spoor.web.urls import Joiner, host
+
+WHY = (("site search", 1.0),)
+"""Reason of a Choice whose target is fetched as an answer of a site's search."""
+
+KIND = "search"
+"""Of the links to them."""
+
+MOST_QUERIES = 3
+"""Alternatives of a wish, each of which is asked for."""
+
+MOST_ANSWERS = 10
+"""Of one host, all parts of them."""
+
+MOST_RESULTS = 200
+"""Links of an answer."""
+
+_MOST_LETTERS = 100
+"""Of what is asked for."""
+
+_LOOKED_AT = 1 << 18
+"""Bytes at the begin of a page and at its end in which forms are looked for."""
+
+_MOST_FORMS = 6
+_FORM_SIZE = 8_000
+"""Bytes of a form that are read."""
+
+_SEARCH = re.compile(
+    r"search|query|suche|recherch|busca|busqueda|cerca|ricerca|zoek|szukaj|hledat|haku|"
+    r"поиск|検索|搜索|검색",
+    re.IGNORECASE,
+)
+"""Word of a form, or of its field, that says what it is for …"""
+_NAMES = frozenset({"q", "s", "k", "query", "search", "keyword", "keywords", "searchterm", "term"})
+"""… and names that fields of a search have."""
+
+_NOT_FOLLOWED = (b'"MediaWiki ', b'"DokuWiki"')
+"""Generators of pages, whose answers ask that no link of them is followed."""
+_NEXT = re.compile(
+    r"\b(?:next|older|more results|weiter|nächste|suivant|siguiente|próxim|successiv|volgende)|"
+    r"następn|další|seuraava|след|далее|次|下一|다음|^\s*[›»→>]+\s*$",
+    re.IGNORECASE,
+)
+"""Text of a link to the next part of an answer."""
+_MARKS = re.compile(r"s\[\]|q|hl|hilit\w*|highlight\w*|search\w*|query", re.IGNORECASE)
+"""Parameters of a page by which it marks the words that were searched for."""
+
+_BUTTONS = frozenset({"submit", "image", "button", "reset"})
+_OTHERS = frozenset(
+    {"password", "email", "tel", "url", "number", "range", "date", "month", "week", "time"}
+    | {"datetime-local", "color", "file"}
+)
+"""Fields that a search of words has not."""
+_SCRIPTED = (".html", ".htm")
+"""A file is the same whatever it is asked for: its script searches, in a browser."""
+
+
+def queries_of(topic: Topic) -> tuple[str, ...]:
+    """What a site is asked for: each alternative of a wish, the first `MOST_QUERIES`."""
+    parts = topic.keywords or (topic.name,)
+    words = (" ".join(part.split())[:_MOST_LETTERS].strip() for part in parts)
+    return tuple(dict.fromkeys(part for part in words if part))[:MOST_QUERIES]
+
+
+def searches_in(body: bytes, url: str, queries: Sequence[str]) -> list[str]:
+    """The canonical URLs at which the site of a page of HTML, in UTF-8, answers these queries, by
+    the first form for a search of its own host; none where it has no such form. Some 5 ms at most.
+    """
+    if not queries:
+        return []
+    if len(body) > 2 * _LOOKED_AT:
+        body = body[:_LOOKED_AT] + b" " + body[-_LOOKED_AT:]
+    for text in _forms(body):
+        form = _Form(text.decode("utf-8", "replace"))
+        action = form.action(url)
+        if action is not None:
+            asked = (f"{action}?{urlencode(form.filled_in(query))}" for query in queries)
+            joiner = Joiner(size=1)
+            return [at for each in asked if (at := joiner.join(each, url)) is not None]
+    return []
+
+
+def is_not_followed(body: bytes) -> bool:
+    """Whether the site of a page is of a kind whose answers ask that no link of them is followed,
+    as MediaWiki's do."""
+    return any(name in body[:_LOOKED_AT] for name in _NOT_FOLLOWED)
+
+
+def _forms(body: bytes) -> Iterator[bytes]:
+    at, end = 0, b"</form"
+    for begin in (b"<form", b"<FORM"):
+        for _ in range(_MOST_FORMS):
+            at = body.find(begin, at)
+            if at < 0:
+                break
+            yield body[at : at + _FORM_SIZE].partition(end)[0]
+            at += len(begin)
+        at, end = 0, end.upper()
+
+
+def asked_for(url: str, queries: Sequence[str]) -> str:
+    """Which of the queries a URL asks for; empty for none, as where the site led from its search to
+    the page that has this name."""
+    parts = urlsplit(url)
+    said = {value for _, value in parse_qsl(parts.query, max_num_fields=100)}
+    folders = unquote(parts.path).replace("+", " ").strip("/").split("/")
+    if len(folders) > 1 and _SEARCH.search(folders[-2]):
+        said.add(folders[-1])
+    return next((query for query in queries if query in said), "")
+
+
+def answer_of(page: Page, query: str) -> Page:
+    """What a site answers, as a list of pages: links of kind `listed` under the heading of what was
+    asked for, those of its main part where that has any, and the next part of the answer, of kind
+    `search`; without what shows the answer otherwise. It has no words, so it is no document."""
+    links = [link for link in page.links if link.kind == "a"]
+    again = [link for link in links if _asks_again(link.url, page.url, query)]
+    links = [link for link in links if link not in again]
+    main = [link for link in links if link.anchor.region == "main"]
+    listed = dict[str, Link]()
+    for link in main or links:
+        url = _unmarked(link.url, query)
+        if url not in listed:
+            anchor = link.anchor._replace(headings=(*link.anchor.headings[:1], query))
+            listed[url] = Link(url, anchor, "listed")
+        if len(listed) == MOST_RESULTS:
+            break
+    return Page(
+        page.url,
+        page.status,
+        page.content_type,
+        links=[*listed.values(), *_next_part(again)],
+        flags=page.flags & {"nofollow"} | {"sitemap", "not-html"},
+        fetched_at=page.fetched_at,
+    )
+
+
+def _asks_again(url: str, answer: str, query: str) -> bool:
+    """Whether a URL on an answer leads to another part or form of it: it says the same by the same
+    parameter, or has the same place and that parameter, or none where the answer has none."""
+    if url == answer:
+        return True
+    (place, pairs), (plain, its) = _parts(url), _parts(answer)
+    asked = {pair for pair in its if _says(pair) == query.casefold()}
+    names = {_name(pair) for pair in asked}
+    if place == plain and names.intersection(map(_name, pairs)):
+        return True
+    return bool(asked.intersection(pairs)) if asked else place.startswith(plain)
+
+
+def _next_part(again: Sequence[Link]) -> list[Link]:
+    """The link to the next part: parts are numbered, and the number that lacks is the answer's; or
+    the word says so."""
+    parts = dict[int, Link]()
+    for link in again:
+        text = link.anchor.text.strip()
+        if text.isdecimal() and len(text) < 4:
+            parts.setdefault(int(text), link)
+    number = next(part for part in range(1, len(parts) + 2) if part not in parts)
+    if number + 1 in parts:
+        return [Link(parts[number + 1].url, kind=KIND)]
+    named = (link for link in again if _NEXT.search(link.anchor.text))
+    return [Link(link.url, kind=KIND) for link in islice(named, 1)]
+
+
+def _parts(url: str) -> tuple[str, list[str]]:
+    """A URL without its query, and the pairs of that."""
+    plain, _, query = url.partition("?")
+    return plain, query.split("&") if query else []
+
+
+def _name(pair: str) -> str:
+    return unquote(pair.partition("=")[0])
+
+
+def _says(pair: str) -> str:
+    return unquote(pair.partition("=")[2].replace("+", " ")).casefold()
+
+
+def _unmarked(url: str, query: str) -> str:
+    """Without parameters by which a page marks the words: `id=kilns&s[]=glaze` leads to `kilns`."""
+    plain, pairs = _parts(url)
+    words = {query.casefold(), *query.casefold().split()}
+    kept = [pair for pair in pairs if _says(pair) not in words or not _MARKS.fullmatch(_name(pair))]
+    return f"{plain}?{'&'.join(kept)}" if kept else plain
+
+
+@dataclass
+class _Control:
+    """A field of a form, and what it sends."""
+
+    name: str
+    value: str = ""
+    is_text: bool = False
+
+
+class _Form:
+    """A form, from its tags."""
+
+    def __init__(self, text: str) -> None:
+        self._attributes: Mapping[str, str] = {}
+        self._controls: list[_Control] = []
+        self._texts: list[Mapping[str, str]] = []
+        self._other = False
+        """Whether a field is for something else: a password, a message."""
+        self._sent = False
+        """Whether a button is among the fields."""
+        self._select: _Control | None = None
+        self._is_chosen = False
+        """Whether one of its options stands for it."""
+        for tag in TAG.finditer(text):
+            if tag[2] and not tag[1]:
+                its = {key: html.unescape(its) for key, its in attributes_of(tag[3]).items()}
+                self._take(tag[2].lower(), its)
+
+    def _take(self, tag: str, its: Mapping[str, str]) -> None:
+        kind = its.get("type", "submit" if tag == "button" else "text").strip().lower()
+        name, value = its.get("name", ""), its.get("value", "")
+        if tag == "form":
+            self._attributes = self._attributes or its
+        elif "disabled" in its:
+            pass
+        elif tag == "textarea":
+            self._other = True
+        elif tag == "select":
+            self._select, self._is_chosen = _Control(name), False
+            self._add(self._select)
+        elif tag == "option" and self._select is not None:
+            if "selected" in its or not self._is_chosen:
+                self._select.value, self._is_chosen = value, True
+        elif tag in ("input", "button") and kind in _BUTTONS:
+            if kind == "submit" and not self._sent:
+                self._add(_Control(name, value))
+            self._sent |= kind in ("submit", "image")
+        elif tag == "input":
+            self._input(kind, its, name, value)
+
+    def _input(self, kind: str, its: Mapping[str, str], name: str, value: str) -> None:
+        if kind in ("checkbox", "radio"):
+            if "checked" in its:
+                self._add(_Control(name, its.get("value", "on")))
+        elif kind == "hidden":
+            self._add(_Control(name, value))
+        elif kind in _OTHERS:
+            self._other = True
+        else:  # a browser takes any kind that it does not know for text
+            self._texts.append(its)
+            self._add(_Control(name, is_text=True))
+
+    def _add(self, control: _Control) -> None:
+        if control.name:
+            self._controls.append(control)
+
+    def action(self, page: str) -> str | None:
+        """Where it asks, without a query; None where it is no search of the page's host."""
+        form, texts = self._attributes, self._texts
+        if self._other or len(texts) != 1 or not texts[0].get("name") or not form.get("action"):
+            return None
+        if form.get("method", "").strip().lower() in ("post", "dialog"):
+            return None
+        its = texts[0]
+        says = [form.get(name, "") for name in ("role", "id", "class", "name", "action")]
+        says += [its.get(name, "") for name in ("id", "class", "placeholder")]
+        named = its["name"].lower() in _NAMES or _SEARCH.search(its["name"]) is not None
+        is_search = its.get("type", "").lower() == "search" or form.get("role") == "search"
+        if not is_search and not (named and any(map(_SEARCH.search, says))):
+            return None
+        joined = Joiner(size=1).join(form["action"], page)
+        if joined is None or host(joined) != host(page):
+            return None
+        plain = joined.partition("?")[0]
+        return None if plain.lower().endswith(_SCRIPTED) else plain
+
+    def filled_in(self, query: str) -> list[tuple[str, str]]:
+        """Names and values, as sent for a query."""
+        return [(its.name, query if its.is_text else its.value) for its in self._controls]

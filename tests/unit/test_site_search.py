@@ -1,0 +1,297 @@
+"""The search of a site: its form, what it is asked for, and its answers as lists of pages."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import spoor
+from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
+from spoor.cli.main import run
+from spoor.types import Topic
+from spoor.web.page import parse
+from spoor.web.site_search import (
+    MOST_QUERIES,
+    MOST_RESULTS,
+    answer_of,
+    asked_for,
+    is_not_followed,
+    queries_of,
+    searches_in,
+)
+from spoor.web.urls import canonical
+
+AT = "http://a.example/shop/"
+
+WORDPRESS = (
+    '<form role="search" method="get" class="search-form" action="http://a.example/">'
+    '<input type="search" name="s" value=""><input type="submit" value="Search"></form>'
+)
+MEDIAWIKI = (
+    '<FORM ACTION="/w/index.php?x=1"><input type="search" name="search">'
+    '<input type="hidden" name="title" value="Special:Search &amp; all">'
+    '<input type="submit" name="fulltext" value="Search">'
+    '<input type="submit" name="go" value="Go"></FORM>'
+)
+SHOP = (
+    '<form id="searchbox" action="find"><select name="in"><option value="all">All'
+    '<option value="pots" selected>Pots</select><input name="q" placeholder="Search">'
+    '<input type="checkbox" name="new"><input type="checkbox" name="sale" checked>'
+    '<input type="radio" name="by" value="price"><input type="text" name="no" disabled>'
+    "<button>Go</button></form>"
+)
+
+
+@pytest.mark.parametrize(
+    ("markup", "asks"),
+    [
+        (WORDPRESS, "http://a.example/?s=kiln+%26+glaze"),
+        (
+            MEDIAWIKI,
+            "http://a.example/w/index.php?search=kiln+%26+glaze"
+            "&title=Special%3ASearch+%26+all&fulltext=Search",
+        ),
+        (SHOP, "http://a.example/shop/find?in=pots&q=kiln+%26+glaze&sale=on"),
+        (
+            f"<form action=/login><input name=user></form>{WORDPRESS}",
+            "http://a.example/?s=kiln+%26+glaze",
+        ),
+    ],
+)
+def test_a_form_is_filled_in_as_a_browser_does(markup: str, asks: str) -> None:
+    assert searches_in(markup.encode(), AT, ["kiln & glaze"]) == [asks]
+    assert asked_for(asks, ["oven", "kiln & glaze"]) == "kiln & glaze"
+
+
+@pytest.mark.parametrize(
+    "markup",
+    [
+        WORDPRESS.replace("get", "post"),
+        WORDPRESS.replace("a.example", "other.example"),
+        WORDPRESS.replace('action="http://a.example/"', ""),  # a script does it
+        WORDPRESS.replace("a.example/", "a.example/search.html"),  # so here
+        WORDPRESS.replace(' name="s"', ""),
+        WORDPRESS.replace("</form>", "<input type=password name=p></form>"),
+        WORDPRESS.replace("</form>", "<textarea name=message></textarea></form>"),
+        WORDPRESS.replace("</form>", "<input name=town></form>"),
+        '<form action="/subscribe" class="newsletter"><input type="email" name="q"></form>',
+        '<form action="/sign-up"><input name="s"></form>',
+        '<input type="search" name="s">',
+    ],
+)
+def test_what_is_no_search_of_the_site_is_not_asked(markup: str) -> None:
+    assert searches_in(markup.encode(), AT, ["kiln"]) == []
+
+
+@given(st.lists(st.sampled_from([*"<>/='\"& \n!-", "<form ", "</form", "input", "action=/", "q"])))
+def test_whatever_a_page_says_canonical_urls_of_its_host_are_asked_for(parts: list[str]) -> None:
+    for body in ("".join(parts), f"<form role=search action=/s>{''.join(parts)}"):
+        for url in searches_in(body.encode(), AT, ["kiln"]):
+            assert canonical(url) == url
+            assert urlsplit(url).hostname == "a.example"
+
+
+HOLDS = 60.0
+"""Milliseconds of this thread: a form of 8,000 bytes is read in 3, and six of them are."""
+
+
+@pytest.mark.parametrize("begin", [b"<form>", b"<FORM>"])
+@pytest.mark.parametrize("unit", [b"<form>", b"<svg>", b"<a b='", b"<input name=q>", b"<option>"])
+def test_forms_of_any_size_and_number_are_read_in_moments(begin: bytes, unit: bytes) -> None:
+    form = begin + unit * (1 << 14)
+    body = form * max(1, (1 << 22) // len(form))
+    began = time.thread_time()
+    assert searches_in(body, AT, ["kiln"]) == []
+    assert 1e3 * (time.thread_time() - began) < HOLDS
+
+
+def test_each_alternative_of_a_wish_is_asked_for() -> None:
+    assert queries_of(Topic("kiln, glaze", keywords=("kiln", "ash  glaze", "kiln"))) == (
+        "kiln",
+        "ash glaze",
+    )
+    assert queries_of(Topic("kiln glaze")) == ("kiln glaze",)
+    assert queries_of(Topic()) == ()
+    assert len(queries_of(Topic(keywords=tuple("abcdef")))) == MOST_QUERIES
+    asked = searches_in(WORDPRESS.encode(), AT, ["kiln", "glaze"])
+    assert asked == ["http://a.example/?s=kiln", "http://a.example/?s=glaze"]
+    assert searches_in(WORDPRESS.encode(), AT, []) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "asks"),
+    [
+        ("http://a.example/?s=kiln+glaze", "kiln glaze"),
+        ("http://a.example/search/kiln%20glaze/", "kiln glaze"),
+        ("http://a.example/kiln%20glaze/", ""),
+        ("http://a.example/wiki/kiln", ""),
+        ("http://a.example/?s=kiln", ""),
+    ],
+)
+def test_a_site_that_leads_on_to_a_page_gives_no_answer(url: str, asks: str) -> None:
+    assert asked_for(url, ["kiln glaze"]) == asks
+
+
+ANSWER = """<title>Results for kiln</title><nav><a href="/">Home</a></nav><main>
+<h1>Results</h1><h2>3 of 30</h2><a href="/?s=kiln&amp;sort=date">by date</a>
+<a href="/gas?s[]=kiln">Gas kilns</a><a href="/item?id=kiln&amp;hilit=kiln">Electric</a>
+<a href="/?s=kiln*">Begins with</a><a href="/gas">Read more</a>
+<a href="/page/2/?s=kiln">{next}</a>{numbers}</main><footer><a href="/imprint">Us</a></footer>"""
+
+
+@pytest.mark.parametrize(
+    ("numbers", "further"),
+    [
+        ("", "/page/2/?s=kiln"),
+        ('<a href="/page/2/?s=kiln">2</a><a href="/page/3/?s=kiln">3</a>', "/page/2/?s=kiln"),
+        ('<a href="/?s=kiln&p=1">1</a><a href="/page/3/?s=kiln">3</a>', "/page/3/?s=kiln"),
+    ],
+)
+def test_an_answer_lists_pages_and_its_next_part(numbers: str, further: str) -> None:
+    text = ANSWER.format(next="Next »", numbers=numbers)
+    answer = answer_of(parse(text.encode(), "http://a.example/?s=kiln"), "kiln")
+    assert [(link.url.removeprefix("http://a.example"), link.kind) for link in answer.links] == [
+        ("/gas", "listed"),
+        ("/item?id=kiln", "listed"),
+        (further, "search"),
+    ]
+    assert answer.links[0].anchor.headings == ("Results", "kiln")
+    assert not answer.text
+    assert not answer.title
+    assert answer.flags == {"sitemap", "not-html"}
+
+
+def test_the_last_part_of_an_answer_has_no_next_one_and_links_are_bounded() -> None:
+    rows = "".join(f'<a href="/{number}">Pot {number}</a>' for number in range(2 * MOST_RESULTS))
+    numbers = '<a href="/?s=kiln&p=1">1</a>'
+    text = f'<meta name="robots" content="noindex, nofollow">{rows}{numbers}'
+    answer = answer_of(parse(text.encode(), "http://a.example/?s=kiln&p=2"), "kiln")
+    assert [link.kind for link in answer.links] == ["listed"] * MOST_RESULTS
+    assert "nofollow" in answer.flags
+
+
+def test_sites_whose_answers_are_not_followed_are_known() -> None:
+    assert is_not_followed(b'<meta name="generator" content="MediaWiki 1.39.17"/>')
+    assert is_not_followed(b'<meta name="generator" content="DokuWiki"/>')
+    assert not is_not_followed(b"<p>MediaWiki and DokuWiki are compared.</p>")
+
+
+# ---------------------------------------------------------------- a crawl
+
+FAR = [f"/item{number}" for number in range(12)]
+"""Which nothing but the search leads to."""
+
+
+def site(asked: Asked) -> bytes:
+    """Of rooms of which each leads to the next; its search answers with five items a part."""
+    path, _, query = asked.path.partition("?")
+    if path == "/find":
+        said = parse_qs(query)
+        part = int(said.get("part", ["1"])[0])
+        items = FAR[5 * part - 5 : 5 * part] if said["q"] == ["kilns"] else []
+        links = "".join(f'<a href="{item}">Item of clay</a> ' for item in items)
+        numbers = "".join(
+            f'<a href="/find?q=kilns&part={other}">{other}</a> '
+            for other in (1, 2, 3)
+            if other != part
+        )
+        return reply(f"<title>Kilns kilns</title>About kilns: {links}{numbers}")
+    if path in FAR:
+        return reply(f"<title>Kilns</title><h1>Kilns {path}</h1>Kilns burn clay. A kiln is hot.")
+    if path == "/" or path.startswith("/room"):
+        number = int(path.removeprefix("/room") or 0) if path != "/" else 0
+        form = '<form role="search" action="/find"><input name="q" type="search"></form>'
+        following = f'<a href="/room{number + 1}">onwards</a>' if number < 40 else ""
+        return reply(f"<title>Room {number}</title>{form}{following} Nothing but room {number}.")
+    return MISSING
+
+
+def crawled(
+    out: Path, *options: str, answer: Callable[[Asked], bytes] = site, pages: int = 25
+) -> tuple[list[str], set[str]]:
+    """The paths that a crawl asked for, and those that it found."""
+    server = Loopback(answer)
+    with beside(server.serving):
+        command = ["crawl", "http://a.example/", "--topic", "kilns", "--delay", "0", *options]
+        command += ["--connect-to", f"{ADDRESS}:{server.port}", "--out", str(out)]
+        command += ["--per-host", "1", "--render", "never", "--pages", str(pages)]
+        assert run(command) == 0
+    found = {urlsplit(row.url).path for row in spoor.Run(out).pages(relevant=True)}
+    return server.pages, found
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("more", [(), ("--shards", "1"), ("--policy", "breadth-first")])
+def test_a_crawl_asks_the_search_of_a_site_part_by_part(
+    more: tuple[str, ...], tmp_path: Path
+) -> None:
+    asked, found = crawled(tmp_path / "run", *more)
+    assert found == set(FAR)
+    answers = [path for path in asked if path.startswith("/find")]
+    assert answers[0] == "/find?q=kilns"
+    assert len(answers) == 3
+    lines = (tmp_path / "run" / "relevant.jsonl").read_text().splitlines()
+    assert {urlsplit(json.loads(line)["url"]).path for line in lines} == set(FAR)
+
+
+@pytest.mark.server
+def test_a_search_that_finds_nothing_is_not_asked_further(tmp_path: Path) -> None:
+    def answer(asked: Asked) -> bytes:
+        if asked.path in FAR:
+            return reply(f"<title>Item</title>Of something else: {asked.path}.")
+        return site(asked)
+
+    asked, found = crawled(tmp_path / "run", answer=answer)
+    assert not found
+    assert sum(path.startswith("/find") for path in asked) == 1
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    "forbids", ["setting", "robots", "exclude", "nofollow of pages", "nofollow of answers"]
+)
+def test_a_site_and_a_user_may_forbid_it(forbids: str, tmp_path: Path) -> None:
+    options = {"setting": ["--no-site-search"], "exclude": ["--exclude", "*/find*"]}.get(
+        forbids, []
+    )
+    nofollow = b"<meta name=robots content=nofollow>"
+
+    def answer(asked: Asked) -> bytes:
+        if asked.path == "/robots.txt" and forbids == "robots":
+            return reply("User-agent: *\nDisallow: /find", media="text/plain")
+        if (forbids == "nofollow of pages" and asked.path == "/") or (
+            forbids == "nofollow of answers" and asked.path.startswith("/find")
+        ):
+            return reply(nofollow.decode() + site(asked).partition(b"\r\n\r\n")[2].decode())
+        return site(asked)
+
+    asked, found = crawled(tmp_path / "run", *options, answer=answer)
+    assert not found
+    asks = [path for path in asked if path.startswith("/find")]
+    assert len(asks) == (forbids == "nofollow of answers")
+
+
+@pytest.mark.server
+def test_a_page_to_which_the_search_leads_on_is_a_document(tmp_path: Path) -> None:
+    def answer(asked: Asked) -> bytes:
+        if asked.path.startswith("/find"):
+            return reply(status=302, Location=f"http://a.example{FAR[3]}")
+        return site(asked)
+
+    _, found = crawled(tmp_path / "run", answer=answer)
+    assert found == {FAR[3]}
+
+
+@pytest.mark.server
+def test_a_run_that_goes_on_asks_for_the_parts_that_lack(tmp_path: Path) -> None:
+    before, _ = crawled(tmp_path / "run", pages=6)
+    after, found = crawled(tmp_path / "run")
+    assert found == set(FAR)
+    assert sum(path.startswith("/find") for path in [*before, *after]) == 3
