@@ -1,4 +1,5 @@
-"""Links to sitemaps, search indexes and answers of searches: whose they are, and which may be asked for."""
+"""Links to sitemaps, search indexes and answers of searches: whose they are, and which may be asked
+for."""
 
 from __future__ import annotations
 
@@ -9,7 +10,6 @@ from spoor.bounded import remember
 from spoor.types import Link, Page, State
 from spoor.web.page_links import PageLinks
 from spoor.web.urls import host
-
 
 SEARCHES = ("index", "search")
 """Kinds of links to a search index, and to an answer of a site's search."""
