@@ -7,6 +7,7 @@ import html
 import zlib
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
 
@@ -297,6 +298,41 @@ def test_a_group_is_held_back_after_a_sample_and_opened_by_news() -> None:
     assert not traps.held_groups()
     assert [held.link.url for held in traps.release(over=False)] == ["http://a.example/cal/102"]
     assert traps.passes("http://a.example/cal/101") == ""
+
+
+WORDS = (
+    "anvil basket candle dagger easel fiddle goblet hammer inkwell jacket kettle ladder mirror "
+    "needle oar pillow quiver ribbon saddle teapot"
+).split()
+
+
+def history(number: int, *, indexed: bool = False) -> Page:
+    """What a wiki has beside an article; each has words that no other page has."""
+    flags = frozenset[str]() if indexed else frozenset({"noindex"})
+    url = f"http://a.example/index.php?title=Pot{number}&action=history"
+    return replace(page_at(url, "", f"The {WORDS[number % 20]} of them"), flags=flags)
+
+
+@pytest.mark.parametrize(
+    ("articles_are_indexed", "relevant", "sample"),
+    [(True, False, 3), (True, True, 99), (False, False, 99)],
+)
+def test_what_a_site_leaves_out_of_search_engines_is_held_back_sooner(
+    *, articles_are_indexed: bool, relevant: bool, sample: int
+) -> None:
+    """But for relevant pages, and on a site that leaves out all of its pages."""
+    traps = Traps()
+    article = page_at("http://a.example/wiki/Pots", "Pots", "clay fire")
+    flags = frozenset[str]() if articles_are_indexed else frozenset({"noindex"})
+    seen(traps, replace(article, flags=flags))
+    traps.load(unpack(pack(traps.save())))
+    for number in range(10):
+        url = history(10 + number).url
+        assert bool(traps.holder(url)) == (number >= sample)
+        seen(traps, history(number), relevant=relevant)
+    if sample < 10:
+        seen(traps, history(19, indexed=True))
+        assert not traps.holder(history(51).url)
 
 
 def test_relevant_pages_without_news_have_four_times_the_sample() -> None:

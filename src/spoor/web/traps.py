@@ -23,7 +23,10 @@ that only pages without news link to; hosts of one domain. Its laws:
    a URL back only where the page without it, or this page with it, was fetched: sessions, sources,
    prints.
 
-5. What other domains link to speaks for a group and never against it: who writes a link chooses the
+5. A page that its site leaves out of search engines (`noindex`), and that is not relevant, counts
+   as two without news, of what looks alike, where other pages of its host are for them: the history
+   of a wiki's page, the tags of a blog. Where all of a host is left out, that says nothing.
+6. What other domains link to speaks for a group and never against it: who writes a link chooses the
    sample. It speaks against that domain's own links to the group, which are a group by themselves,
    as long as no page of the site links to them. For the same reason failures of links that stand on
    one page count a quarter, from the second on.
@@ -65,6 +68,9 @@ _COPY = -2
 _VOUCHED = -1
 """News of a page without any whose links lead to something new: it counts neither way."""
 
+_NOT_INDEXED = 2
+"""Pages without news that one counts for which its site leaves out of search engines."""
+
 _FIRST_TRY = 32
 """Pages of the crawl after which a group is tried again; then twice as many each time."""
 _EACH = 2
@@ -93,6 +99,8 @@ class Traps:
         """Hosts that have had a page."""
         self._with_text: OrderedDict[str, None] = OrderedDict()
         """Hosts that have had a page with a text."""
+        self._indexed: OrderedDict[str, None] = OrderedDict()
+        """Hosts that have had a page which they do not leave out of search engines."""
         self._parameters = ParameterEffects()
         self._told: OrderedDict[str, int] = OrderedDict()
         """URL of a page that was read and not yet counted, or the other way round → its news."""
@@ -315,13 +323,18 @@ class Traps:
         if self._says_something(page) and (news == News.WORDS or not stranger):
             variant = "?" in page.url and self._parameters.knows_without(page.url)
             weight = 1 if relevant and news != News.NOTHING else RELEVANT
+            unwanted = "noindex" in page.flags and site in self._indexed and not relevant
+            if unwanted:
+                news, weight = _COPY, _NOT_INDEXED * RELEVANT
+            elif "noindex" not in page.flags:
+                remember(self._indexed, site, None)
             same = variant or news in (News.NOTHING, _COPY)
             names = list(self._names(page.url))
             if self._listed.knows([page.url]):
                 names.remove(newsless(page.url))
             if news == _COPY:
                 # A whole folder of copies may well be documents that moved.
-                names = list(narrow(page.url))
+                names = list(narrow(page.url))[: 1 if unwanted else None]
             for name in names:
                 self._add(name, page.url, news, weight, same, tried=tried)
         remember(self._hosts, site, None)
@@ -431,6 +444,7 @@ class Traps:
             ],
             "hosts": list(self._hosts),
             "with_text": list(self._with_text),
+            "indexed": list(self._indexed),
             **self._parameters.save(),
             "told": [[url, news] for url, news in self._told.items()],
             "held": list(self._held),
@@ -452,6 +466,7 @@ class Traps:
         self._groups = OrderedDict((name, Count(*row)) for name, *row in state["groups"])
         self._hosts = OrderedDict.fromkeys(state["hosts"])
         self._with_text = OrderedDict.fromkeys(state["with_text"])
+        self._indexed = OrderedDict.fromkeys(state["indexed"])
         self._parameters.load(state)
         self._told = OrderedDict(map(tuple, state["told"]))
         waiting, held = state["waiting"], state["held"]
