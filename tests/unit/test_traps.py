@@ -306,21 +306,28 @@ WORDS = (
 ).split()
 
 
-def history(number: int, *, indexed: bool = False) -> Page:
+def history(number: int, *, indexed: bool = False, closed: bool = True) -> Page:
     """What a wiki has beside an article; each has words that no other page has."""
-    flags = frozenset[str]() if indexed else frozenset({"noindex"})
+    flags = frozenset({"noindex", *(["nofollow"] if closed else [])})
     url = f"http://a.example/index.php?title=Pot{number}&action=history"
-    return replace(page_at(url, "", f"The {WORDS[number % 20]} of them"), flags=flags)
+    page = page_at(url, "", f"The {WORDS[number % 20]} of them")
+    return page if indexed else replace(page, flags=flags)
 
 
 @pytest.mark.parametrize(
-    ("articles_are_indexed", "relevant", "sample"),
-    [(True, False, 3), (True, True, 99), (False, False, 99)],
+    ("articles_are_indexed", "closed", "relevant", "sample"),
+    [
+        (True, True, False, 3),
+        (True, True, True, 99),
+        (False, True, False, 99),
+        (True, False, False, 99),
+    ],
 )
-def test_what_a_site_leaves_out_of_search_engines_is_held_back_sooner(
-    *, articles_are_indexed: bool, relevant: bool, sample: int
+def test_what_is_neither_for_search_engines_nor_leads_anywhere_is_held_back_sooner(
+    *, articles_are_indexed: bool, closed: bool, relevant: bool, sample: int
 ) -> None:
-    """But for relevant pages, and on a site that leaves out all of its pages."""
+    """But for relevant pages, and on a site that leaves out all of its pages; the further pages of
+    a blog, which are not for search engines, may be the only way to its articles."""
     traps = Traps()
     article = page_at("http://a.example/wiki/Pots", "Pots", "clay fire")
     flags = frozenset[str]() if articles_are_indexed else frozenset({"noindex"})
@@ -329,7 +336,7 @@ def test_what_a_site_leaves_out_of_search_engines_is_held_back_sooner(
     for number in range(10):
         url = history(10 + number).url
         assert bool(traps.holder(url)) == (number >= sample)
-        seen(traps, history(number), relevant=relevant)
+        seen(traps, history(number, closed=closed), relevant=relevant)
     if sample < 10:
         seen(traps, history(19, indexed=True))
         assert not traps.holder(history(51).url)

@@ -23,9 +23,10 @@ that only pages without news link to; hosts of one domain. Its laws:
    a URL back only where the page without it, or this page with it, was fetched: sessions, sources,
    prints.
 
-5. A page that its site leaves out of search engines (`noindex`), and that is not relevant, counts
-   as two without news, of what looks alike, where other pages of its host are for them: the history
-   of a wiki's page, the tags of a blog. Where all of a host is left out, that says nothing.
+5. A page that says `noindex` and `nofollow`, and that is not relevant, counts as two without news,
+   of what looks alike, where other pages of its host are for search engines: the history of a
+   wiki's page. Where all of a host is left out, that says nothing; one that says `noindex` alone,
+   as the further pages of a blog, may be the only way to others.
 6. What other domains link to speaks for a group and never against it: who writes a link chooses the
    sample. It speaks against that domain's own links to the group, which are a group by themselves,
    as long as no page of the site links to them. For the same reason failures of links that stand on
@@ -68,8 +69,10 @@ _COPY = -2
 _VOUCHED = -1
 """News of a page without any whose links lead to something new: it counts neither way."""
 
-_NOT_INDEXED = 2
-"""Pages without news that one counts for which its site leaves out of search engines."""
+_CLOSED = frozenset({"noindex", "nofollow"})
+"""What a page says that neither is for search engines nor leads them anywhere …"""
+_WEIGHT_OF_CLOSED = 2
+"""… and for how many pages without news it counts."""
 
 _FIRST_TRY = 32
 """Pages of the crawl after which a group is tried again; then twice as many each time."""
@@ -323,9 +326,9 @@ class Traps:
         if self._says_something(page) and (news == News.WORDS or not stranger):
             variant = "?" in page.url and self._parameters.knows_without(page.url)
             weight = 1 if relevant and news != News.NOTHING else RELEVANT
-            unwanted = "noindex" in page.flags and site in self._indexed and not relevant
+            unwanted = page.flags >= _CLOSED and site in self._indexed and not relevant
             if unwanted:
-                news, weight = _COPY, _NOT_INDEXED * RELEVANT
+                news, weight = _COPY, _WEIGHT_OF_CLOSED * RELEVANT
             elif "noindex" not in page.flags:
                 remember(self._indexed, site, None)
             same = variant or news in (News.NOTHING, _COPY)
