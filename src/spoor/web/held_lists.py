@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 from spoor.bounded import remember
@@ -32,41 +33,64 @@ _LISTED = 100_000
 """… and pages that these list; the oldest are forgotten."""
 
 
+@dataclass(slots=True)
+class _Host:
+    """A host that has lists."""
+
+    waiting: list[HeldLink] = field(default_factory=list)
+    pages: int = 0
+    """That came since a list was known, …"""
+    relevant: int = 0
+    """… and those of them that are."""
+    lists: int = 0
+    """That there were."""
+
+
+@dataclass(slots=True)
+class _Answer:
+    """An answer that has a next part."""
+
+    next_part: HeldLink
+    least: int
+    """Of the pages that it lists are to be tried, …"""
+    tried: int = 0
+    """… were, …"""
+    relevant: int = 0
+    """… and are."""
+
+
 class HeldLists:
     """The lists of all hosts. O(1) a page."""
 
     def __init__(self) -> None:
-        self._hosts: OrderedDict[str, list[Any]] = OrderedDict()
-        """Host → its lists that wait, its pages since one was known, the relevant ones of these,
-        and how many of its lists there were."""
-        self._answers: OrderedDict[str, list[Any]] = OrderedDict()
-        """Answer → its next part, how many of its pages are to be tried, those that were, and the
-        relevant ones of these."""
+        self._hosts: OrderedDict[str, _Host] = OrderedDict()
+        self._answers: OrderedDict[str, _Answer] = OrderedDict()
+        """By their URLs."""
         self._listed: OrderedDict[int, str] = OrderedDict()
         """Page that an answer lists, hashed → the answer."""
         self._ready: list[HeldLink] = []
 
     def hold(self, held: HeldLink) -> None:
         """A page of a host names a list of it."""
-        its = self._of_host(held)
-        if its[3] < MOST:
-            its[3] += 1
-            its[0].append(held)
+        its = self._host_of(held)
+        if its.lists < MOST:
+            its.lists += 1
+            its.waiting.append(held)
 
     def hold_next_part(self, answer: str, held: HeldLink, listed: Iterable[str]) -> None:
         """An answer has a next part, and lists pages."""
-        its = self._of_host(held)
-        if its[3] < MOST:
-            its[3] += 1
+        its = self._host_of(held)
+        if its.lists < MOST:
+            its.lists += 1
             keys = {hash64(url) for url in listed}
-            remember(self._answers, answer, [held, min(TRIED, len(keys)), 0, 0], _ANSWERS)
+            remember(self._answers, answer, _Answer(held, min(TRIED, len(keys))), _ANSWERS)
             for key in keys:
                 remember(self._listed, key, answer, _LISTED)
 
-    def _of_host(self, held: HeldLink) -> list[Any]:
+    def _host_of(self, held: HeldLink) -> _Host:
         name = host(held.link.url)
         if name not in self._hosts:
-            remember(self._hosts, name, [[], 0, 0, 0], _HOSTS)
+            remember(self._hosts, name, _Host(), _HOSTS)
         return self._hosts[name]
 
     def ended(self, asked: str, page: Page | None, *, relevant: bool) -> None:
@@ -75,20 +99,19 @@ class HeldLists:
         if answer in self._answers:
             self._tried(answer, relevant=relevant)
         its = None if page is None else self._hosts.get(host(page.url))
-        if its is not None and its[0]:
-            its[1] += 1
-            its[2] += relevant
-            if its[1] >= LEAST and 2 * its[2] < its[1]:
-                self._ready += its[0]
-                its[0] = []
+        if its is not None and its.waiting:
+            its.pages += 1
+            its.relevant += relevant
+            if its.pages >= LEAST and 2 * its.relevant < its.pages:
+                self._ready += its.waiting
+                its.waiting = []
 
     def _tried(self, answer: str, *, relevant: bool) -> None:
         its = self._answers[answer]
-        its[2] += 1
-        its[3] += relevant
-        part, least, tried, found = its
-        if tried >= least and PAYS * found >= tried:
-            self._ready.append(part)
+        its.tried += 1
+        its.relevant += relevant
+        if its.tried >= its.least and PAYS * its.relevant >= its.tried:
+            self._ready.append(its.next_part)
             del self._answers[answer]
 
     def release(self, *, over: bool) -> list[HeldLink]:
@@ -96,30 +119,37 @@ class HeldLists:
         ready, self._ready = self._ready, []
         if over:
             for its in self._hosts.values():
-                ready += its[0]
-                its[0] = []
+                ready += its.waiting
+                its.waiting = []
         return ready
 
     def save(self) -> State:
         """Go on with `load`."""
         return {
             "hosts": [
-                [name, [held.row() for held in lists], *counts]
-                for name, (lists, *counts) in self._hosts.items()
+                [name, _rows(its.waiting), its.pages, its.relevant, its.lists]
+                for name, its in self._hosts.items()
             ],
-            "answers": [[url, held.row(), *its] for url, (held, *its) in self._answers.items()],
+            "answers": [
+                [url, its.next_part.row(), its.least, its.tried, its.relevant]
+                for url, its in self._answers.items()
+            ],
             "listed": [[*row] for row in self._listed.items()],
-            "ready": [held.row() for held in self._ready],
+            "ready": _rows(self._ready),
         }
 
     def load(self, state: State) -> None:
         """Go on from `save`."""
         self._hosts = OrderedDict(
-            (name, [[HeldLink.of(row) for row in lists], *counts])
-            for name, lists, *counts in state["hosts"]
+            (name, _Host([HeldLink.of(row) for row in waiting], *counts))
+            for name, waiting, *counts in state["hosts"]
         )
         self._answers = OrderedDict(
-            (url, [HeldLink.of(row), *its]) for url, row, *its in state["answers"]
+            (url, _Answer(HeldLink.of(row), *counts)) for url, row, *counts in state["answers"]
         )
         self._listed = OrderedDict((key, answer) for key, answer in state["listed"])
         self._ready = [HeldLink.of(row) for row in state["ready"]]
+
+
+def _rows(links: Iterable[HeldLink]) -> list[list[Any]]:
+    return [held.row() for held in links]

@@ -132,9 +132,10 @@ def answer_of(page: Page, query: str) -> Page:
     """What a site answers, as a list of pages: links of kind `listed` under the heading of what was
     asked for, those of its main part where that has any, and the next part of the answer, of kind
     `search`; without what shows the answer otherwise. It has no words, so it is no document."""
-    links = [link for link in page.links if link.kind == "a"]
-    again = [link for link in links if _asks_again(link.url, page.url, query)]
-    links = [link for link in links if link not in again]
+    links, again = list[Link](), list[Link]()
+    for link in page.links:
+        if link.kind == "a":
+            (again if _asks_again(link.url, page.url, query) else links).append(link)
     main = [link for link in links if link.anchor.region == "main"]
     listed = dict[str, Link]()
     for link in main or links:
