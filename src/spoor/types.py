@@ -55,9 +55,9 @@ class Link(NamedTuple):
     """Absolute, in canonical form (`spoor.web.urls.canonical`)."""
     anchor: Anchor = Anchor()
     kind: str = "a"
-    """`a`, `area`, `frame`, `iframe`, `refresh`, `canonical`, `seed`, `sitemap` (the target is a
-    sitemap), `index` (a search index), `search` (an answer of the site's search) or `listed` (one
-    of these lists it)."""
+    """`a`, `place` (the same, to a place within a page: `spoor.web.other_ways`), `area`, `frame`,
+    `iframe`, `refresh`, `canonical`, `seed`, `sitemap` (the target is a sitemap), `index` (a search
+    index), `search` (an answer of the site's search) or `listed` (one of these lists it)."""
 
 
 def urls_of(links: Sequence[Link]) -> Sequence[str]:
@@ -93,7 +93,8 @@ class Page:
     encoding: str = ""
     flags: frozenset[str] = frozenset()
     """Any of `truncated`, `undecodable`, `noindex`, `nofollow`, `noai`, `tdm-reserved`, `not-html`,
-    `too-deep`, `sitemap`, `feed` (the last where a watch reads it)."""
+    `too-deep`, `sitemap`, `answer` (with `sitemap`: of a site's search), `feed` (the last where a
+    watch reads it)."""
     labels: frozenset[str] = frozenset()
     """Classes from the recording of the page; empty on the live web."""
     site: str = ""

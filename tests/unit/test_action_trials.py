@@ -80,6 +80,13 @@ def test_a_listed_shape_that_leads_to_documents_is_let_in() -> None:
     }
 
 
+def test_what_changes_what_is_kept_is_not_tried_whatever_its_link_says() -> None:
+    guard = CrawlFilter(Scope.of([HOME], "host"))
+    does = ["misc?action=markread&f=2", "x?do=retell&csrf_token=9f", "rate_post.php?id=7"]
+    links = [Link(f"{HOME}{path}", Anchor("This forum with all")) for path in does]
+    assert not guard.admit(Page(HOME, links=links), 1)
+
+
 def test_one_that_does_not_is_left_after_a_few_tries() -> None:
     asked, left_out = crawled(news("A form. "))
     assert asked["?op"] == TRIES

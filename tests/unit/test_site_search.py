@@ -16,7 +16,9 @@ import spoor
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
 from spoor.cli.main import run
 from spoor.types import Topic
+from spoor.web.link_filter import CrawlFilter
 from spoor.web.page import parse
+from spoor.web.scope import Scope
 from spoor.web.site_search import (
     MOST_QUERIES,
     MOST_RESULTS,
@@ -26,6 +28,7 @@ from spoor.web.site_search import (
     queries_of,
     searches_in,
 )
+from spoor.web.traps import Traps
 from spoor.web.urls import canonical
 
 AT = "http://a.example/shop/"
@@ -165,7 +168,7 @@ def test_an_answer_lists_pages_and_its_next_part(numbers: str, further: str) -> 
     assert answer.links[0].anchor.headings == ("Results", "kiln")
     assert not answer.text
     assert not answer.title
-    assert answer.flags == {"sitemap", "not-html"}
+    assert answer.flags == {"sitemap", "answer", "not-html"}
 
 
 def test_the_last_part_of_an_answer_has_no_next_one_and_links_are_bounded() -> None:
@@ -175,6 +178,21 @@ def test_the_last_part_of_an_answer_has_no_next_one_and_links_are_bounded() -> N
     answer = answer_of(parse(text.encode(), "http://a.example/?s=kiln&p=2"), "kiln")
     assert [link.kind for link in answer.links] == ["listed"] * MOST_RESULTS
     assert "nofollow" in answer.flags
+
+
+def test_of_an_answer_that_leads_on_nothing_but_that_is_listed() -> None:
+    text = """<meta http-equiv="refresh" content="2;URL=find?results=7">
+        <a href="/">Home</a><a href="/login">Log in</a><a href="find?results=7">Go on</a>"""
+    answer = answer_of(parse(text.encode(), "http://a.example/find?q=kiln"), "kiln")
+    assert [link.url for link in answer.links] == ["http://a.example/find?results=7"]
+
+
+def test_an_answer_does_not_vouch_for_links_that_do_something() -> None:
+    text = """<a href="/bowl">Bowl</a><a href="/bowl?add-to-cart=7">Into the basket</a>
+        <a href="/?action=logout">Log out</a><a href="/poll?vote=1">Yes</a>"""
+    answer = answer_of(parse(text.encode(), "http://a.example/find?q=bowl"), "bowl")
+    guard = CrawlFilter(Scope.of(["http://a.example/"], "host"), traps=Traps())
+    assert [link.url for link in guard.admit(answer, 1)] == ["http://a.example/bowl"]
 
 
 def test_sites_whose_answers_are_not_followed_are_known() -> None:

@@ -342,6 +342,21 @@ def test_what_is_neither_for_search_engines_nor_leads_anywhere_is_held_back_soon
         assert not traps.holder(history(51).url)
 
 
+def test_what_other_parameters_lead_to_says_nothing_of_a_shape_with_news() -> None:
+    traps = Traps()
+    for at in range(3):
+        words = " ".join(f"{word * (at + 2)}" for word in "abcdefghij")
+        seen(traps, page_at(f"http://a.example/show?tid={at}", f"Thread {at}", words))
+    for at in range(SAMPLE + 2):
+        seen(
+            traps,
+            page_at(f"http://a.example/show?mode=x&pid={at}", "Thread", "posts of a thread again"),
+        )
+    assert traps.holder("http://a.example/show?mode=x&pid=99")
+    assert traps.holder("http://a.example/show?other=1"), "as what was not tried"
+    assert not traps.holder("http://a.example/show?tid=99")
+
+
 def test_relevant_pages_without_news_have_four_times_the_sample() -> None:
     traps = Traps()
     for month in range(4 * SAMPLE + 1):

@@ -16,7 +16,7 @@ from spoor.protocols import Politeness
 from spoor.rendering.browser import HeldBackError
 from spoor.settings import Settings
 from spoor.types import NO_PARENT, Choice, Fetch
-from spoor.web.actions import action
+from spoor.web.actions import PROOF, action
 from spoor.web.exchange import Exchange
 from spoor.web.robots import FORBIDDEN
 from spoor.web.scope import Scope
@@ -201,7 +201,8 @@ def scope_of_parts(settings: Settings) -> Callable[[str, str], bool]:
     known = Scope.of(settings.seeds, scope, exclude=settings.exclude)
 
     def allows(url: str, kind: str) -> bool:
-        if known.excludes(url) or (action(url) and not settings.actions):
+        does = action(url) not in ("", PROOF)
+        if known.excludes(url) or (does and not settings.actions):
             return False
         return kind == "script" or url in known
 

@@ -169,7 +169,7 @@ def _anchors(run: Run, page: PageRow) -> Mapping[str, Anchor]:
     with suppress(DamagedError):  # the kinds of documents tell it
         archived = read_page(run.path / page.place[0], *page.place[1:], page.url)
     for link in () if archived is None else archived.links:
-        if link.kind == "a" and not found.get(link.url, Anchor()).text:
+        if link.kind in ("a", "place") and not found.get(link.url, Anchor()).text:
             found[link.url] = link.anchor
     return found
 

@@ -4,9 +4,10 @@ They are left alone unless they are asked for. Links that only show what is know
 (sorted, filtered, a calendar's month) are no actions: they are tried, and the guard against traps
 (`spoor.web.traps`) holds them back sooner than others if they bring nothing new.
 
-A shape is a parameter with its value, or the last segment of a path that is written in lower case
-and is no file of a document, three levels below its host at most: an article may well be called
-`Edit`, a page `delete.html`, and a method of a documented class `logout`.
+A shape is a parameter with its value, a script named by a verb and a thing (`rate_post.php?id=7`),
+or the last segment of a path that is written in lower case and is no file of a document, three
+levels below its host at most: an article may well be called `Edit`, a page `delete.html`, and a
+method of a documented class `logout`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,10 @@ from urllib.parse import unquote
 
 from spoor.web.urls import host
 
+PROOF = "prove a form"
+"""The rule of links that carry a proof against forged requests. What the scripts of a page load may
+carry one too."""
+
 PARAMETERS: Mapping[str, str] = {
     "edit": r"(action|do|mode|op|cmd|task)=(edit|submit|create|new|add|newtopic|newpage|move|rename"
     r"|upload|protect|unprotect|rollback|revert|restore|purge|markpatrolled|editsection|raw_edit)"
@@ -25,16 +30,23 @@ PARAMETERS: Mapping[str, str] = {
     "delete": r"(action|do|mode|op|cmd|task)=(delete|remove|destroy|trash|untrash|hide|unpublish)"
     r"|(delete|remove)(_?(item|id|comment|post|entry))?=.*",
     "log in or out": r"(action|do|mode|op|cmd|task)=(log_?in|log_?out|sign_?in|sign_?out|register"
-    r"|lostpassword|sendpassword|profile)|log_?out(=.*)?|wp_?logout=.*",
+    r"|lost_?pw|lost_?password|forgot_?(pw|password)|send_?password|profile)|log_?out(=.*)?|wp_?logout=.*",
     "basket": r"(add|remove|update)[-_]to[-_](cart|basket|wishlist|compare)(=.*)?|add[-_]item=.*"
     r"|remove_item=.*|undo_item=.*|(action|do|cmd)=(add_?to_?cart|buy_?now|add_?product|checkout)"
     r"|add_to_wishlist=.*|buy=.*",
     "vote or report": r"(action|do|mode|op|cmd|task)=(vote|like|unlike|upvote|downvote|rate|report"
     r"|flag|follow|unfollow|watch|unwatch|subscribe|unsubscribe|bookmark|favou?rite|share|thank)"
     r"|(vote|like|upvote|unsubscribe)=.*",
-    "reply": r"replytocom=.*|(action|mode|do)=(reply|quote|post|compose|newthread|newreply)",
+    "reply": r"replytocom=.*|(action|mode|do)=(reply|quote|post|compose|newthread|newreply|new_?pm"
+    r"|(e_?mail|send)_?(user|member|message|pm))",
+    "mark as read": r"(action|do|mode|op)=mark_?(as_?|all_?|forums?_?)?read"
+    r"|mark=(topics|forums|posts|all|read)|mark_?read(=.*)?",
+    PROOF: r"(csrf|xsrf)[a-z_-]*=.+|authenticity_token=.+|sess?key=.+|[a-z_-]*nonce=.+"
+    r"|(form|post|my_post|security|sec|edit|logout)_?(key|hash|tok|token)=.+",
 }
-"""Rule → a regular expression that one whole parameter (`name=value`, lower-case) fits."""
+"""Rule → a regular expression that one whole parameter (`name=value`, lower-case) fits. The last: a
+site gives such a proof only to what changes something, so that no other site can have a visitor do
+it."""
 
 SEGMENTS: Mapping[str, str] = {
     "edit": "edit bearbeiten modifier editar modifica modificar redigera rediger edytuj bewerken "
@@ -61,6 +73,18 @@ _SEGMENT = {word: rule for rule, words in SEGMENTS.items() for word in words.spl
 _DEEP = 3
 """Segments before the last from which on a path says too little."""
 _SCRIPT = re.compile(r"\.(php|asp|aspx|jsp|jspx|do|action|cgi|pl|cfm)$")
+_POST = "(thread|topic|post|reply|comment|message|msg|pm|poll)"
+_VERB = {
+    rule: re.compile(shape)
+    for rule, shape in {
+        "edit": rf"(edit|move|merge|split|close|lock|stick|moderate)_?{_POST}s?",
+        "delete": rf"(delete|remove)_?{_POST}s?",
+        "log in or out": r"(user|mod|admin)_?cp|lost_?(pw|password)|forgot_?password",
+        "vote or report": rf"(rate|report|send|recommend|subscribe)_?{_POST}",
+        "reply": rf"(new|add|quick)_?{_POST}|post_?(reply|comment|message)",
+    }.items()
+}
+"""Rule → names of scripts with a query, made of a verb and a thing: `ratethread.php?tid=7`."""
 _SPECIAL = re.compile(
     r"(?:^|[/=])(?:special|spezial|spécial|especial|speciale|speciaal|служебная|特別|特殊|특수):"
     r"(userlog(?:in|out)|createaccount|(?:whatlinkshere|recentchangeslinked|movepage|delete|"
@@ -94,8 +118,9 @@ def _matched(url: str) -> tuple[str, str]:
     path, _, query = url.partition("://")[2].partition("?")
     if query:
         for part in query.lower().split("&"):
+            bare = part.lstrip("@:_")  # of programs that mark the names of their own so
             for rule, fitting in _PARAMETER.items():
-                if fitting.fullmatch(part):
+                if fitting.fullmatch(bare):
                     return rule, part
     plain = unquote(path + "?" + query) if "%" in url else path + "?" + query
     if ":" in plain and (special := _SPECIAL.search(plain.partition("/")[2].lower())):
@@ -109,6 +134,10 @@ def _matched(url: str) -> tuple[str, str]:
         return "", ""
     if script := _SCRIPT.search(segment.lower()):
         segment = segment[: script.start()].lower().removeprefix("wp-")
+        if query:
+            for rule, shape_of in _VERB.items():
+                if shape_of.fullmatch(segment):
+                    return rule, segment
     return _SEGMENT.get(segment, ""), segment
 
 

@@ -19,6 +19,7 @@ from spoor.types import (
     Page,
     State,
     Ways,
+    kinds_of,
     urls_of,
 )
 from spoor.web.action_trials import ActionTrials
@@ -29,12 +30,14 @@ from spoor.web.domain_shares import DomainShares
 from spoor.web.held_lists import HeldLists
 from spoor.web.left_out_urls import LeftOutUrls
 from spoor.web.listed_links import ListedLinks
+from spoor.web.other_ways import other_way, view_of_source
 from spoor.web.page_limits import PageLimits
 from spoor.web.page_links import at_hand, not_to_follow, those
 from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
 from spoor.web.sitemap_links import SEARCHES, SitemapLinks, sitemaps_among
 from spoor.web.sitemap_shares import SitemapShares
+from spoor.web.trap_groups import LAST
 from spoor.web.traps import Traps
 from spoor.web.url_rules import DOES, UrlRules
 from spoor.web.urls import domain_of, host
@@ -239,12 +242,16 @@ class CrawlFilter:
     ) -> Sequence[Link]:
         """Those of a page's links that no trap holds back. `news`: the page brought any."""
         traps = self._traps
-        if traps is None or not traps.may_hold:
+        if traps is None:
+            return links
+        last = frozenset[str]() if "sitemap" in page.flags else _other_ways(page, links)
+        if not (last or traps.may_hold):
             return links
         admitted = []
         for index, url in enumerate(urls_of(links)):
             listed = news and traps.outside(url, page)
-            name = traps.holder(url, listed=listed, linked_by=linking_domain(url, page.url))
+            name = f"{host(url)}{LAST}" if url in last else ""
+            name = name or traps.holder(url, listed=listed, linked_by=linking_domain(url, page.url))
             if name and not self.knows(url):
                 traps.hold(name, HeldLink(links[index], parent, score, depth, False))
             else:
@@ -277,7 +284,8 @@ class CrawlFilter:
     def _allowed(self, page: Page, depth: int, parent: LinkId, score: float) -> Sequence[Link]:
         """The links of a page that no rule leaves out."""
         memo, strict, trials = self._rules.memo, self.scope.nofollow, self._actions
-        listed = "sitemap" in page.flags
+        # What a sitemap lists is a document; an answer of a search has the links of any page.
+        listed = "sitemap" in page.flags and "answer" not in page.flags
         links = at_hand(page.links)
         barred = not_to_follow(links) if strict else ()
         sitemaps = sitemaps_among(links)
@@ -564,6 +572,15 @@ class CrawlFilter:
 
 _IN_VAIN = ("http", "absent", "duplicate")
 """Failures that say that there is nothing at a URL."""
+
+
+def _other_ways(page: Page, links: Sequence[Link]) -> frozenset[str]:
+    """The URLs of a page's links that are other ways to a page, and nothing else on this one."""
+    plain, places = set[str](), set[str]()
+    for url, kind in zip(urls_of(links), kinds_of(links), strict=True):
+        way = kind == "place" or other_way(url) or view_of_source(url, page.url)
+        (places if way else plain).add(url)
+    return frozenset(places - plain)
 
 
 def _name(url: str) -> str:

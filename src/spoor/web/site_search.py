@@ -131,11 +131,16 @@ def asked_for(url: str, queries: Sequence[str]) -> str:
 def answer_of(page: Page, query: str) -> Page:
     """What a site answers, as a list of pages: links of kind `listed` under the heading of what was
     asked for, those of its main part where that has any, and the next part of the answer, of kind
-    `search`; without what shows the answer otherwise. It has no words, so it is no document."""
-    links, again = list[Link](), list[Link]()
+    `search`; without what shows the answer otherwise. Of a page that leads on by itself, only where
+    it leads. It has no words, so it is no document."""
+    links, again, led_on = list[Link](), list[Link](), list[Link]()
     for link in page.links:
-        if link.kind == "a":
+        if link.kind == "refresh" and link.url != page.url:
+            led_on.append(link)
+        elif link.kind in ("a", "place"):
             (again if _asks_again(link.url, page.url, query) else links).append(link)
+    if led_on:
+        links, again = led_on[:1], []
     main = [link for link in links if link.anchor.region == "main"]
     listed = dict[str, Link]()
     for link in main or links:
@@ -150,7 +155,7 @@ def answer_of(page: Page, query: str) -> Page:
         page.status,
         page.content_type,
         links=[*listed.values(), *_next_part(again)],
-        flags=page.flags & {"nofollow"} | {"sitemap", "not-html"},
+        flags=page.flags & {"nofollow"} | {"sitemap", "answer", "not-html"},
         fetched_at=page.fetched_at,
     )
 

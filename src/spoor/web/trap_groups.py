@@ -18,6 +18,10 @@ WIDE = 12
 RELEVANT = 4
 """A relevant page without news counts one part in so many."""
 
+LAST = ": other ways to pages"
+"""End of the name of what is asked for last (`spoor.web.other_ways`), after its host."""
+NEVER = 1 << 40
+"""Pages after which it is tried before that."""
 HOSTS = "hosts of "
 """Begin of the name of a group of all hosts of one domain."""
 
@@ -36,6 +40,8 @@ class Group(NamedTuple):
     @property
     def why(self) -> str:
         """In words."""
+        if self.name.endswith(LAST):
+            return "asked for last"
         if self.name.endswith("="):
             return "the same pages as without this parameter"
         return f"{self.pages - self.new} of {self.pages} pages brought nothing new"

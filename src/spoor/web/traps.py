@@ -48,6 +48,8 @@ from spoor.web.novelty import News, Novelty
 from spoor.web.parameter_effects import ParameterEffects
 from spoor.web.trap_groups import (
     HOSTS,
+    LAST,
+    NEVER,
     RELEVANT,
     Count,
     Group,
@@ -171,6 +173,8 @@ class Traps:
             if name in self._held:
                 if name == newsless(url) and self._is_untried(url):
                     continue
+                if name.endswith("?*") and self._is_good(url):
+                    continue
                 listed = listed or self._listed.knows([url])
                 if not listed:
                     return name
@@ -186,6 +190,11 @@ class Traps:
         return bool(own) and (
             count is None or count.pages < _UNTRIED or 2 * count.new >= count.pages
         )
+
+    def _is_good(self, url: str) -> bool:
+        """Whether half of what looks like this URL brought news, whatever other parameters do."""
+        count = self._groups.get(narrowest(url))
+        return count is not None and count.pages > 0 and 2 * count.new >= count.pages
 
     def passes(self, url: str, linked_by: Callable[[], Collection[str]] = tuple) -> str:
         """As `holder`, for a URL that is about to be asked for: one that is tried passes once.
@@ -223,7 +232,8 @@ class Traps:
         self._due = min(self._due, count.next)
 
     def _hold_back(self, name: str, count: Count) -> None:
-        count.held, count.next = 1, self._pages + _FIRST_TRY
+        last = name.endswith(LAST)
+        count.held, count.next = 1, NEVER if last else self._pages + _FIRST_TRY
         self._held[name] = None
         self._of_strangers += is_of_stranger(name)
 
@@ -344,7 +354,7 @@ class Traps:
         return news == News.WORDS
 
     def _waits_no_longer(self, url: str, stranger: str) -> None:
-        for name in self._names(url):
+        for name in (*self._names(url), f"{host(url)}{LAST}"):
             self._waiting.drop(name, url)
         if stranger:
             for name in narrow(url):

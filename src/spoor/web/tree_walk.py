@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
+from spoor.web.other_ways import place_within
 from spoor.web.page_links import Found, PageLinks, Read
 from spoor.web.tag_paths import PLACES, Place
 from spoor.web.urls import Joiner, canonical
@@ -264,12 +265,13 @@ def _on_link(node: LexborNode, tag: str, walk: Walk) -> bool:
         words = attributes.get("title") or ""
     nofollow = rel is not None and "nofollow" in rel.lower().split()
     place = _place(tag, attributes, walk)
-    walk.add_link(target, tag, place, nofollow, words)
+    kind = "place" if tag == "a" and "#" in href and place_within(href) else tag
+    walk.add_link(target, kind, place, nofollow, words)
     return tag == "a"
 
 
 def _on_image(node: LexborNode, tag: str, walk: Walk) -> None:
-    if walk.ends and walk.ends[-1] < 0 and walk.found[-1].kind == "a":
+    if walk.ends and walk.ends[-1] < 0 and walk.found[-1].kind in ("a", "place"):
         alternative = node.attributes.get("alt")
         if alternative:
             walk.adder()(f" {alternative[:_ALTERNATIVE_CHARACTERS]} ")

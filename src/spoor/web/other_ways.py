@@ -1,0 +1,83 @@
+"""Other ways to a page: links to a place within it, to its newest part, to its neighbour, to a
+print or the plain source of it. Told by conventions that programs share.
+
+What such a link leads to is on the page, which has a URL of its own. So it is asked for last: once
+a crawl has no other link (`spoor.web.traps`). A thread of a forum is else asked for once for each
+of its posts.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_NUMBER = re.compile(r"\d+$")
+_PART = re.compile(r"[&;?/]")
+_JUMP = re.compile(
+    r"(action|view|goto|do|mode)=(last_?post|new_?post|first_?new|unread|get_?(new|last)_?post"
+    r"|find_?post|next_?(oldest|newest)|threaded|linear|hybrid|who_?posted"
+    r"|find_?(user|all|posts|threads|user_?threads))"
+    r"|(view|goto|prev_next)=(next|prev(ious)?)"
+    r"|(print|printable|printer|print_?view|print_?version|printer_?friendly)(=(1|y|yes|true|on)?)?"
+    r"|(action|view|mode|do|format|layout|tmpl|type|output|display)=print(able|er|page|view"
+    r"|version|friendly|thread)?"
+    r"|a=(\w+_plain|blame\w*|snapshot|commitdiff|blobdiff|patch(es)?)"
+)
+"""Parameters of a jump within a page, a list of who wrote it, a print; and the views that gitweb
+names by letters."""
+_PRINT = re.compile(
+    r"/(print_?(thread|view|page|topic|post|article|version)?|printable|who_?posted)"
+    r"\.(php|asp|aspx|jsp|do|cgi|pl|cfm)$"
+)
+_SOURCE = frozenset("tree blob src source file files browse view commit commits log show".split())
+"""Segments of a code browser's page of a file or a commit …"""
+_OF_SOURCE = frozenset("plain raw blame annotate diff rawdiff patch".split())
+"""… and of the other views of the same."""
+
+
+def place_within(href: str) -> bool:
+    """Whether a reference leads to a place within a page that a program looks up for it: its
+    fragment ends in the number of a parameter or of the last segment (`?pid=7#pid7`,
+    `/posts/7/#post-7`)."""
+    page, mark, fragment = href.partition("#")
+    if not (mark and page) or (number := _NUMBER.search(fragment)) is None:
+        return False
+    if number.start() == 0:
+        return False
+    parts = _PART.split(page.rstrip("/"))
+    of_query = parts[1:] if "?" in page or ";" in page else []
+    return parts[-1] == fragment or any(
+        (end := _NUMBER.search(part)) is not None and end[0] == number[0]
+        for part in of_query
+        if "=" in part
+    )
+
+
+@lru_cache(maxsize=16_384)
+def other_way(url: str) -> bool:
+    """Whether a canonical URL is by its look another way to a page."""
+    path, _, query = url.partition("?")
+    if not query:
+        return False
+    if any(_JUMP.fullmatch(part) for part in re.split("[&;]", query.lower())):
+        return True
+    return _PRINT.search(path.lower()) is not None
+
+
+def view_of_source(url: str, page: str) -> bool:
+    """Whether a canonical URL is, for a code browser, another view of what `page` shows, which
+    links to it: `/blame/a.py` of `/tree/a.py`, `/diff/a.py?id=1` of `/commit/?id=1`."""
+    own, _, query = url.partition("?")
+    parts = own.split("/")
+    at = next((at for at, part in enumerate(parts) if part in _OF_SOURCE and at > 2), 0)
+    if not at:
+        return False
+    its, _, its_query = page.partition("?")
+    others = its.split("/")
+    if len(others) <= at or others[:at] != parts[:at]:
+        return False
+    if others[at] not in _SOURCE and others[at] not in _OF_SOURCE:
+        return False
+    rest, its_rest = [part for part in parts[at + 1 :] if part], [*filter(None, others[at + 1 :])]
+    same = rest[: len(its_rest)] == its_rest and {*its_query.split("&")} <= {"", *query.split("&")}
+    return same and bool(its_rest or query)

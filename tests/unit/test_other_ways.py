@@ -1,0 +1,193 @@
+"""What is another way to a page is asked for after all pages, and not lost."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spoor.crawl import Crawl
+from spoor.frontier.memory import MemoryFrontier
+from spoor.judges.keywords import Keywords
+from spoor.learn.state import pack, unpack
+from spoor.policies.breadth_first import BreadthFirst
+from spoor.simulation.replay import Replay
+from spoor.types import Fetch, Fetched, Link, Page, Task, kinds_of
+from spoor.web.link_filter import CrawlFilter
+from spoor.web.other_ways import other_way, place_within, view_of_source
+from spoor.web.page import parse
+from spoor.web.page_links import PageLinks
+from spoor.web.scope import Scope
+from spoor.web.traps import Traps
+
+HOME = "http://a.example/"
+THREADS = 20
+POSTS = 8
+
+
+@pytest.mark.parametrize(
+    ("href", "is_place"),
+    [
+        ("showthread.php?tid=7&pid=36680#pid36680", True),
+        ("viewtopic.php?p=12#p12", True),
+        ("index.php?topic=3.msg17#msg17", True),
+        ("index.php/topic;topic=3.msg17#msg17", True),
+        ("/threads/kilns.3/post-17#post-17", True),
+        ("showthread.php?tid=7#pid36680", False),
+        ("showthread.php?tid=7", False),
+        ("/kilns/#comment-17", False),
+        ("/manual/chapter-3#section-3", False),
+        ("#pid7", False),
+        ("/a?id=7#7", False),
+        ("search.html?highlight=kiln#kiln", False),
+        ("/2019/", False),
+    ],
+)
+def test_a_place_within_a_page_has_its_number_twice(href: str, is_place: bool) -> None:
+    assert place_within(href) == is_place
+
+
+@pytest.mark.parametrize(
+    ("path", "is_other"),
+    [
+        ("showthread.php?tid=7&action=lastpost", True),
+        ("viewtopic.php?t=7&view=next", True),
+        ("viewtopic.php?t=7&view=print", True),
+        ("printthread.php?tid=7", True),
+        ("guide?printable=yes", True),
+        ("misc.php?action=whoposted&tid=7", True),
+        ("?p=a.git;a=blob_plain;f=b.c", True),
+        ("showthread.php?tid=7&page=2", False),
+        ("showthread.php?tid=7", False),
+        ("shop?type=prints", False),
+        ("shop?print=etching", False),
+        ("print.html", False),
+        ("printing/", False),
+        ("guide?view=all", False),
+        ("?p=a.git;a=blob;f=b.c", False),
+    ],
+)
+def test_jumps_and_prints_are_other_ways(path: str, is_other: bool) -> None:
+    assert other_way(f"{HOME}{path}") == is_other
+
+
+@pytest.mark.parametrize(
+    ("path", "page", "is_view"),
+    [
+        ("r/plain/src/a.py", "r/tree/src/a.py", True),
+        ("r/blame/main/a.py", "r/blob/main/a.py", True),
+        ("r/diff/a.py?id=1", "r/commit/?id=1", True),
+        ("r/diff/?id=1&id2=2", "r/commit/?id=1", True),
+        ("r/diff/b.py?id=1", "r/diff/a.py?id=1", False),
+        ("r/plain/src/b.py", "r/tree/src/a.py", False),
+        ("r/plain/src/a.py", "", False),
+        ("r/log/src/a.py", "r/tree/src/a.py", False),
+        ("docs/diff/", "docs/commit/", False),
+        ("docs/diff/", "docs/", False),
+        ("docs/diff/options", "docs/install/options", False),
+    ],
+)
+def test_views_of_a_source_are_told_by_the_page_of_it(path: str, page: str, is_view: bool) -> None:
+    assert view_of_source(f"{HOME}{path}", f"{HOME}{page}") == is_view
+
+
+@given(st.text("ab/?&;=#.7", max_size=30), st.text("ab/?&;=#.7", max_size=30))
+def test_any_text_is_looked_at(one: str, other: str) -> None:
+    assert not place_within(one) or "#" in one
+    assert not other_way(f"{HOME}{one}") or "?" in one
+    assert not view_of_source(f"{HOME}{one}", f"{HOME}{one}")
+
+
+def words(seed: int, count: int = 40) -> str:
+    letters = np.random.default_rng(seed).choice(list("abcdefghijklmnop"), (count, 7))
+    return " ".join(map("".join, letters))
+
+
+def forum(path: str) -> str:
+    """Threads, each of which the index lists with its last post, and whose posts have links of
+    their own, to reply to them, and to vote."""
+    if not path:
+        return "<title>Forum</title>" + "".join(
+            f'<a href="/show?tid={tid}&action=lastpost">last</a>'
+            f'<a href="/show?tid={tid}">Thread {tid}</a>'
+            for tid in range(THREADS)
+        )
+    match = re.search(r"tid=(\d+)", path)
+    assert match is not None, path
+    tid = int(match[1])
+    posts = "".join(
+        f'<p>{words(100 * tid + at)} <a href="/show?tid={tid}&pid={at + 1}#pid{at + 1}">#</a>'
+        f'<a href="/rate_post.php?tid={tid}&pid={at}">Good</a>'
+        for at in range(POSTS)
+    )
+    return f"<title>Thread {tid}</title>{posts}<a href='/print_thread.php?tid={tid}'>Print</a>"
+
+
+def asked_of(pages: int) -> list[str]:
+    class World:
+        def answer(self, fetch: Fetch) -> Fetched:
+            source = forum(fetch.url.removeprefix(HOME))
+            return Fetched(fetch.ticket, parse(source.encode(), fetch.url))
+
+    guard = CrawlFilter(Scope.of([HOME], "host"), traps=Traps())
+    policy = BreadthFirst(Task(np.random.default_rng(0)))
+    crawl = Crawl(policy, Keywords(["kiln"]), MemoryFrontier(), pages=pages, link_filter=guard)
+    crawl.seed([HOME])
+    return [outcome.page.url for outcome in Replay(crawl, World()) if outcome.page]
+
+
+def test_a_forum_is_asked_for_its_threads_and_not_for_each_post() -> None:
+    urls = asked_of(THREADS + 1)
+    assert set(urls) == {HOME, *(f"{HOME}show?tid={tid}" for tid in range(THREADS))}
+
+
+def test_a_whole_crawl_tries_other_ways_in_the_end() -> None:
+    others = asked_of(1_000)[THREADS + 1 :]
+    assert 0 < len(others) <= 2 * THREADS
+    assert not any("rate" in url for url in others)
+
+
+def test_where_all_links_are_to_places_they_are_followed() -> None:
+    pages = [f"http://a.example/show?p={at}#p{at}" for at in range(1, 40)]
+
+    class World:
+        def answer(self, fetch: Fetch) -> Fetched:
+            links = "".join(f"<a href='{url}'>Item</a>" for url in pages)
+            seed = int(fetch.url.partition("=")[2] or 0)
+            return Fetched(fetch.ticket, parse(f"{words(seed)} {links}".encode(), fetch.url))
+
+    guard = CrawlFilter(Scope.of([HOME], "host"), traps=Traps())
+    policy = BreadthFirst(Task(np.random.default_rng(0)))
+    crawl = Crawl(policy, Keywords(["kiln"]), MemoryFrontier(), pages=1_000, link_filter=guard)
+    crawl.seed([HOME])
+    assert len([outcome for outcome in Replay(crawl, World()) if outcome.page]) == 40
+
+
+def test_a_link_that_is_also_plain_does_not_wait_and_what_waits_is_saved_and_told() -> None:
+    guard = CrawlFilter(Scope.of([HOME], "host"), traps=Traps())
+    twice = [Link(f"{HOME}show?p=1", kind="place"), Link(f"{HOME}show?p=1")]
+    waits = Link(f"{HOME}show?p=2", kind="place")
+    page = Page(HOME, text="words", links=[*twice, waits])
+    assert {link.url for link in guard.admit(page, 1)} == {f"{HOME}show?p=1"}
+    again = CrawlFilter(Scope.of([HOME], "host"), traps=Traps())
+    again.load(unpack(pack(guard.save())))
+    for one in (guard, again):
+        assert one.left_out().held == [("a.example: other ways to pages", 1, "asked for last")]
+
+
+def test_a_sitemap_lists_pages_whatever_their_look() -> None:
+    guard = CrawlFilter(Scope.of([HOME], "host"), traps=Traps())
+    link = Link(f"{HOME}guide?printable=yes", kind="listed")
+    page = Page(f"{HOME}sitemap.xml", links=[link], flags=frozenset({"sitemap"}))
+    assert len(guard.admit(page, 1)) == 1
+
+
+def test_the_kind_of_a_link_to_a_place_is_kept_by_a_parsed_page() -> None:
+    page = parse(b"<a href='/show?p=2#p2'>b</a><a href='/c#p2'>c</a>", HOME)
+    assert list(kinds_of(page.links)) == ["place", "a"]
+    assert isinstance(page.links, PageLinks)
+    again = PageLinks.of(page.links.row(), page.text.split())
+    assert list(kinds_of(again)) == ["place", "a"]
