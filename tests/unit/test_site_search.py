@@ -84,6 +84,9 @@ def test_a_form_is_filled_in_as_a_browser_does(markup: str, asks: str) -> None:
         WORDPRESS.replace("</form>", "<input type=password name=p></form>"),
         WORDPRESS.replace("</form>", "<textarea name=message></textarea></form>"),
         WORDPRESS.replace("</form>", "<input name=town></form>"),
+        f"<!-- {WORDPRESS} -->",
+        f"<script>write('{WORDPRESS}')</script>",
+        WORDPRESS.replace("</form>", f"<input type=hidden name=x value={'y' * 2_000}></form>"),
         '<form action="/subscribe" class="newsletter"><input type="email" name="q"></form>',
         '<form action="/sign-up"><input name="s"></form>',
         '<input type="search" name="s">',
@@ -91,6 +94,25 @@ def test_a_form_is_filled_in_as_a_browser_does(markup: str, asks: str) -> None:
 )
 def test_what_is_no_search_of_the_site_is_not_asked(markup: str) -> None:
     assert searches_in(markup.encode(), AT, ["kiln"]) == []
+
+
+def test_what_is_searched_for_does_not_leave_a_page_unencrypted() -> None:
+    assert searches_in(WORDPRESS.encode(), "https://a.example/", ["kiln"]) == []
+    encrypted = WORDPRESS.replace("http:", "https:").encode()
+    assert searches_in(encrypted, AT, ["kiln"]) == ["https://a.example/?s=kiln"]
+
+
+@pytest.mark.parametrize("before", ["<!-- x -->", "<script>'<!--'</script>", "<noscript>"])
+def test_forms_beside_comments_and_scripts_are_read(before: str) -> None:
+    assert searches_in(f"{before}{WORDPRESS}".encode(), AT, ["kiln"])
+
+
+@given(st.text(min_size=1, max_size=80), st.sampled_from([WORDPRESS, MEDIAWIKI, SHOP]))
+def test_whatever_is_asked_for_the_answer_is_known_as_one(words: str, form: str) -> None:
+    words = words.encode("utf-8", "replace").decode()
+    queries = queries_of(Topic(words))
+    for url in searches_in(form.encode(), AT, queries):
+        assert (asked_for(url, queries),) == queries
 
 
 @given(st.lists(st.sampled_from([*"<>/='\"& \n!-", "<form ", "</form", "input", "action=/", "q"])))
@@ -123,6 +145,9 @@ def test_each_alternative_of_a_wish_is_asked_for() -> None:
     assert queries_of(Topic("kiln glaze")) == ("kiln glaze",)
     assert queries_of(Topic()) == ()
     assert len(queries_of(Topic(keywords=tuple("abcdef")))) == MOST_QUERIES
+    assert queries_of(Topic("kiln " * 2 + "z" * 90 + " glazes")) == ("kiln kiln " + "z" * 90,)
+    assert queries_of(Topic("kiln glazes " * 2_000)) == ("kiln glazes " * 8 + "kiln",)
+    assert queries_of(Topic("z" * 10_000)) == ("z" * 100,)
     asked = searches_in(WORDPRESS.encode(), AT, ["kiln", "glaze"])
     assert asked == ["http://a.example/?s=kiln", "http://a.example/?s=glaze"]
     assert searches_in(WORDPRESS.encode(), AT, []) == []
@@ -136,10 +161,17 @@ def test_each_alternative_of_a_wish_is_asked_for() -> None:
         ("http://a.example/kiln%20glaze/", ""),
         ("http://a.example/wiki/kiln", ""),
         ("http://a.example/?s=kiln", ""),
+        ("http://a.example/research/kiln%20glaze", ""),
+        ("http://a.example/wiki?title=kiln+glaze", ""),
+        ("http://a.example/?words=Kiln++glaze", "kiln glaze"),
+        ("http://a.example/find?query=kiln+glaze", "kiln glaze"),
+        ("http://a.example/search/kiln+glaze/page/2/", "kiln glaze"),
+        ("http://a.example/?" + "a=b&" * 9_999, ""),
     ],
 )
 def test_a_site_that_leads_on_to_a_page_gives_no_answer(url: str, asks: str) -> None:
-    assert asked_for(url, ["kiln glaze"]) == asks
+    first = "http://a.example/?a=b&words=kiln+glaze"
+    assert asked_for(url, ["kiln glaze"], first) == asks
 
 
 ANSWER = """<title>Results for kiln</title><nav><a href="/">Home</a></nav><main>
@@ -193,6 +225,22 @@ def test_an_answer_does_not_vouch_for_links_that_do_something() -> None:
     answer = answer_of(parse(text.encode(), "http://a.example/find?q=bowl"), "bowl")
     guard = CrawlFilter(Scope.of(["http://a.example/"], "host"), traps=Traps())
     assert [link.url for link in guard.admit(answer, 1)] == ["http://a.example/bowl"]
+
+
+@pytest.mark.parametrize(
+    "further",
+    ["http://b.example/?s=kiln&p=2", "http://a.example/?s=kiln&p=2", "/?s=clay&p=2"],
+)
+def test_the_next_part_of_an_answer_is_an_answer_of_its_host(further: str) -> None:
+    """Else a site could have the pages of others taken for lists, and what is wanted read."""
+    text = f'<a href="{further}">2</a>'
+    assert not answer_of(parse(text.encode(), "https://a.example/?s=kiln"), "kiln").links
+
+
+def test_what_an_answer_asks_of_its_readers_stays_with_it() -> None:
+    text = '<meta name="robots" content="noindex, noai, nofollow"><a href="/gas">Gas</a>'
+    answer = answer_of(parse(text.encode(), "http://a.example/?s=kiln"), "kiln")
+    assert answer.flags == {"sitemap", "answer", "not-html", "noai", "nofollow"}
 
 
 def test_sites_whose_answers_are_not_followed_are_known() -> None:
@@ -297,14 +345,30 @@ def test_a_site_and_a_user_may_forbid_it(forbids: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.server
-def test_a_page_to_which_the_search_leads_on_is_a_document(tmp_path: Path) -> None:
+@pytest.mark.parametrize("to", ["/item3", "/wiki?title=kilns", "/research/kilns"])
+def test_a_page_to_which_the_search_leads_on_is_a_document(to: str, tmp_path: Path) -> None:
     def answer(asked: Asked) -> bytes:
         if asked.path.startswith("/find"):
-            return reply(status=302, Location=f"http://a.example{FAR[3]}")
-        return site(asked)
+            return reply(status=302, Location=f"http://a.example{to}")
+        return site(Asked(asked.host, FAR[3]) if asked.path == to else asked)
 
     _, found = crawled(tmp_path / "run", answer=answer)
-    assert found == {FAR[3]}
+    assert found == {to.partition("?")[0]}
+
+
+@pytest.mark.server
+def test_a_text_that_shows_a_form_has_none(tmp_path: Path) -> None:
+    def answer(asked: Asked) -> bytes:
+        if asked.path == "/" or asked.path.startswith("/room"):
+            body = site(asked).partition(b"\r\n\r\n")[2]
+            if asked.path == "/":
+                return reply(body.replace(b"<form", b"<p"))
+            return reply(body, media="text/plain; charset=utf-8")
+        return site(asked)
+
+    asked, _ = crawled(tmp_path / "run", answer=answer)
+    assert "/room1" in asked
+    assert not [path for path in asked if path.startswith("/find")]
 
 
 @pytest.mark.server
@@ -313,3 +377,68 @@ def test_a_run_that_goes_on_asks_for_the_parts_that_lack(tmp_path: Path) -> None
     after, found = crawled(tmp_path / "run")
     assert found == set(FAR)
     assert sum(path.startswith("/find") for path in [*before, *after]) == 3
+
+
+@pytest.mark.server
+def test_nothing_that_an_answer_lists_does_something(tmp_path: Path) -> None:
+    """Unlike a sitemap, an answer has the links of any page: into the basket, out of the site."""
+    acts = '<a href="/?add-to-cart=5">Add to basket</a><a href="/logout">Log out</a>'
+    acts += '<a href="/item3?action=delete">Delete</a>'
+
+    def answer(asked: Asked) -> bytes:
+        if asked.path.startswith("/find"):
+            return reply(acts + site(asked).partition(b"\r\n\r\n")[2].decode())
+        return site(asked)
+
+    asked, found = crawled(tmp_path / "run", answer=answer)
+    assert found == set(FAR)
+    assert not [path for path in asked if "cart" in path or "log" in path or "delete" in path]
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    "form",
+    [
+        '<form role="search" action="/logout"><input name="q">',
+        '<form role="search" action="/find"><input type=hidden name=action value=delete>'
+        '<input name="q">',
+        '<form role="search" action="/find"><input name="q"><button name=buy value=1>Go</button>',
+    ],
+)
+@pytest.mark.parametrize("options", [(), ("--include", "*/room*")])
+def test_no_form_has_a_crawl_do_something(
+    form: str, options: tuple[str, ...], tmp_path: Path
+) -> None:
+    def answer(asked: Asked) -> bytes:
+        if asked.path == "/" or asked.path.startswith("/room"):
+            body = site(asked).partition(b"\r\n\r\n")[2]
+            return reply(form + "</form>" + body.decode())
+        return site(asked)
+
+    asked, _ = crawled(tmp_path / "run", *options, answer=answer)
+    acts = [path for path in asked if "logout" in path or "delete" in path or "buy" in path]
+    assert not acts
+    assert "/room1" in asked
+
+
+@pytest.mark.server
+def test_links_of_an_answer_that_are_not_to_be_followed_are_not(tmp_path: Path) -> None:
+    def answer(asked: Asked) -> bytes:
+        its = site(asked).partition(b"\r\n\r\n")[2].decode()
+        if asked.path.startswith("/find"):
+            return reply(its.replace('<a href="/item1"', '<a rel="nofollow" href="/item1"'))
+        return site(asked)
+
+    asked, found = crawled(tmp_path / "run", answer=answer)
+    assert "/find?q=kilns" in asked
+    assert found == set(FAR) - {"/item1"}
+
+
+@pytest.mark.server
+def test_pages_per_host_bound_a_search_beyond_include_too(tmp_path: Path) -> None:
+    options = ["--include", "*/room*", "--include", "*/item*"]
+    asked, found = crawled(tmp_path / "run", *options)
+    assert found == set(FAR)
+    asked, _ = crawled(tmp_path / "few", *options, "--pages-per-host", "3")
+    pages = [path for path in asked if path != "/robots.txt"]
+    assert len(pages) == 3, pages

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -10,6 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from spoor.bounded import remember
 from spoor.documents.kinds import Types, tell
 from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
     from spoor.live.reply_reader import ReplyReader
 
 
+_SEARCHED = 1_000
+"""Answers of searches of which it is known what was asked for."""
 _READER = "spoor.live.reply_reader"
 
 
@@ -85,6 +89,8 @@ class PageRequests:
         """Origins whose sitemaps the crawl knows."""
         self._listing: set[str] = set()
         """Hosts of which it knows a search index, or a search of their own."""
+        self._searched: OrderedDict[int, str] = OrderedDict()
+        """Ticket → what the search of a site was asked for, wherever it led then."""
         self._address_guard = AddressGuard(settings)
         self._client = Client(settings, self._address_guard, kept_cookies, count)
         self._made_reader: ReplyReader | None = None
@@ -285,6 +291,8 @@ class PageRequests:
         is_index = fetch.choice.why == search_indexes.WHY
         is_search = fetch.choice.why == site_search.WHY
         watched, again = self.settings.command == "watch", bool(self.settings.refresh)
+        if is_search and fetch.ticket not in self._searched:
+            remember(self._searched, fetch.ticket, fetch.url, _SEARCHED)
         types = None if is_sitemap or is_index else self._types
         async with self._queues.turn(fetch.ticket, fetch.host, self._hosts.delay(fetch.host)):
             exchange = await self._client.get(
@@ -300,7 +308,8 @@ class PageRequests:
             return replace(exchange, sitemap=True)
         read = 200 <= exchange.status < 300
         if is_search and read:
-            answers = site_search.asked_for(exchange.url, self._queries)
+            first = self._searched.get(fetch.ticket, "")
+            answers = site_search.asked_for(exchange.url, self._queries, first)
             return replace(exchange, answers=answers)
         if is_index and read and not self._is_page(exchange):
             return Failed(fetch.ticket, "unreadable", "it is no search index", exchange.status)
@@ -334,13 +343,14 @@ class PageRequests:
         return [index] if index and host(index) == host(exchange.url) else []
 
     def _searches(self, exchange: Exchange) -> list[str]:
-        """What the site's search answers, where a page in UTF-8 has a form for it."""
+        """What the site's search answers, where a page of HTML in UTF-8 has a form for it."""
         document, url = exchange.document, exchange.url
         searches = site_search.searches_in(document, url, self._queries)
         if searches and self.settings.nofollow and site_search.is_not_followed(document):
             return []
-        read = searches and encoding_of(document, exchange.media_type) == "utf-8"
-        return searches if read else []
+        if not searches or encoding_of(document, exchange.media_type) != "utf-8":
+            return []
+        return searches if tell(document, exchange.media_type, url).kind == "html" else []
 
     @staticmethod
     def _names_list(exchange: Exchange) -> bool:

@@ -4,8 +4,9 @@ answers.
 A crawl asks for those of a host once `LEAST` of its pages or more have come, the one that names
 them among them, of which fewer than half are relevant. So a site whose first page leads to what is
 wanted costs no request more, and one of thousands of pages says where to look. The next part of an
-answer is asked for once `TRIED` of the pages that it lists, or all of fewer, have been asked for,
-of which one in `PAYS` is relevant. At most `MOST` lists of a host are asked for.
+answer is asked for once `TRIED` of the new pages that it lists, or all of fewer, have been asked
+for, or there is no other link, and one in `PAYS` of them is relevant. At most `MOST` lists of a
+host are asked for.
 """
 
 from __future__ import annotations
@@ -26,9 +27,11 @@ PAYS = 3
 MOST = 10
 
 _HOSTS = 100_000
-"""Hosts that are remembered …"""
+"""Hosts that are remembered, …"""
+_WAITING = 10_000
+"""… those of them whose lists wait, …"""
 _ANSWERS = 10_000
-"""… and answers whose next part waits, …"""
+"""… answers whose next part waits, …"""
 _LISTED = 100_000
 """… and pages that these list; the oldest are forgotten."""
 
@@ -58,12 +61,18 @@ class _Answer:
     relevant: int = 0
     """… and are."""
 
+    @property
+    def pays(self) -> bool:
+        return PAYS * self.relevant >= self.tried
+
 
 class HeldLists:
     """The lists of all hosts. O(1) a page."""
 
     def __init__(self) -> None:
         self._hosts: OrderedDict[str, _Host] = OrderedDict()
+        self._waiting: OrderedDict[str, None] = OrderedDict()
+        """Hosts whose lists wait."""
         self._answers: OrderedDict[str, _Answer] = OrderedDict()
         """By their URLs."""
         self._listed: OrderedDict[int, str] = OrderedDict()
@@ -73,12 +82,23 @@ class HeldLists:
     def hold(self, held: HeldLink) -> None:
         """A page of a host names a list of it."""
         its = self._host_of(held)
-        if its.lists < MOST:
+        # A process that goes on with a crawl reads anew what names it.
+        if its.lists < MOST and held.link.url not in (one.link.url for one in its.waiting):
             its.lists += 1
             its.waiting.append(held)
+            name = host(held.link.url)
+            if forgotten := remember(self._waiting, name, None, _WAITING):
+                self._take(forgotten)
+
+    def _take(self, name: str) -> list[HeldLink]:
+        """The lists of a host that wait no longer."""
+        self._waiting.pop(name, None)
+        its = self._hosts.get(name, _Host())
+        taken, its.waiting = its.waiting, []
+        return taken
 
     def hold_next_part(self, answer: str, held: HeldLink, listed: Iterable[str]) -> None:
-        """An answer has a next part, and lists pages."""
+        """An answer has a next part, and lists pages that were not known."""
         its = self._host_of(held)
         if its.lists < MOST:
             its.lists += 1
@@ -98,19 +118,19 @@ class HeldLists:
         answer = self._listed.pop(hash64(asked), "")
         if answer in self._answers:
             self._tried(answer, relevant=relevant)
-        its = None if page is None else self._hosts.get(host(page.url))
+        name = "" if page is None else host(page.url)
+        its = self._hosts.get(name)
         if its is not None and its.waiting:
             its.pages += 1
             its.relevant += relevant
             if its.pages >= LEAST and 2 * its.relevant < its.pages:
-                self._ready += its.waiting
-                its.waiting = []
+                self._ready += self._take(name)
 
     def _tried(self, answer: str, *, relevant: bool) -> None:
         its = self._answers[answer]
         its.tried += 1
         its.relevant += relevant
-        if its.tried >= its.least and PAYS * its.relevant >= its.tried:
+        if its.tried >= its.least and its.pays:
             self._ready.append(its.next_part)
             del self._answers[answer]
 
@@ -118,9 +138,10 @@ class HeldLists:
         """Lists that may enter now. `over`: no other link is open."""
         ready, self._ready = self._ready, []
         if over:
-            for its in self._hosts.values():
-                ready += its.waiting
-                its.waiting = []
+            for name in list(self._waiting):
+                ready += self._take(name)
+            for answer in [url for url, its in self._answers.items() if its.pays]:
+                ready.append(self._answers.pop(answer).next_part)
         return ready
 
     def save(self) -> State:
@@ -143,6 +164,9 @@ class HeldLists:
         self._hosts = OrderedDict(
             (name, _Host([HeldLink.of(row) for row in waiting], *counts))
             for name, waiting, *counts in state["hosts"]
+        )
+        self._waiting = OrderedDict.fromkeys(
+            name for name, its in self._hosts.items() if its.waiting
         )
         self._answers = OrderedDict(
             (url, _Answer(HeldLink.of(row), *counts)) for url, row, *counts in state["answers"]

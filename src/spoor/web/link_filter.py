@@ -225,7 +225,9 @@ class CrawlFilter:
             if self.knows(held.link.url):
                 continue
             if "sitemap" in page.flags:
-                self._lists.hold_next_part(page.url, held, [links[at].url for at in others])
+                new = [at for at in others if not self.knows(links[at].url)]
+                if others:
+                    self._lists.hold_next_part(page.url, held, [links[at].url for at in new])
             else:
                 self._lists.hold(held)
         return those(links, others)
@@ -344,10 +346,11 @@ class CrawlFilter:
         return self._limits.why(full) if full else ""
 
     def takes_sitemap(self, url: str) -> bool:
-        """Whether a sitemap may be asked for, wherever it lies: that of a seed's host."""
+        """Whether a sitemap may be asked for, wherever it lies: that of a seed's host, unless it
+        does something by its look."""
         if self.scope.scope == "page" or self.scope.excludes(url):
             return False
-        if not self.scope.has_host(url):
+        if not self.scope.has_host(url) or (self._actions is not None and action(url)):
             return False
         self._sitemaps.take(url)
         return True
@@ -362,7 +365,7 @@ class CrawlFilter:
                 leaves = self.owns is not None and not self.owns(url)
                 self._depths.redirected(before, url, leaves=leaves)
         if url in self._sitemaps:
-            return ""
+            return self._full(url) or self._passes(link, url)
         of_seed = before is not None and self.scope.is_seed(self._asked[link])
         leads_away = of_seed and self.scope.is_elsewhere(url)
         if leads_away and self._follow_seeds:
@@ -378,9 +381,8 @@ class CrawlFilter:
         if self.revisits is not None and (why := self.revisits.barred(self._flying.values())):
             self._holder = (url, "revisits", "")
             return why
-        if key := self._limits.full(url):
-            self._holder = (url, "limit", key)
-            return self._limits.why(key)
+        if why := self._full(url):
+            return why
         tried = self._traps is not None and self._traps.tries(url)
         if self._traps is not None and (name := self._traps.passes(url, linked_by)):
             self._holder = (url, "trap", name)
@@ -390,6 +392,14 @@ class CrawlFilter:
             self._holder = (url, "domain", "")
             return f"held back: {domain_of(url)} has had its share so far"
         return self._passes(link, url)
+
+    def _full(self, url: str) -> str:
+        """The limit that a URL waits for; empty for none."""
+        key = self._limits.full(url)
+        if not key:
+            return ""
+        self._holder = (url, "limit", key)
+        return self._limits.why(key)
 
     def _passes(self, link: LinkId, url: str) -> str:
         self._flying[link] = url

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, pairwise
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from spoor.types import Link, Page, Topic
@@ -25,17 +25,21 @@ WHY = (("site search", 1.0),)
 KIND = "search"
 """Of the links to them."""
 
+_KEPT = {"nofollow", "noai", "tdm-reserved"}
+"""What an answer asks of those who read it."""
+
 MOST_QUERIES = 3
 """Alternatives of a wish, each of which is asked for."""
 
-MOST_ANSWERS = 10
-"""Of one host, all parts of them."""
-
 MOST_RESULTS = 200
 """Links of an answer."""
+_MOST_PARTS = 500
+"""Links to other parts of it, and to other forms, among which the next part is looked for."""
 
 _MOST_LETTERS = 100
 """Of what is asked for."""
+_MOST_LENGTH = 2_000
+"""Characters of a URL that asks: those of many hosts wait."""
 
 _LOOKED_AT = 1 << 18
 """Bytes at the begin of a page and at its end in which forms are looked for."""
@@ -50,6 +54,8 @@ _SEARCH = re.compile(
     re.IGNORECASE,
 )
 """Word of a form, or of its field, that says what it is for …"""
+_FOLDER = re.compile(rf"(?<![^\W_])(?:{_SEARCH.pattern})", re.IGNORECASE)
+"""Folder of answers: none of research."""
 _NAMES = frozenset({"q", "s", "k", "query", "search", "keyword", "keywords", "searchterm", "term"})
 """… and names that fields of a search have."""
 
@@ -77,8 +83,15 @@ _SCRIPTED = (".html", ".htm")
 def queries_of(topic: Topic) -> tuple[str, ...]:
     """What a site is asked for: each alternative of a wish, the first `MOST_QUERIES`."""
     parts = topic.keywords or (topic.name,)
-    words = (" ".join(part.split())[:_MOST_LETTERS].strip() for part in parts)
+    words = (_shortened(" ".join(part.split())) for part in parts)
     return tuple(dict.fromkeys(part for part in words if part))[:MOST_QUERIES]
+
+
+def _shortened(words: str) -> str:
+    """The begin of a text, of whole words where it has any."""
+    if len(words) <= _MOST_LETTERS:
+        return words
+    return words[: _MOST_LETTERS + 1].rpartition(" ")[0] or words[:_MOST_LETTERS]
 
 
 def searches_in(body: bytes, url: str, queries: Sequence[str]) -> list[str]:
@@ -95,7 +108,8 @@ def searches_in(body: bytes, url: str, queries: Sequence[str]) -> list[str]:
         if action is not None:
             asked = (f"{action}?{urlencode(form.filled_in(query))}" for query in queries)
             joiner = Joiner(size=1)
-            return [at for each in asked if (at := joiner.join(each, url)) is not None]
+            urls = [joiner.join(each, url) for each in asked]
+            return [at for at in urls if at is not None and len(at) <= _MOST_LENGTH]
     return []
 
 
@@ -105,6 +119,12 @@ def is_not_followed(body: bytes) -> bool:
     return any(name in body[:_LOOKED_AT] for name in _NOT_FOLLOWED)
 
 
+_SCRIPT = b"<script"
+_AROUND = ((b"<!--", b"-->"), (_SCRIPT, b"</script"))
+_MOST_FIELDS = 400
+"""Of a URL that are read: a form has no more."""
+
+
 def _forms(body: bytes) -> Iterator[bytes]:
     at, end = 0, b"</form"
     for begin in (b"<form", b"<FORM"):
@@ -112,20 +132,41 @@ def _forms(body: bytes) -> Iterator[bytes]:
             at = body.find(begin, at)
             if at < 0:
                 break
-            yield body[at : at + _FORM_SIZE].partition(end)[0]
+            if not any(_is_within(body, at, *around) for around in _AROUND):
+                yield body[at : at + _FORM_SIZE].partition(end)[0]
             at += len(begin)
         at, end = 0, end.upper()
 
 
-def asked_for(url: str, queries: Sequence[str]) -> str:
-    """Which of the queries a URL asks for; empty for none, as where the site led from its search to
-    the page that has this name."""
-    parts = urlsplit(url)
-    said = {value for _, value in parse_qsl(parts.query, max_num_fields=100)}
-    folders = unquote(parts.path).replace("+", " ").strip("/").split("/")
-    if len(folders) > 1 and _SEARCH.search(folders[-2]):
-        said.add(folders[-1])
-    return next((query for query in queries if query in said), "")
+def _is_within(body: bytes, at: int, begin: bytes, end: bytes) -> bool:
+    """Whether a place is between these: what is not yet shown, or never."""
+    began = body.rfind(begin, 0, at)
+    if began < 0 or body.find(end, began, at) >= 0:
+        return False
+    return begin == _SCRIPT or body.find(b"</script", began, at) < 0
+
+
+def asked_for(url: str, queries: Sequence[str], first: str = "") -> str:
+    """Which of the queries a URL asks for, by a parameter of a search or a folder of answers; empty
+    for none, as where the site led from its search to the page that has this name. `first`: the URL
+    that was asked for, if it led here: a parameter that asked there does so here."""
+    known = {_plainly(query): query for query in queries}
+    names = {name for name, value in _fields(first or url) if value in known}
+    for name, value in _fields(url):
+        if value in known and (name in names or name.lower() in _NAMES or _SEARCH.search(name)):
+            return known[value]
+    folders = [unquote(part) for part in urlsplit(url).path.split("/")]
+    asked = (name for folder, name in pairwise(folders) if _FOLDER.search(folder))
+    return next((known[name] for name in map(_plainly, asked) if name in known), "")
+
+
+def _fields(url: str) -> list[tuple[str, str]]:
+    pairs = urlsplit(url).query.split("&", _MOST_FIELDS)[:_MOST_FIELDS]
+    return [(name, _plainly(value)) for name, value in parse_qsl("&".join(pairs))]
+
+
+def _plainly(text: str) -> str:
+    return " ".join(text.replace("+", " ").casefold().split())
 
 
 def answer_of(page: Page, query: str) -> Page:
@@ -134,11 +175,12 @@ def answer_of(page: Page, query: str) -> Page:
     `search`; without what shows the answer otherwise. Of a page that leads on by itself, only where
     it leads. It has no words, so it is no document."""
     links, again, led_on = list[Link](), list[Link](), list[Link]()
+    asks_again = _asks_again(page.url, query)
     for link in page.links:
         if link.kind == "refresh" and link.url != page.url:
             led_on.append(link)
         elif link.kind in ("a", "place"):
-            (again if _asks_again(link.url, page.url, query) else links).append(link)
+            (again if asks_again(link.url) else links).append(link)
     if led_on:
         links, again = led_on[:1], []
     main = [link for link in links if link.anchor.region == "main"]
@@ -154,23 +196,45 @@ def answer_of(page: Page, query: str) -> Page:
         page.url,
         page.status,
         page.content_type,
-        links=[*listed.values(), *_next_part(again)],
-        flags=page.flags & {"nofollow"} | {"sitemap", "answer", "not-html"},
+        links=[*listed.values(), *_next_part(_answers_among(again, page.url, query))],
+        flags=page.flags & _KEPT | {"sitemap", "answer", "not-html"},
         fetched_at=page.fetched_at,
     )
 
 
-def _asks_again(url: str, answer: str, query: str) -> bool:
+def _asks_again(answer: str, query: str) -> Callable[[str], bool]:
     """Whether a URL on an answer leads to another part or form of it: it says the same by the same
     parameter, or has the same place and that parameter, or none where the answer has none."""
-    if url == answer:
-        return True
-    (place, pairs), (plain, its) = _parts(url), _parts(answer)
+    plain, its = _parts(answer)
     asked = {pair for pair in its if _says(pair) == query.casefold()}
     names = {_name(pair) for pair in asked}
-    if place == plain and names.intersection(map(_name, pairs)):
-        return True
-    return bool(asked.intersection(pairs)) if asked else place.startswith(plain)
+
+    def asks_again(url: str) -> bool:
+        if url == answer:
+            return True
+        place, pairs = _parts(url)
+        if place == plain and names.intersection(map(_name, pairs)):
+            return True
+        return bool(asked.intersection(pairs)) if asked else place.startswith(plain)
+
+    return asks_again
+
+
+def _answers_among(links: Sequence[Link], answer: str, query: str) -> list[Link]:
+    """Those links that lead to answers of the same host, and will be read as such."""
+    return [
+        link
+        for link in links[:_MOST_PARTS]
+        if host(link.url) == host(answer)
+        and len(link.url) <= _MOST_LENGTH
+        and not _is_less_safe(link.url, answer)
+        and asked_for(link.url, [query], answer)
+    ]
+
+
+def _is_less_safe(url: str, page: str) -> bool:
+    """Whether a URL on a page would show others on the way what is asked for."""
+    return page.startswith("https:") and not url.startswith("https:")
 
 
 def _next_part(again: Sequence[Link]) -> list[Link]:
@@ -291,7 +355,7 @@ class _Form:
         if not is_search and not (named and any(map(_SEARCH.search, says))):
             return None
         joined = Joiner(size=1).join(form["action"], page)
-        if joined is None or host(joined) != host(page):
+        if joined is None or host(joined) != host(page) or _is_less_safe(joined, page):
             return None
         plain = joined.partition("?")[0]
         return None if plain.lower().endswith(_SCRIPTED) else plain
