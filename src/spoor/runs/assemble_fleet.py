@@ -30,7 +30,7 @@ def make_fleet(settings: Settings, seeds: Sequence[str], hosts: Hosts | None = N
         seeds,
         SelfTaught(),
         np.random.default_rng(settings.seed),
-        CrawlFilter(scope_of(begun), actions=settings.actions).admit,
+        CrawlFilter(scope_of(begun), actions=settings.actions, repeats=False).admit,
         hosts or Hosts(),
         Watching(judge),
     )

@@ -30,7 +30,7 @@ from spoor.web.domain_shares import DomainShares
 from spoor.web.held_lists import HeldLists
 from spoor.web.left_out_urls import LeftOutUrls
 from spoor.web.listed_links import ListedLinks
-from spoor.web.other_ways import other_way, view_of_source
+from spoor.web.other_ways import other_way, shorter, view_of_source
 from spoor.web.page_limits import PageLimits
 from spoor.web.page_links import at_hand, not_to_follow, those
 from spoor.web.revisits import Revisits
@@ -61,7 +61,8 @@ class CrawlFilter:
     give (`spoor.web.domain_shares`). Where links are taken from `sitemaps`, those of a domain keep
     to a share (`spoor.web.sitemap_shares`), but for those that say what changed since an earlier
     run, and what they list enters little by little (`spoor.web.listed_links`). Where a seed
-    redirects out of the scope, what it leads to is a seed as well with `follow_seeds`.
+    redirects out of the scope, what it leads to is a seed as well with `follow_seeds`. Without
+    `traps` and `repeats`, other ways to what a page is, or links to plainly too, are no links.
     """
 
     def __init__(
@@ -75,9 +76,11 @@ class CrawlFilter:
         found_per_host: int | None = None,
         sitemaps: bool = False,
         follow_seeds: bool = False,
+        repeats: bool = True,
     ) -> None:
         self.scope = scope
         self._follow_seeds = follow_seeds
+        self._repeats = repeats
         self.owns: Callable[[str], bool] | None = None
         self.knows: Callable[[str], bool] = _nothing
         self.revisits: Revisits | None = None
@@ -152,7 +155,7 @@ class CrawlFilter:
         links = self._without_lists(page, links, parent, score, depth)
         traps = self._traps
         if traps is None:
-            return links
+            return links if self._repeats else _without_repeats(page, links)
         news = traps.read(page, links, found_on)
         return self._outside_traps(page, links, parent, score, depth, news=news)
 
@@ -591,6 +594,17 @@ def _other_ways(page: Page, links: Sequence[Link]) -> frozenset[str]:
         way = kind == "place" or other_way(url) or view_of_source(url, page.url)
         (places if way else plain).add(url)
     return frozenset(places - plain)
+
+
+def _without_repeats(page: Page, links: Sequence[Link]) -> Sequence[Link]:
+    """Those of a page's links that are no other way to what it is or links to, by one parameter."""
+    ways = _other_ways(page, links)
+    if not ways:
+        return links
+    urls = urls_of(links)
+    known = {page.url, *urls}
+    repeats = {url for url in ways if not known.isdisjoint(shorter(url))}
+    return those(links, [at for at, url in enumerate(urls) if url not in repeats])
 
 
 def _name(url: str) -> str:

@@ -9,7 +9,10 @@ of its posts.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
+
+from spoor.web.url_groups import parameters, without
 
 _NUMBER = re.compile(r"\d+$")
 _PART = re.compile(r"[&;?/]")
@@ -62,6 +65,14 @@ def other_way(url: str) -> bool:
     if any(_JUMP.fullmatch(part) for part in re.split("[&;]", query.lower())):
         return True
     return _PRINT.search(path.lower()) is not None
+
+
+def shorter(url: str) -> Sequence[str]:
+    """A canonical URL without each of its parameters, where others stay."""
+    names = dict.fromkeys(part.partition("=")[0] for part in parameters(url)[1])
+    if len(names) < 2:
+        return ()
+    return [without(url, frozenset((name,))) for name in names]
 
 
 def view_of_source(url: str, page: str) -> bool:
