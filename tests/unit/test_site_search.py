@@ -217,6 +217,10 @@ def test_of_an_answer_that_leads_on_nothing_but_that_is_listed() -> None:
         <a href="/">Home</a><a href="/login">Log in</a><a href="find?results=7">Go on</a>"""
     answer = answer_of(parse(text.encode(), "http://a.example/find?q=kiln"), "kiln")
     assert [link.url for link in answer.links] == ["http://a.example/find?results=7"]
+    named = answer_of(parse(text.replace("=7", "=7&sid=9").encode(), f"{AT}find?q=kiln"), "kiln")
+    for traps in (None, Traps()):
+        guard = CrawlFilter(Scope.of(["http://a.example/"], "host"), traps=traps)
+        assert [link.url for link in guard.admit(named, 1)] == [f"{AT}find?results=7&sid=9"]
 
 
 def test_an_answer_does_not_vouch_for_links_that_do_something() -> None:

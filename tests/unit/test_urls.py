@@ -112,6 +112,9 @@ def test_one_spelling_of_escapes(url: str, expected: str) -> None:
     ("url", "expected"),
     [
         ("http://h/a?utm_source=x&id=1&UTM_Medium=y", "http://h/a?id=1"),
+        ("http://h/a?id=1&highlight=red+kiln", "http://h/a?id=1"),
+        ("http://h/a.html?hilit=kiln", "http://h/a.html"),
+        ("http://h/match?highlight=7", "http://h/match?highlight=7"),
         ("http://h/a?fbclid=x", "http://h/a"),
         ("http://h/a?id=1&&PHPSESSID=2&b", "http://h/a?id=1&&b"),
         ("http://h/a?%73id=2", "http://h/a"),

@@ -290,7 +290,8 @@ class CrawlFilter:
         """The links of a page that no rule leaves out."""
         memo, strict, trials = self._rules.memo, self.scope.nofollow, self._actions
         # What a sitemap lists is a document; an answer of a search has the links of any page.
-        listed = "sitemap" in page.flags and "answer" not in page.flags
+        is_answer = "answer" in page.flags
+        listed = "sitemap" in page.flags and not is_answer
         links = at_hand(page.links)
         barred = not_to_follow(links) if strict else ()
         sitemaps = sitemaps_among(links)
@@ -309,6 +310,8 @@ class CrawlFilter:
                 if known[1] and index not in sitemaps:
                     self._left_out.note(known[1], url)
             plain, why = known
+            if is_answer and links[index].kind == "refresh":
+                plain = url  # what names a visit elsewhere (`sid`) names the answer here
             if not why:
                 allowed.append(index)
                 urls.append(plain)

@@ -189,7 +189,7 @@ def answer_of(page: Page, query: str) -> Page:
         url = _unmarked(link.url, query)
         if url not in listed:
             anchor = link.anchor._replace(headings=(*link.anchor.headings[:1], query))
-            listed[url] = Link(url, anchor, "listed")
+            listed[url] = Link(url, anchor, "refresh" if led_on else "listed")
         if len(listed) == MOST_RESULTS:
             break
     return Page(

@@ -27,6 +27,9 @@ SESSION_PARAMETERS = frozenset(
 )
 """Query and path parameters that name a visit, never a page."""
 
+MARKING_PARAMETERS = frozenset({"highlight", "hilit"})
+"""Query parameters by which a page marks words that were searched for, unless they are numbers."""
+
 MAX_LENGTH = 8_192
 """Longer URLs are not fetched."""
 
@@ -91,7 +94,8 @@ def canonical(
     """The one spelling of a URL: `resolve`, and percent-encoding in normal form.
 
     Escapes are upper-case, and unreserved characters are not escaped (RFC 3986, 6.2.2). With
-    `strip_tracking` the parameters of `TRACKING_PARAMETERS` and `SESSION_PARAMETERS` are dropped.
+    `strip_tracking` the parameters of `TRACKING_PARAMETERS`, `SESSION_PARAMETERS` and
+    `MARKING_PARAMETERS` are dropped.
     Idempotent. `routes` and ValueError: as `resolve`.
     """
     href = resolve(url, base, routes=routes)
@@ -132,7 +136,10 @@ def _strip(href: str) -> str:
 
 
 def _names_a_visit(part: str) -> bool:
-    name = part.partition("=")[0].lower()
+    name, _, value = part.partition("=")
+    name = name.lower()
+    if name in MARKING_PARAMETERS:
+        return not value.isdecimal()
     return name in TRACKING_PARAMETERS or name in SESSION_PARAMETERS
 
 
