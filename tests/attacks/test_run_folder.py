@@ -443,6 +443,21 @@ STATES: dict[str, Callable[[dict[str, Any]], object]] = {
     "texts of no leaves": lambda state: part_of(state, "text_misses").update(
         text_misses=part_of(state, "text_misses")["text_misses"][:, :0]
     ),
+    "searches of no kind": lambda state: part_of(state, "kinds").update(
+        kinds=[], open=list(range(1_000))
+    ),
+    "searches of another kind": lambda state: part_of(state, "kinds").update(
+        kinds=[[link, "x"] for link in range(1_000)], open=list(range(1_000))
+    ),
+    "kinds of lists": lambda state: part_of(state, "kinds").update(kinds=[[[], []]]),
+    "lists of no host": lambda state: part_of(state, "lists")["lists"].update(
+        hosts=[["127.0.0.1", [], "x", "y", "z"]], answers=[["a", None]]
+    ),
+    "lists that are none": lambda state: part_of(state, "lists").update(lists=7),
+    "lists that are no links": lambda state: part_of(state, "lists")["lists"].update(ready=[[7]]),
+    "links that are none": lambda state: part_of(state, "lists")["lists"].update(
+        ready=[[["x", [0] * 9, 7], 0, 0, 0, 0, 0]]
+    ),
 }
 
 

@@ -117,7 +117,10 @@ class SearchesFirst(SitemapsFirst):
         return {**super().save(), "kinds": [[*row] for row in self._kinds.items()]}
 
     def load(self, state: State) -> None:
-        self._kinds = dict(map(tuple, state["kinds"]))
+        kinds = dict(map(tuple, state["kinds"]))
+        if not (kinds.keys() >= set(state["open"]) and {*kinds.values()} <= self.reasons.keys()):
+            raise ValueError("an open list has no kind")
+        self._kinds = kinds
         super().load(state)
 
 
