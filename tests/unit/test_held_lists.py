@@ -38,6 +38,19 @@ def test_a_list_that_is_named_again_and_again_waits_once() -> None:
     assert lists.release(over=False) == [search(2)]
 
 
+def test_the_lists_that_the_first_page_names_are_those_of_its_host() -> None:
+    """A form with a token in it is another one on each page."""
+    lists = HeldLists()
+    lists.hold(search(1))
+    lists.hold(search(2))
+    lists = again(lists)
+    lists.hold(search(3)._replace(parent=7))
+    assert lists.release(over=True) == [search(1), search(2)]
+    lists = again(lists)
+    lists.hold(search(4)._replace(parent=8))
+    assert not lists.release(over=True)
+
+
 def test_lists_of_many_hosts_do_not_fill_the_memory() -> None:
     lists = HeldLists()
     names = [f"http://h{number}.example" for number in range(11_000)]

@@ -102,6 +102,21 @@ def test_what_is_searched_for_does_not_leave_a_page_unencrypted() -> None:
     assert searches_in(encrypted, AT, ["kiln"]) == ["https://a.example/?s=kiln"]
 
 
+@pytest.mark.parametrize(
+    ("base", "asks"),
+    [
+        ("<base href='/en/'>", ["http://a.example/en/find?q=kiln"]),
+        ("<BASE target=x HREF=http://a.example/b/c>", ["http://a.example/b/find?q=kiln"]),
+        ("<base href=http://b.example/>", []),
+        ("<base target=x>", ["http://a.example/shop/find?q=kiln"]),
+        ("<base " * 50_000, ["http://a.example/shop/find?q=kiln"]),
+    ],
+)
+def test_the_address_of_a_form_counts_from_the_base_of_its_page(base: str, asks: list[str]) -> None:
+    form = "<form role=search action=find><input name=q></form>"
+    assert searches_in(f"{base}{form}".encode(), AT, ["kiln"]) == asks
+
+
 @pytest.mark.parametrize("before", ["<!-- x -->", "<script>'<!--'</script>", "<noscript>"])
 def test_forms_beside_comments_and_scripts_are_read(before: str) -> None:
     assert searches_in(f"{before}{WORDPRESS}".encode(), AT, ["kiln"])
@@ -167,6 +182,8 @@ def test_each_alternative_of_a_wish_is_asked_for() -> None:
         ("http://a.example/find?query=kiln+glaze", "kiln glaze"),
         ("http://a.example/search/kiln+glaze/page/2/", "kiln glaze"),
         ("http://a.example/?" + "a=b&" * 9_999, ""),
+        ("http://www.a.example/?words=kiln+glaze", "kiln glaze"),
+        ("http://victim.example/?words=kiln+glaze", ""),
     ],
 )
 def test_a_site_that_leads_on_to_a_page_gives_no_answer(url: str, asks: str) -> None:

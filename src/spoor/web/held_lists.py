@@ -18,7 +18,7 @@ from typing import Any
 
 from spoor.bounded import remember
 from spoor.hashing import hash64
-from spoor.types import HeldLink, Page, State
+from spoor.types import NO_PARENT, HeldLink, LinkId, Page, State
 from spoor.web.urls import host
 
 LEAST = 2
@@ -47,6 +47,8 @@ class _Host:
     """… and those of them that are."""
     lists: int = 0
     """That there were."""
+    named_by: LinkId = NO_PARENT
+    """The page that named them."""
 
 
 @dataclass(slots=True)
@@ -80,10 +82,14 @@ class HeldLists:
         self._ready: list[HeldLink] = []
 
     def hold(self, held: HeldLink) -> None:
-        """A page of a host names a list of it."""
+        """A page of a host names a list of it. The first that does so counts: another process, that
+        goes on with the crawl, reads it anew on other pages, where a form may have another token.
+        """
         its = self._host_of(held)
-        # A process that goes on with a crawl reads anew what names it.
-        if its.lists < MOST and held.link.url not in (one.link.url for one in its.waiting):
+        if not its.lists:
+            its.named_by = held.parent
+        waits = held.link.url in (one.link.url for one in its.waiting)
+        if its.lists < MOST and its.named_by == held.parent and not waits:
             its.lists += 1
             its.waiting.append(held)
             name = host(held.link.url)
@@ -148,7 +154,7 @@ class HeldLists:
         """Go on with `load`."""
         return {
             "hosts": [
-                [name, _rows(its.waiting), its.pages, its.relevant, its.lists]
+                [name, _rows(its.waiting), its.pages, its.relevant, its.lists, its.named_by]
                 for name, its in self._hosts.items()
             ],
             "answers": [

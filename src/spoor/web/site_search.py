@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, unquote, urlencode, urlsplit
 
 from spoor.types import Link, Page, Topic
 from spoor.web.encoding import TAG, attributes_of
-from spoor.web.urls import Joiner, host
+from spoor.web.urls import Joiner, domain_of, host
 
 WHY = (("site search", 1.0),)
 """Reason of a Choice whose target is fetched as an answer of a site's search."""
@@ -104,7 +104,7 @@ def searches_in(body: bytes, url: str, queries: Sequence[str]) -> list[str]:
         body = body[:_LOOKED_AT] + b" " + body[-_LOOKED_AT:]
     for text in _forms(body):
         form = _Form(text.decode("utf-8", "replace"))
-        action = form.action(url)
+        action = form.action(url, _base(body, url))
         if action is not None:
             asked = (f"{action}?{urlencode(form.filled_in(query))}" for query in queries)
             joiner = Joiner(size=1)
@@ -113,12 +113,20 @@ def searches_in(body: bytes, url: str, queries: Sequence[str]) -> list[str]:
     return []
 
 
+def _base(body: bytes, url: str) -> str:
+    """From where the addresses of a page count."""
+    found = _BASE.search(body, 0, _LOOKED_AT)
+    its = {} if found is None else attributes_of(found[1].decode("utf-8", "replace"))
+    return Joiner(size=1).join(html.unescape(its.get("href", "")), url) or url
+
+
 def is_not_followed(body: bytes) -> bool:
     """Whether the site of a page is of a kind whose answers ask that no link of them is followed,
     as MediaWiki's do."""
     return any(name in body[:_LOOKED_AT] for name in _NOT_FOLLOWED)
 
 
+_BASE = re.compile(rb"<base\s([^<>]{1,2000})>", re.IGNORECASE)
 _SCRIPT = b"<script"
 _AROUND = ((b"<!--", b"-->"), (_SCRIPT, b"</script"))
 _MOST_FIELDS = 400
@@ -149,7 +157,10 @@ def _is_within(body: bytes, at: int, begin: bytes, end: bytes) -> bool:
 def asked_for(url: str, queries: Sequence[str], first: str = "") -> str:
     """Which of the queries a URL asks for, by a parameter of a search or a folder of answers; empty
     for none, as where the site led from its search to the page that has this name. `first`: the URL
-    that was asked for, if it led here: a parameter that asked there does so here."""
+    that was asked for, if it led here: a parameter that asked there does so here, on hosts of one
+    domain alone."""
+    if first and domain_of(first) != domain_of(url):
+        return ""
     known = {_plainly(query): query for query in queries}
     names = {name for name, value in _fields(first or url) if value in known}
     for name, value in _fields(url):
@@ -340,8 +351,9 @@ class _Form:
         if control.name:
             self._controls.append(control)
 
-    def action(self, page: str) -> str | None:
-        """Where it asks, without a query; None where it is no search of the page's host."""
+    def action(self, page: str, base: str) -> str | None:
+        """Where it asks, without a query, its address counted from `base`; None where it is no
+        search of the page's host."""
         form, texts = self._attributes, self._texts
         if self._other or len(texts) != 1 or not texts[0].get("name") or not form.get("action"):
             return None
@@ -354,7 +366,7 @@ class _Form:
         is_search = its.get("type", "").lower() == "search" or form.get("role") == "search"
         if not is_search and not (named and any(map(_SEARCH.search, says))):
             return None
-        joined = Joiner(size=1).join(form["action"], page)
+        joined = Joiner(size=1).join(form["action"], base)
         if joined is None or host(joined) != host(page) or _is_less_safe(joined, page):
             return None
         plain = joined.partition("?")[0]
