@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 import spoor
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
 from spoor.cli.main import run
+from spoor.runs.assemble import queries
+from spoor.settings import Settings
 from spoor.types import Topic
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.page import parse
@@ -270,6 +272,26 @@ def test_sites_whose_answers_are_not_followed_are_known() -> None:
     assert not is_not_followed(b"<p>MediaWiki and DokuWiki are compared.</p>")
 
 
+@pytest.mark.parametrize(
+    ("text", "asks"),
+    [
+        ('name = "A plan of ours"\nwish = "kiln -oven title:glaze lang:de"', ("kiln glaze",)),
+        ('name = "A plan of ours"\nwish = "kiln, glaze"', ("kiln", "glaze")),
+        ('name = "A plan of ours"\nwish = "lang:de"', ()),
+        ('name = "Kilns"', ("Kilns",)),
+        ('name = "A plan of ours"\nkeywords = ["kiln"]', ("kiln",)),
+        ('example_texts = ["Kilns burn clay."]', ()),
+    ],
+)
+def test_a_site_is_asked_for_the_wish_of_a_topic_file(
+    text: str, asks: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = tmp_path / "pots.toml"
+    path.write_text(text)
+    assert queries(Settings(topic_file=str(path))) == asks
+    assert queries(Settings(topic_file=str(path), site_search=False)) == ()
+
+
 # ---------------------------------------------------------------- a crawl
 
 FAR = [f"/item{number}" for number in range(12)]
@@ -375,6 +397,15 @@ def test_a_page_to_which_the_search_leads_on_is_a_document(to: str, tmp_path: Pa
 
     _, found = crawled(tmp_path / "run", answer=answer)
     assert found == {to.partition("?")[0]}
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(("most", "asks"), [(0, 0), (1, 0), (2, 1), (3, 2)])
+def test_no_answer_is_asked_for_whose_pages_are_too_deep(
+    most: int, asks: int, tmp_path: Path
+) -> None:
+    asked, _ = crawled(tmp_path / "run", "--max-depth", str(most))
+    assert sum(path.startswith("/find") for path in asked) == asks
 
 
 @pytest.mark.server

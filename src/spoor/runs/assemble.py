@@ -95,9 +95,14 @@ def topic_for_policy(settings: Settings) -> TopicFile | None:
 
 
 def queries(settings: Settings) -> Sequence[str]:
-    """What the search of a site is asked for. Raises InputError as `read_topic` does."""
-    topic = topic_for_policy(settings) if settings.site_search else None
-    return () if topic is None else queries_of(topic.topic)
+    """What the search of a site is asked for: the words of the wish, where there is one; none where
+    it wants a language alone. Raises InputError as `read_topic` does."""
+    subject = topic_for_policy(settings) if settings.site_search else None
+    if subject is None:
+        return ()
+    if subject.wish is None:
+        return queries_of(subject.topic)
+    return () if subject.wish.wanted is None else queries_of(subject.wish.topic)
 
 
 def topic_of_settings(settings: Settings) -> TopicFile | None:

@@ -223,6 +223,9 @@ class CrawlFilter:
         if not lists or self._lists is None:
             return links
         others = [at for at in range(len(links)) if at not in lists]
+        most = self.scope.max_depth
+        if most is not None and depth >= most:  # what they list is too deep
+            lists = []
         for index in lists:
             held = HeldLink(links[index], parent, score, depth, False)
             if self.knows(held.link.url):
