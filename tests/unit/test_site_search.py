@@ -231,15 +231,44 @@ def test_the_last_part_of_an_answer_has_no_next_one_and_links_are_bounded() -> N
     assert "nofollow" in answer.flags
 
 
-def test_of_an_answer_that_leads_on_nothing_but_that_is_listed() -> None:
-    text = """<meta http-equiv="refresh" content="2;URL=find?results=7">
-        <a href="/">Home</a><a href="/login">Log in</a><a href="find?results=7">Go on</a>"""
+ON_THE_WAY = """<meta http-equiv="refresh" content="2;URL={0}">
+    <a href="/">Home</a><a href="/login">Log in</a><a href="{0}">Go on</a>"""
+
+
+def test_an_answer_that_leads_on_by_itself_has_no_other_link() -> None:
+    named = "find?results=7&sid=9"
+    answer = answer_of(parse(ON_THE_WAY.format(named).encode(), f"{AT}find?q=kiln"), "kiln")
+    assert [(link.url, link.kind) for link in answer.links] == [(f"{AT}{named}", "search")]
+    guard = CrawlFilter(Scope.of(["http://a.example/"], "host"), traps=Traps())
+    assert [link.url for link in guard.admit(answer, 1)] == [f"{AT}{named}"]
+    for elsewhere in ("http://b.example/find?results=7", ""):
+        text = ON_THE_WAY.format(elsewhere)
+        assert not answer_of(parse(text.encode(), f"{AT}find?q=kiln"), "kiln").links[1:]
+    text = ON_THE_WAY.format("find?results=8")
+    for link in answer_of(parse(text.encode(), f"{AT}find?results=7"), "kiln").links:
+        assert link.kind != "search", "no answer leads on for ever"
+
+
+def test_a_page_that_was_led_to_has_parts_of_the_same_script() -> None:
+    text = """<a href="/gas?highlight=kiln">Gas</a><a href="find?results=7&sid=9&order=up">Order</a>
+        <a href="find?results=7&sid=9&part=2">2</a><a href="find?results=7&sid=9&part=3">3</a>"""
+    answer = answer_of(parse(text.encode(), f"{AT}find?results=7&sid=9"), "kiln")
+    assert [(link.url, link.kind) for link in answer.links] == [
+        ("http://a.example/gas", "listed"),
+        (f"{AT}find?results=7&sid=9&part=2", "search"),
+    ]
+    guard = CrawlFilter(Scope.of(["http://a.example/"], "host"), traps=Traps(), sitemaps=True)
+    assert [link.url for link in guard.admit(answer, 1)] == ["http://a.example/gas"]
+
+
+def test_an_answer_lists_a_thread_and_not_its_posts_where_it_has_both() -> None:
+    text = """<a href="/show?tid=7&hilit=kiln">Kilns</a><a href="/show?p=5#p5">A post</a>
+        <a href="/show?tid=7&pid=9&hilit=kiln#pid9">Its post</a>
+        <a href="/misc?action=whoposted&tid=7">3</a>"""
     answer = answer_of(parse(text.encode(), "http://a.example/find?q=kiln"), "kiln")
-    assert [link.url for link in answer.links] == ["http://a.example/find?results=7"]
-    named = answer_of(parse(text.replace("=7", "=7&sid=9").encode(), f"{AT}find?q=kiln"), "kiln")
-    for traps in (None, Traps()):
-        guard = CrawlFilter(Scope.of(["http://a.example/"], "host"), traps=traps)
-        assert [link.url for link in guard.admit(named, 1)] == [f"{AT}find?results=7&sid=9"]
+    guard = CrawlFilter(Scope.of(["http://a.example/"], "host"), traps=Traps())
+    urls = [link.url.removeprefix("http://a.example/") for link in guard.admit(answer, 1)]
+    assert urls == ["show?tid=7", "show?p=5"]
 
 
 def test_an_answer_does_not_vouch_for_links_that_do_something() -> None:

@@ -310,6 +310,8 @@ class PageRequests:
         if is_search and read:
             first = self._searched.get(fetch.ticket, "")
             answers = site_search.asked_for(exchange.url, self._queries, first)
+            if exchange.url == first and not site_search.asked_for(first, self._queries):
+                answers = next(iter(self._queries), "")  # an answer led to it by itself
             return replace(exchange, answers=answers)
         if is_index and read and not self._is_page(exchange):
             return Failed(fetch.ticket, "unreadable", "it is no search index", exchange.status)

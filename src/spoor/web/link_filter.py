@@ -152,6 +152,8 @@ class CrawlFilter:
             whose = {host(page.url), host(found_on() or page.url)}
             self.revisits.read(one for one in page.dated if host(one[0]) in whose)
         links = self._that_may_enter(links, parent, score, depth, listed=listed)
+        if "answer" in page.flags:
+            links = _without_repeats(page, links, all_but_places=True)
         links = self._without_lists(page, links, parent, score, depth)
         traps = self._traps
         if traps is None:
@@ -226,6 +228,8 @@ class CrawlFilter:
         most = self.scope.max_depth
         if most is not None and depth >= most:  # what they list is too deep
             lists = []
+        elif "answer" in page.flags and len(links) == 1:
+            return links  # it leads on to the answer by itself
         for index in lists:
             held = HeldLink(links[index], parent, score, depth, False)
             if self.knows(held.link.url):
@@ -313,8 +317,8 @@ class CrawlFilter:
                 if known[1] and index not in sitemaps:
                     self._left_out.note(known[1], url)
             plain, why = known
-            if is_answer and links[index].kind == "refresh":
-                plain = url  # what names a visit elsewhere (`sid`) names the answer here
+            if is_answer and links[index].kind == "search":
+                plain = url  # what names a visit elsewhere (`sid`) may name an answer
             if not why:
                 allowed.append(index)
                 urls.append(plain)
@@ -602,14 +606,21 @@ def _other_ways(page: Page, links: Sequence[Link]) -> frozenset[str]:
     return frozenset(places - plain)
 
 
-def _without_repeats(page: Page, links: Sequence[Link]) -> Sequence[Link]:
-    """Those of a page's links that are no other way to what it is or links to, by one parameter."""
+def _without_repeats(
+    page: Page, links: Sequence[Link], *, all_but_places: bool = False
+) -> Sequence[Link]:
+    """Those of a page's links that are no other way to what it is or links to, by one parameter.
+    `all_but_places`: nor another way to anything, unless it is a place within a page."""
     ways = _other_ways(page, links)
     if not ways:
         return links
     urls = urls_of(links)
     known = {page.url, *urls}
-    repeats = {url for url in ways if not known.isdisjoint(shorter(url))}
+    repeats = {
+        url
+        for url in ways
+        if not known.isdisjoint(shorter(url)) or (all_but_places and other_way(url))
+    }
     return those(links, [at for at, url in enumerate(urls) if url not in repeats])
 
 

@@ -188,26 +188,27 @@ def answer_of(page: Page, query: str) -> Page:
     links, again, led_on = list[Link](), list[Link](), list[Link]()
     asks_again = _asks_again(page.url, query)
     for link in page.links:
-        if link.kind == "refresh" and link.url != page.url:
-            led_on.append(link)
+        if link.kind == "refresh" and link.url != page.url and asked_for(page.url, [query]):
+            led_on.append(Link(link.url, kind=KIND))
         elif link.kind in ("a", "place"):
             (again if asks_again(link.url) else links).append(link)
+    parts = _next_part(_answers_among(again, page.url, query))
     if led_on:
-        links, again = led_on[:1], []
+        links, parts = [], _answers_among(led_on, page.url)[:1]
     main = [link for link in links if link.anchor.region == "main"]
     listed = dict[str, Link]()
     for link in main or links:
         url = _unmarked(link.url, query)
         if url not in listed:
             anchor = link.anchor._replace(headings=(*link.anchor.headings[:1], query))
-            listed[url] = Link(url, anchor, "refresh" if led_on else "listed")
+            listed[url] = Link(url, anchor, link.kind if link.kind == "place" else "listed")
         if len(listed) == MOST_RESULTS:
             break
     return Page(
         page.url,
         page.status,
         page.content_type,
-        links=[*listed.values(), *_next_part(_answers_among(again, page.url, query))],
+        links=[*listed.values(), *parts],
         flags=page.flags & _KEPT | {"sitemap", "answer", "not-html"},
         fetched_at=page.fetched_at,
     )
@@ -231,15 +232,17 @@ def _asks_again(answer: str, query: str) -> Callable[[str], bool]:
     return asks_again
 
 
-def _answers_among(links: Sequence[Link], answer: str, query: str) -> list[Link]:
-    """Those links that lead to answers of the same host, and will be read as such."""
+def _answers_among(links: Sequence[Link], answer: str, query: str = "") -> list[Link]:
+    """Those links that lead to answers of the same host, and will be read as such: by the query,
+    where the URL of the answer asks for it."""
+    asks = query and asked_for(answer, [query])
     return [
         link
         for link in links[:_MOST_PARTS]
         if host(link.url) == host(answer)
         and len(link.url) <= _MOST_LENGTH
         and not _is_less_safe(link.url, answer)
-        and asked_for(link.url, [query], answer)
+        and (not asks or asked_for(link.url, [query], answer))
     ]
 
 
