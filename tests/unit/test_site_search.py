@@ -124,6 +124,15 @@ def test_forms_beside_comments_and_scripts_are_read(before: str) -> None:
     assert searches_in(f"{before}{WORDPRESS}".encode(), AT, ["kiln"])
 
 
+def test_a_number_of_any_length_costs_no_page() -> None:
+    for number in ("9" * 5_000, "x" + "F" * 5_000, "0" * 5_000 + "65"):
+        form = WORDPRESS.replace(
+            "<input", f"<input type=hidden name=a value='&#{number};'><input", 1
+        )
+        asked = searches_in(f"<base href='/b/&#{number};'>{form}".encode(), AT, ["kiln"])
+        assert asked == ["http://a.example/?a=%EF%BF%BD&s=kiln"]
+
+
 @given(st.text(min_size=1, max_size=80), st.sampled_from([WORDPRESS, MEDIAWIKI, SHOP]))
 def test_whatever_is_asked_for_the_answer_is_known_as_one(words: str, form: str) -> None:
     words = words.encode("utf-8", "replace").decode()

@@ -117,7 +117,11 @@ def _base(body: bytes, url: str) -> str:
     """From where the addresses of a page count."""
     found = _BASE.search(body, 0, _LOOKED_AT)
     its = {} if found is None else attributes_of(found[1].decode("utf-8", "replace"))
-    return Joiner(size=1).join(html.unescape(its.get("href", "")), url) or url
+    return Joiner(size=1).join(_unescaped(its.get("href", "")), url) or url
+
+
+def _unescaped(text: str) -> str:
+    return html.unescape(_NO_CHARACTER.sub("\ufffd", text))
 
 
 def is_not_followed(body: bytes) -> bool:
@@ -126,6 +130,8 @@ def is_not_followed(body: bytes) -> bool:
     return any(name in body[:_LOOKED_AT] for name in _NOT_FOLLOWED)
 
 
+_NO_CHARACTER = re.compile(r"&#(?:[0-9]{9,}+|[xX][0-9A-Fa-f]{9,}+);?")
+"""Numbers of characters that there are none of: Python reads 4,300 digits at most."""
 _BASE = re.compile(rb"<base\s([^<>]{1,2000})>", re.IGNORECASE)
 _SCRIPT = b"<script"
 _AROUND = ((b"<!--", b"-->"), (_SCRIPT, b"</script"))
@@ -313,7 +319,7 @@ class _Form:
         """Whether one of its options stands for it."""
         for tag in TAG.finditer(text):
             if tag[2] and not tag[1]:
-                its = {key: html.unescape(its) for key, its in attributes_of(tag[3]).items()}
+                its = {key: _unescaped(its) for key, its in attributes_of(tag[3]).items()}
                 self._take(tag[2].lower(), its)
 
     def _take(self, tag: str, its: Mapping[str, str]) -> None:
