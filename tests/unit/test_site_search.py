@@ -447,6 +447,46 @@ def test_no_answer_is_asked_for_whose_pages_are_too_deep(
 
 
 @pytest.mark.server
+def test_a_page_to_which_an_answer_leads_on_by_itself_is_a_document(tmp_path: Path) -> None:
+    def answer(asked: Asked) -> bytes:
+        if asked.path.startswith("/find"):
+            return reply(f'<meta http-equiv="refresh" content="0;URL={FAR[3]}">')
+        return site(asked)
+
+    _, found = crawled(tmp_path / "run", answer=answer)
+    assert found == {FAR[3]}
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    "leads_on",
+    [
+        '<meta http-equiv="refresh" content="0;URL=/find?q=kilns&part={0}">',
+        '<a href="/find?q=kilns&part={0}">{0}</a>',
+        '<a href="/find?q=kilns&part={0}">{0}</a><a href="/new{0}">A pot</a>',
+    ],
+)
+def test_answers_without_end_are_asked_for_ten_times(leads_on: str, tmp_path: Path) -> None:
+    """And none of them is a document."""
+
+    def answer(asked: Asked) -> bytes:
+        path, _, query = asked.path.partition("?")
+        part = int(parse_qs(query).get("part", ["1"])[0])
+        if path == "/find":
+            return reply(f"<title>Kilns, kilns</title>Kilns {leads_on.format(part + 1)}")
+        if path.startswith("/new"):
+            return reply(
+                f"<title>Kilns {path}</title><h1>Kilns</h1>A kiln is hot. Kilns burn clay."
+            )
+        return site(asked)
+
+    asked, found = crawled(tmp_path / "run", answer=answer, pages=60)
+    answers = [path for path in asked if path.startswith("/find")]
+    assert 1 <= len(answers) <= 11
+    assert not [path for path in found if path.startswith("/find")]
+
+
+@pytest.mark.server
 def test_a_text_that_shows_a_form_has_none(tmp_path: Path) -> None:
     def answer(asked: Asked) -> bytes:
         if asked.path == "/" or asked.path.startswith("/room"):

@@ -96,6 +96,12 @@ class HeldLists:
             if forgotten := remember(self._waiting, name, None, _WAITING):
                 self._take(forgotten)
 
+    def takes(self, held: HeldLink) -> bool:
+        """Whether a list may be asked for at once; it is one of those of its host then."""
+        its = self._host_of(held)
+        its.lists += 1
+        return its.lists <= MOST
+
     def _take(self, name: str) -> list[HeldLink]:
         """The lists of a host that wait no longer."""
         self._waiting.pop(name, None)

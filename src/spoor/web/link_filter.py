@@ -199,7 +199,7 @@ class CrawlFilter:
         if self.revisits is not None:
             links = [link for link in links if self.revisits.is_news(link, listed=listed)]
         shares = None if self.revisits is not None else self._shares_of_sitemaps
-        if shares is not None and (listed_in := sitemaps_among(links)):
+        if shares is not None and (listed_in := sitemaps_among(links, "sitemap")):
             waits = {
                 index
                 for index in listed_in
@@ -228,8 +228,9 @@ class CrawlFilter:
         most = self.scope.max_depth
         if most is not None and depth >= most:  # what they list is too deep
             lists = []
-        elif "answer" in page.flags and len(links) == 1:
-            return links  # it leads on to the answer by itself
+        elif "answer" in page.flags and len(page.links) == 1:  # it leads on to the answer by itself
+            held = HeldLink(links[0], parent, score, depth, False)
+            return links if self._lists.takes(held) else ()
         for index in lists:
             held = HeldLink(links[index], parent, score, depth, False)
             if self.knows(held.link.url):
@@ -443,11 +444,12 @@ class CrawlFilter:
         nearer = [] if self._depths is None else self._depths.release(over=over)
         domains = () if self._domains is None else self._domains.release(over=over)
         shares = self._shares_of_sitemaps
+        lists = [] if self._lists is None else self._lists.release(over=over)
+        lists = [held for held in lists if shares is None or not shares.holds(held)]
         sitemaps = () if shares is None else shares.release(over=over)
         freed = self._limits.release(over=over)
         if self.revisits is not None:
             freed += self.revisits.release(self._flying.values())
-        lists = [] if self._lists is None else self._lists.release(over=over)
         found = [*tried, *nearer, *freed, *domains, *sitemaps, *self._more_listed(over=over)]
         found += lists
         # Nobody else asks for the rest of a shard's own hosts; a trap is worth less than any link.

@@ -190,17 +190,21 @@ def answer_of(page: Page, query: str) -> Page:
     """What a site answers, as a list of pages: links of kind `listed` under the heading of what was
     asked for, those of its main part where that has any, and the next part of the answer, of kind
     `search`; without what shows the answer otherwise. Of a page that leads on by itself, only where
-    it leads. It has no words, so it is no document."""
+    it leads: on the same path that is the answer. One that lists nothing has no next part. It has
+    no words, so it is no document."""
     links, again, led_on = list[Link](), list[Link](), list[Link]()
     asks_again = _asks_again(page.url, query)
     for link in page.links:
         if link.kind == "refresh" and link.url != page.url and asked_for(page.url, [query]):
-            led_on.append(Link(link.url, kind=KIND))
+            led_on.append(link)
         elif link.kind in ("a", "place"):
             (again if asks_again(link.url) else links).append(link)
     parts = _next_part(_answers_among(again, page.url, query))
     if led_on:
-        links, parts = [], _answers_among(led_on, page.url)[:1]
+        links, parts = led_on[:1], []
+        # Another name of the answer, or a page?
+        if _parts(links[0].url)[0] == _parts(page.url)[0]:
+            links, parts = [], [Link(its.url, kind=KIND) for its in _answers_among(links, page.url)]
     main = [link for link in links if link.anchor.region == "main"]
     listed = dict[str, Link]()
     for link in main or links:
@@ -214,7 +218,7 @@ def answer_of(page: Page, query: str) -> Page:
         page.url,
         page.status,
         page.content_type,
-        links=[*listed.values(), *parts],
+        links=[*listed.values(), *(parts if listed or led_on else ())],
         flags=page.flags & _KEPT | {"sitemap", "answer", "not-html"},
         fetched_at=page.fetched_at,
     )
