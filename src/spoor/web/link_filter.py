@@ -30,7 +30,7 @@ from spoor.web.domain_shares import DomainShares
 from spoor.web.held_lists import HeldLists
 from spoor.web.left_out_urls import LeftOutUrls
 from spoor.web.listed_links import ListedLinks
-from spoor.web.other_ways import other_way, shorter, view_of_source
+from spoor.web.other_ways import may_show_source, other_way, shorter, view_of_source
 from spoor.web.page_limits import PageLimits
 from spoor.web.page_links import at_hand, not_to_follow, those
 from spoor.web.revisits import Revisits
@@ -601,11 +601,19 @@ _IN_VAIN = ("http", "absent", "duplicate")
 
 def _other_ways(page: Page, links: Sequence[Link]) -> frozenset[str]:
     """The URLs of a page's links that are other ways to a page, and nothing else on this one."""
-    plain, places = set[str](), set[str]()
-    for url, kind in zip(urls_of(links), kinds_of(links), strict=True):
-        way = kind == "place" or other_way(url) or view_of_source(url, page.url)
-        (places if way else plain).add(url)
-    return frozenset(places - plain)
+    source = may_show_source(page.url)
+    ways = [
+        kind == "place"
+        or ("?" in url and other_way(url))
+        or (source and view_of_source(url, page.url))
+        for url, kind in zip(urls_of(links), kinds_of(links), strict=True)
+    ]
+    if not any(ways):
+        return frozenset()
+    of_both = list(zip(urls_of(links), ways, strict=True))
+    return frozenset(
+        {url for url, way in of_both if way} - {url for url, way in of_both if not way}
+    )
 
 
 def _without_repeats(

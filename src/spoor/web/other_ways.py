@@ -75,6 +75,12 @@ def shorter(url: str) -> Sequence[str]:
     return [without(url, frozenset((name,))) for name in names]
 
 
+def may_show_source(page: str) -> bool:
+    """Whether a page may have another view that `view_of_source` tells."""
+    segments = page.partition("?")[0].split("/")[3:]
+    return not (_SOURCE.isdisjoint(segments) and _OF_SOURCE.isdisjoint(segments))
+
+
 def view_of_source(url: str, page: str) -> bool:
     """Whether a canonical URL is, for a code browser, another view of what `page` shows, which
     links to it: `/blame/a.py` of `/tree/a.py`, `/diff/a.py?id=1` of `/commit/?id=1`."""
