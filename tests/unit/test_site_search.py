@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
+from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from multidict import CIMultiDict, CIMultiDictProxy
 
 import spoor
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
 from spoor.cli.main import run
+from spoor.live.page_requests import PageRequests
 from spoor.runs.assemble import queries
 from spoor.settings import Settings
-from spoor.types import Topic
+from spoor.types import Choice, Failed, Fetch, Topic
+from spoor.web.exchange import Exchange
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.page import parse
+from spoor.web.robots import ALLOW_ALL
 from spoor.web.scope import Scope
 from spoor.web.site_search import (
     MOST_QUERIES,
     MOST_RESULTS,
+    WHY,
     answer_of,
     asked_for,
     is_not_followed,
@@ -444,6 +454,44 @@ def test_no_answer_is_asked_for_whose_pages_are_too_deep(
 ) -> None:
     asked, _ = crawled(tmp_path / "run", "--max-depth", str(most))
     assert sum(path.startswith("/find") for path in asked) == asks
+
+
+@pytest.mark.parametrize(
+    ("asked", "answers"),
+    [
+        ([("/find?q=kilns", 1)], "kilns"),
+        ([("/find?q=kilns", 1), ("/item3", 2)], ""),
+        ([("/find?id=7", 1)], "kilns"),
+        ([("/find?id=7", 1), ("/find?id=7", 2)], "kilns"),
+        ([("/item3", 2)], ""),
+    ],
+)
+def test_a_redirect_of_an_answer_that_another_process_follows_leads_to_a_page(
+    asked: list[tuple[str, int]], answers: str
+) -> None:
+    async def get(url: str, *_: object, **__: object) -> Exchange:
+        return Exchange(url, 200, "", (), CIMultiDictProxy(CIMultiDict()), b"", b"", 0.0, 0.0)
+
+    requests = cast(
+        PageRequests,
+        SimpleNamespace(
+            settings=Settings(),
+            _queries=("kilns",),
+            _searched=OrderedDict[int, str](),
+            _types=None,
+            _queues=SimpleNamespace(turn=lambda *_: nullcontext()),
+            _hosts=SimpleNamespace(delay=lambda _: 0.0),
+            _slots=SimpleNamespace(bring=print),
+            _client=SimpleNamespace(get=get),
+            _wall=time.time,
+        ),
+    )
+    made: Failed | Exchange | None = None
+    for path, attempt in asked:
+        fetch = Fetch(5, f"http://a.example{path}", "a.example", Choice(0, None, WHY), attempt)
+        made = asyncio.run(PageRequests._get(requests, fetch, ALLOW_ALL, ()))
+    assert isinstance(made, Exchange)
+    assert made.answers == answers
 
 
 @pytest.mark.server

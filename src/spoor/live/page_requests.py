@@ -291,7 +291,7 @@ class PageRequests:
         is_index = fetch.choice.why == search_indexes.WHY
         is_search = fetch.choice.why == site_search.WHY
         watched, again = self.settings.command == "watch", bool(self.settings.refresh)
-        if is_search and fetch.ticket not in self._searched:
+        if is_search and fetch.attempt == 1:  # later ones of another process may be redirects
             remember(self._searched, fetch.ticket, fetch.url, _SEARCHED)
         types = None if is_sitemap or is_index else self._types
         async with self._queues.turn(fetch.ticket, fetch.host, self._hosts.delay(fetch.host)):
