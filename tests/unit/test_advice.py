@@ -102,6 +102,7 @@ def test_a_crawl_that_ended_with_nothing_is_told_so_however_short_it_was() -> No
     assert advice.best.url.endswith("/4")
     assert "pottery" in advice.site_words
     assert not advisor.advice([], over=True).warning, "no page came"
+    assert "words are not the cause" in advisor.advice(rows[:1], over=True).warning
     assert not advisor.advice([*rows, ("http://pots.example/5", "", 0.9, True)], over=True).warning
 
 

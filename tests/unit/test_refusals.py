@@ -88,6 +88,9 @@ DOCUMENTS = [
     "<title>Clay</title><noscript>Enable JavaScript to search.</noscript><script></script><p>"
     + "Clay is a type of fine-grained natural soil material. " * 8,
     "<title>Clay</title><p>Short." + "".join(f"<a href=/{n}>clay {n}</a>" for n in range(8)),
+    # An empty list of a tracker, with a log-in box beside its menu.
+    f"<title>Open issues</title>{FORM}<p>Log in to see more."
+    + "".join(f"<a href=/{n}>by {n}</a>" for n in range(12)),
     "<title>Cookies</title><p>This recipe asks for butter and sugar; accept no margarine.",
 ]
 

@@ -22,6 +22,8 @@ VOCABULARY_PAGES = 64
 """Pages whose words are all noted; of later ones only what is still missing is looked for."""
 NONE_AFTER = 50
 """Pages after which a crawl warns that none, or one alone, is relevant."""
+FEW = 4
+"""Pages of a crawl that has ended, below which words are not the cause."""
 NEARLY_ALL = 0.8
 """Share of relevant pages, and of pages with a word, from which they are nearly all."""
 NEARLY_ALL_AFTER = 20
@@ -40,6 +42,9 @@ _LATER = 8_000
 """Characters of a later page in which a missing word is looked for."""
 _MOST_WORDS = 200_000
 """Words that are noted."""
+
+
+_TOO_FEW = "so few came that words are not the cause; see what failed and what was left out"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +203,8 @@ class Advisor:
         nothing |= over and bool(rows) and not relevant
         if nothing:
             some = f"only 1 of {len(rows)}" if relevant else f"none of {len(rows)}"
-            warning = f"{some} pages is relevant: {self._why_none(known, unknown)}"
+            why = _TOO_FEW if over and len(rows) < FEW else self._why_none(known, unknown)
+            warning = f"{some} pages is relevant: {why}"
         elif (
             len(rows) >= nearly_all_after
             and relevant >= NEARLY_ALL * len(rows)

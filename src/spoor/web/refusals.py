@@ -142,6 +142,8 @@ _NEEDS_SCRIPTS = _any(
     r"(?:aktivier|activ|abilita|habilit|schakel|włącz|включ).{0,40}javascript",
     r"启用 ?javascript|javascript ?を有効|javascript.{0,10}(?:활성화|사용)",
 )
+_FEW_LINKS = 10
+"""Of a log-in page that says so in its text alone."""
 _PASSWORD = re.compile(rb"<input\b[^>]{0,150}\btype\s*=\s*[\"']?password\b", re.IGNORECASE)
 _SCRIPT = re.compile(rb"<script\b", re.IGNORECASE)
 _TAG = re.compile(r"<[^<>]*>")
@@ -199,7 +201,8 @@ def _by_shape(page: Page, titles: list[str], text: str, head: bytes) -> Refusal 
     """By what the page is made of."""
     links = len(page.links)
     if len(text) <= _SHORT and _PASSWORD.search(head):
-        named = [*titles, *([text] if len(text) <= _SHELL else [])]
+        # A list without entries may have a log-in box beside its menu.
+        named = [*titles, *([text] if len(text) <= _SHELL and links <= _FEW_LINKS else [])]
         return LOGIN if _LOGIN.search("\n".join(named)) else None
     if links <= 30 and ("cookie" in text or "privac" in text) and _AGREE.search(text):
         return CONSENT if _CONSENT.search("\n".join([*titles, text[:300]])) else None
