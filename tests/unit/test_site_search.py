@@ -30,16 +30,8 @@ from spoor.web.link_filter import CrawlFilter
 from spoor.web.page import parse
 from spoor.web.robots import ALLOW_ALL
 from spoor.web.scope import Scope
-from spoor.web.site_search import (
-    MOST_QUERIES,
-    MOST_RESULTS,
-    WHY,
-    answer_of,
-    asked_for,
-    is_not_followed,
-    queries_of,
-    searches_in,
-)
+from spoor.web.search_answers import MOST_RESULTS, WHY, answer_of, asked_for
+from spoor.web.search_forms import MOST_QUERIES, is_not_followed, queries_of, searches_in
 from spoor.web.traps import Traps
 from spoor.web.urls import canonical
 

@@ -27,7 +27,7 @@ from spoor.politeness.request_slots import RequestSlots
 from spoor.politeness.robots import RobotsCache, origin_of
 from spoor.settings import Settings
 from spoor.types import Failed, Fetch, Fetched, LiveReply
-from spoor.web import search_index_readers, search_indexes, site_search, sitemaps
+from spoor.web import search_answers, search_forms, search_index_readers, search_indexes, sitemaps
 from spoor.web.encoding import encoding_of
 from spoor.web.exchange import Exchange
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, FORBIDDEN, Rules
@@ -289,7 +289,7 @@ class PageRequests:
         index, or a search, names that."""
         is_sitemap = fetch.choice.why == sitemaps.WHY
         is_index = fetch.choice.why == search_indexes.WHY
-        is_search = fetch.choice.why == site_search.WHY
+        is_search = fetch.choice.why == search_answers.WHY
         watched, again = self.settings.command == "watch", bool(self.settings.refresh)
         if is_search and fetch.attempt == 1:  # later ones of another process may be redirects
             remember(self._searched, fetch.ticket, fetch.url, _SEARCHED)
@@ -309,8 +309,8 @@ class PageRequests:
         read = 200 <= exchange.status < 300
         if is_search and read:
             first = self._searched.get(fetch.ticket, "")
-            answers = site_search.asked_for(exchange.url, self._queries, first)
-            if exchange.url == first and not site_search.asked_for(first, self._queries):
+            answers = search_answers.asked_for(exchange.url, self._queries, first)
+            if exchange.url == first and not search_answers.asked_for(first, self._queries):
                 answers = next(iter(self._queries), "")  # an answer led to it by itself
             return replace(exchange, answers=answers)
         if is_index and read and not self._is_page(exchange):
@@ -347,8 +347,8 @@ class PageRequests:
     def _searches(self, exchange: Exchange) -> list[str]:
         """What the site's search answers, where a page of HTML in UTF-8 has a form for it."""
         document, url = exchange.document, exchange.url
-        searches = site_search.searches_in(document, url, self._queries)
-        if searches and self.settings.nofollow and site_search.is_not_followed(document):
+        searches = search_forms.searches_in(document, url, self._queries)
+        if searches and self.settings.nofollow and search_forms.is_not_followed(document):
             return []
         if not searches or encoding_of(document, exchange.media_type) != "utf-8":
             return []

@@ -37,7 +37,7 @@ from spoor.types import NOTHING_LEFT_OUT, Judgement, LeftOut, Page, Task, Topic
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
-from spoor.web.site_search import queries_of
+from spoor.web.search_forms import queries_of
 from spoor.web.text import Vectors
 from spoor.web.traps import Traps
 from spoor.wrappers.compared import Compared

@@ -10,7 +10,7 @@ from typing import Any
 from multidict import CIMultiDictProxy
 
 from spoor.types import Anchor, Link, Page
-from spoor.web import search_index_readers, search_indexes, site_search, sitemaps
+from spoor.web import search_answers, search_index_readers, search_indexes, sitemaps
 from spoor.web.urls import Joiner
 
 MIB = 1 << 20
@@ -217,9 +217,9 @@ class Source:
             **({"routes": True} if self.rendered else {}),
         )
         if self.answers:
-            return site_search.answer_of(page, self.answers)
+            return search_answers.answer_of(page, self.answers)
         lists = [(url, search_indexes.kind_of(url)) for url in self.sitemaps]
-        lists += [(url, site_search.KIND) for url in self.searches]
+        lists += [(url, search_answers.KIND) for url in self.searches]
         if lists:
             page = replace(page, links=[*page.links, *(Link(to, Anchor(), of) for to, of in lists)])
         return page

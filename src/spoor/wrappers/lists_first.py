@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from spoor.protocols import Offer, Policy
 from spoor.types import Choice, InLink, InLinks, LinkId, Outcome, State
-from spoor.web import held_lists, search_indexes, site_search
+from spoor.web import held_lists, search_answers, search_indexes
 from spoor.web.revisits import KIND
 from spoor.web.sitemaps import MAX_SITEMAPS, WHY
 from spoor.wrapping import Wrapper
@@ -89,7 +89,7 @@ class SearchesFirst(SitemapsFirst):
 
     reasons: Mapping[str, Reasons] = {
         "index": search_indexes.WHY,
-        site_search.KIND: site_search.WHY,
+        search_answers.KIND: search_answers.WHY,
     }
     most = held_lists.MOST
 
