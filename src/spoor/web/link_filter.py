@@ -19,7 +19,6 @@ from spoor.types import (
     Page,
     State,
     Ways,
-    kinds_of,
     urls_of,
 )
 from spoor.web.action_trials import ActionTrials
@@ -30,7 +29,7 @@ from spoor.web.domain_shares import DomainShares
 from spoor.web.held_lists import HeldLists
 from spoor.web.left_out_urls import LeftOutUrls
 from spoor.web.listed_links import ListedLinks
-from spoor.web.other_ways import may_show_source, other_way, shorter, view_of_source
+from spoor.web.other_ways import other_ways, without_repeats
 from spoor.web.page_limits import PageLimits
 from spoor.web.page_links import at_hand, not_to_follow, those
 from spoor.web.revisits import Revisits
@@ -153,11 +152,11 @@ class CrawlFilter:
             self.revisits.read(one for one in page.dated if host(one[0]) in whose)
         links = self._that_may_enter(links, parent, score, depth, listed=listed)
         if "answer" in page.flags:
-            links = _without_repeats(page, links, all_but_places=True)
+            links = without_repeats(page, links, all_but_places=True)
         links = self._without_lists(page, links, parent, score, depth)
         traps = self._traps
         if traps is None:
-            return links if self._repeats else _without_repeats(page, links)
+            return links if self._repeats else without_repeats(page, links)
         news = traps.read(page, links, found_on)
         return self._outside_traps(page, links, parent, score, depth, news=news)
 
@@ -257,7 +256,7 @@ class CrawlFilter:
         traps = self._traps
         if traps is None:
             return links
-        last = frozenset[str]() if "sitemap" in page.flags else _other_ways(page, links)
+        last = frozenset[str]() if "sitemap" in page.flags else other_ways(page, links)
         if not (last or traps.may_hold):
             return links
         admitted = []
@@ -597,41 +596,6 @@ class CrawlFilter:
 
 _IN_VAIN = ("http", "absent", "duplicate")
 """Failures that say that there is nothing at a URL."""
-
-
-def _other_ways(page: Page, links: Sequence[Link]) -> frozenset[str]:
-    """The URLs of a page's links that are other ways to a page, and nothing else on this one."""
-    source = may_show_source(page.url)
-    ways = [
-        kind == "place"
-        or ("?" in url and other_way(url))
-        or (source and view_of_source(url, page.url))
-        for url, kind in zip(urls_of(links), kinds_of(links), strict=True)
-    ]
-    if not any(ways):
-        return frozenset()
-    of_both = list(zip(urls_of(links), ways, strict=True))
-    return frozenset(
-        {url for url, way in of_both if way} - {url for url, way in of_both if not way}
-    )
-
-
-def _without_repeats(
-    page: Page, links: Sequence[Link], *, all_but_places: bool = False
-) -> Sequence[Link]:
-    """Those of a page's links that are no other way to what it is or links to, by one parameter.
-    `all_but_places`: nor another way to anything, unless it is a place within a page."""
-    ways = _other_ways(page, links)
-    if not ways:
-        return links
-    urls = urls_of(links)
-    known = {page.url, *urls}
-    repeats = {
-        url
-        for url in ways
-        if not known.isdisjoint(shorter(url)) or (all_but_places and other_way(url))
-    }
-    return those(links, [at for at, url in enumerate(urls) if url not in repeats])
 
 
 def _name(url: str) -> str:

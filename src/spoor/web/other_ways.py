@@ -12,6 +12,8 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from spoor.types import Link, Page, kinds_of, urls_of
+from spoor.web.page_links import those
 from spoor.web.url_groups import parameters, without
 
 _NUMBER = re.compile(r"\d+$")
@@ -98,3 +100,38 @@ def view_of_source(url: str, page: str) -> bool:
     rest, its_rest = [part for part in parts[at + 1 :] if part], [*filter(None, others[at + 1 :])]
     same = rest[: len(its_rest)] == its_rest and {*its_query.split("&")} <= {"", *query.split("&")}
     return same and bool(its_rest or query)
+
+
+def other_ways(page: Page, links: Sequence[Link]) -> frozenset[str]:
+    """The URLs of a page's links that are other ways to a page, and nothing else on this one."""
+    source = may_show_source(page.url)
+    ways = [
+        kind == "place"
+        or ("?" in url and other_way(url))
+        or (source and view_of_source(url, page.url))
+        for url, kind in zip(urls_of(links), kinds_of(links), strict=True)
+    ]
+    if not any(ways):
+        return frozenset()
+    of_both = list(zip(urls_of(links), ways, strict=True))
+    return frozenset(
+        {url for url, way in of_both if way} - {url for url, way in of_both if not way}
+    )
+
+
+def without_repeats(
+    page: Page, links: Sequence[Link], *, all_but_places: bool = False
+) -> Sequence[Link]:
+    """Those of a page's links that are no other way to what it is or links to, by one parameter.
+    `all_but_places`: nor another way to anything, unless it is a place within a page."""
+    ways = other_ways(page, links)
+    if not ways:
+        return links
+    urls = urls_of(links)
+    known = {page.url, *urls}
+    repeats = {
+        url
+        for url in ways
+        if not known.isdisjoint(shorter(url)) or (all_but_places and other_way(url))
+    }
+    return those(links, [at for at, url in enumerate(urls) if url not in repeats])
