@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from spoor.protocols import Offer, Policy
-from spoor.types import Choice, InLink, InLinks, LinkId, Outcome, State
+from spoor.types import Choice, InLinks, LinkId, Outcome, State
 from spoor.web import held_lists, search_answers, search_indexes
 from spoor.web.revisits import KIND
 from spoor.web.sitemaps import MAX_SITEMAPS, WHY
@@ -32,7 +32,8 @@ class SitemapsFirst(Wrapper):
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self._open: dict[LinkId, None] = {}
+        self._open: dict[LinkId, str] = {}
+        """Those that were not asked for, and the kind of each."""
         self._hosts: Counter[str] = Counter()
         self._chosen: set[LinkId] = set()
         self.hold(policy)
@@ -41,25 +42,20 @@ class SitemapsFirst(Wrapper):
         for link in seen.of_kinds(self.reasons):
             if link.first and self._hosts[link.host] < self.most:
                 self._hosts[link.host] += 1
-                self._enter(link)
+                self._open[link.link] = link.kind
         self.policy.observe(seen)
-
-    def _enter(self, link: InLink) -> None:
-        """A link that comes first was found."""
-        self._open[link.link] = None
-
-    def _why(self, link: LinkId) -> Reasons:
-        """Why one of them is chosen."""
-        return next(iter(self.reasons.values()))
 
     def choose(self, offer: Offer) -> Choice:
         for _, link in zip(range(_MAX_CHECKED), self._open, strict=False):
             if link in offer:
-                del self._open[link]
                 self._chosen.add(link)
-                return Choice(link, None, self._why(link))
+                return Choice(link, None, self.reasons[self._open.pop(link)])
         choice = self.policy.choose(offer)
-        self._open.pop(choice.link, None)
+        kind = self._open.pop(choice.link, None)
+        return choice if kind is None else self._come_to(choice, kind)
+
+    def _come_to(self, choice: Choice, kind: str) -> Choice:
+        """The wrapped policy came to one of them before it was its turn."""
         return choice
 
     def learn(self, outcome: Outcome) -> None:
@@ -77,7 +73,7 @@ class SitemapsFirst(Wrapper):
         }
 
     def load(self, state: State) -> None:
-        self._open = dict.fromkeys(state["open"])
+        self._open = dict.fromkeys(state["open"], next(iter(self.reasons)))
         self._hosts = Counter(state["hosts"])
         self._chosen = set(state["chosen"])
         self.policy.load(state["policy"])
@@ -93,35 +89,19 @@ class SearchesFirst(SitemapsFirst):
     }
     most = held_lists.MOST
 
-    def __init__(self, policy: Policy) -> None:
-        super().__init__(policy)
-        self._kinds: dict[LinkId, str] = {}
-        """Of those that were not asked for."""
-
-    def _enter(self, link: InLink) -> None:
-        super()._enter(link)
-        self._kinds[link.link] = link.kind
-
-    def _why(self, link: LinkId) -> Reasons:
-        return self.reasons[self._kinds[link]]
-
-    def choose(self, offer: Offer) -> Choice:
-        choice = super().choose(offer)
-        if choice.link in self._kinds:  # also where the wrapped policy came to it
-            choice = replace(choice, why=self._why(choice.link))
-            del self._kinds[choice.link]
-            self._chosen.add(choice.link)
-        return choice
+    def _come_to(self, choice: Choice, kind: str) -> Choice:
+        self._chosen.add(choice.link)
+        return replace(choice, why=self.reasons[kind])
 
     def save(self) -> State:
-        return {**super().save(), "kinds": [[*row] for row in self._kinds.items()]}
+        return {**super().save(), "kinds": [[*row] for row in self._open.items()]}
 
     def load(self, state: State) -> None:
         kinds = dict(map(tuple, state["kinds"]))
         if not (kinds.keys() >= set(state["open"]) and {*kinds.values()} <= self.reasons.keys()):
             raise ValueError("an open list has no kind")
-        self._kinds = kinds
         super().load(state)
+        self._open = {link: kinds[link] for link in state["open"]}
 
 
 class EarlierFirst(SitemapsFirst):
