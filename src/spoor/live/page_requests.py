@@ -219,9 +219,10 @@ class PageRequests:
             reply = Failed(fetch.ticket, "connection", reason, status, transient=True)
         if exchange is not None and exchange.sitemaps and not isinstance(reply, Failed):
             self._announced.add(origin_of(exchange.url))
-        if exchange is not None and self._names_list(exchange) and isinstance(reply, Fetched):
-            obeyed = not self.settings.nofollow or "nofollow" not in reply.page.flags
-            self._listing |= {host(exchange.url)} if obeyed else set()
+        if exchange is not None and isinstance(reply, Fetched) and self._names_list(exchange):
+            barred = self.settings.nofollow and "nofollow" in reply.page.flags
+            if not barred:
+                self._listing.add(host(exchange.url))
         if self._renders is not None and (exchange is None or exchange.rendered is None):
             self._renders.forget(fetch)
         answered = not (isinstance(reply, Failed) and reply.unanswered)
