@@ -12,15 +12,16 @@ from __future__ import annotations
 
 import argparse
 import mimetypes
-import statistics
+import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.early_recall import BUDGETS, compare
 
 import spoor
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
-
-BUDGETS = (12, 30, 100)
 
 
 def crawl(folder: Path, words: str, *, search_index: bool) -> list[tuple[str, int]]:
@@ -55,32 +56,26 @@ def crawl(folder: Path, words: str, *, search_index: bool) -> list[tuple[str, in
     return asked_for
 
 
-def recalls(asked_for: Sequence[tuple[str, int]], right: set[str]) -> list[float]:
-    """Of the right pages that can be found within each budget, the share that was."""
-    names = [path for path, _ in asked_for]
-    return [len(right & {*names[:most]}) / min(most, len(right)) for most in BUDGETS]
-
-
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("folder", type=Path)
     options.add_argument("wishes", nargs="+", metavar="WORDS=PART")
     chosen = options.parse_args()
     folder = chosen.folder.resolve()
-    found: dict[bool, list[list[float]]] = {False: [], True: []}
-    for wish in chosen.wishes:
-        words, _, part = wish.partition("=")
-        right = {str(one.relative_to(folder)) for one in (folder / part).rglob("*.html")}
-        for search_index, rows in found.items():
-            asked_for = crawl(folder, words, search_index=search_index)
-            rows.append(recalls(asked_for, right))
-            shares = ", ".join(f"{one:.3f}" for one in rows[-1])
-            sent = sum(size for _, size in asked_for) / 1e6
-            name = "with" if search_index else "without"
-            print(f"{words} ({len(right)} pages) {name}: {shares}; {sent:.1f} MB", flush=True)
-    for search_index, rows in found.items():
-        means = ", ".join(f"{statistics.mean(column):.3f}" for column in zip(*rows, strict=True))
-        print(f"mean {'with' if search_index else 'without'}: {means}")
+
+    def asked(words: str, is_on: bool) -> tuple[list[str], str]:
+        asked_for = crawl(folder, words, search_index=is_on)
+        sent = sum(size for _, size in asked_for) / 1e6
+        return [path for path, _ in asked_for], f"; {sent:.1f} MB"
+
+    parts = (wish.partition("=")[::2] for wish in chosen.wishes)
+    compare(
+        (
+            (words, {str(one.relative_to(folder)) for one in (folder / part).rglob("*.html")})
+            for words, part in parts
+        ),
+        asked,
+    )
 
 
 if __name__ == "__main__":

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
+import sys
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.early_recall import BUDGETS, compare
 
 import spoor
 from spoor.web.urls import canonical
-
-BUDGETS = (12, 30, 100)
 
 
 def crawl(start: str, words: str, connect_to: str, *, site_search: bool) -> list[str]:
@@ -43,31 +44,20 @@ def crawl(start: str, words: str, connect_to: str, *, site_search: bool) -> list
     return [url for _, url in sorted(rows)]
 
 
-def recalls(asked_for: Sequence[str], right: set[str]) -> list[float]:
-    """Of the right pages that can be found within each budget, the share that was."""
-    return [
-        len(right & set(asked_for[:budget])) / min(budget - 1, len(right)) for budget in BUDGETS
-    ]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("start")
     parser.add_argument("wishes", type=Path)
     parser.add_argument("--connect-to", required=True, metavar="ADDRESS:PORT")
     args = parser.parse_args()
-    rows: dict[bool, list[list[float]]] = {False: [], True: []}
-    for words, urls in json.loads(args.wishes.read_text()).items():
-        right = {canonical(url) for url in urls}
-        for with_search, its in rows.items():
-            asked_for = crawl(args.start, words, args.connect_to, site_search=with_search)
-            its.append(recalls(asked_for, right))
-            shares = " ".join(f"{share:.2f}" for share in its[-1])
-            name = "with the search" if with_search else "without"
-            print(f"{words}, {len(right)} right, {name}: {shares}", flush=True)
-    for with_search, its in rows.items():
-        means = " ".join(f"{statistics.mean(column):.2f}" for column in zip(*its, strict=True))
-        print(f"{'with the search' if with_search else 'without'}, the mean: {means}")
+    compare(
+        (
+            (words, {canonical(url) for url in urls})
+            for words, urls in json.loads(args.wishes.read_text()).items()
+        ),
+        lambda words, is_on: (crawl(args.start, words, args.connect_to, site_search=is_on), ""),
+        start=1,
+    )
 
 
 if __name__ == "__main__":
