@@ -46,17 +46,19 @@ class SitemapsFirst(Wrapper):
         self.policy.observe(seen)
 
     def choose(self, offer: Offer) -> Choice:
+        choice = self._first(offer)
+        if choice is None:
+            choice = self.policy.choose(offer)
+            self._open.pop(choice.link, None)
+        return choice
+
+    def _first(self, offer: Offer) -> Choice | None:
+        """One of those that come first; None where none of them is in the offer."""
         for _, link in zip(range(_MAX_CHECKED), self._open, strict=False):
             if link in offer:
                 self._chosen.add(link)
                 return Choice(link, None, self.reasons[self._open.pop(link)])
-        choice = self.policy.choose(offer)
-        kind = self._open.pop(choice.link, None)
-        return choice if kind is None else self._come_to(choice, kind)
-
-    def _come_to(self, choice: Choice, kind: str) -> Choice:
-        """The wrapped policy came to one of them before it was its turn."""
-        return choice
+        return None
 
     def learn(self, outcome: Outcome) -> None:
         if outcome.choice.link in self._chosen:
@@ -89,9 +91,15 @@ class SearchesFirst(SitemapsFirst):
     }
     most = held_lists.MOST
 
-    def _come_to(self, choice: Choice, kind: str) -> Choice:
-        self._chosen.add(choice.link)
-        return replace(choice, why=self.reasons[kind])
+    def choose(self, offer: Offer) -> Choice:
+        choice = self._first(offer)
+        if choice is None:
+            choice = self.policy.choose(offer)
+            kind = self._open.pop(choice.link, None)
+            if kind is not None:  # the wrapped policy came to it
+                self._chosen.add(choice.link)
+                choice = replace(choice, why=self.reasons[kind])
+        return choice
 
     def save(self) -> State:
         return {**super().save(), "kinds": [[*row] for row in self._open.items()]}
