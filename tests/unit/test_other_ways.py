@@ -17,7 +17,7 @@ from spoor.policies.breadth_first import BreadthFirst
 from spoor.simulation.replay import Replay
 from spoor.types import Fetch, Fetched, Link, Page, Task, kinds_of
 from spoor.web.link_filter import CrawlFilter
-from spoor.web.other_ways import other_way, place_within, view_of_source
+from spoor.web.other_ways import other_way, place_within, view_of_list, view_of_source
 from spoor.web.page import parse
 from spoor.web.page_links import PageLinks
 from spoor.web.scope import Scope
@@ -92,6 +92,31 @@ def test_jumps_and_prints_are_other_ways(path: str, is_other: bool) -> None:
 )
 def test_views_of_a_source_are_told_by_the_page_of_it(path: str, page: str, is_view: bool) -> None:
     assert view_of_source(f"{HOME}{path}", f"{HOME}{page}") == is_view
+
+
+@pytest.mark.parametrize(
+    ("url", "page", "is_view"),
+    [
+        ("films/?sort=price", "films/", True),
+        ("films/?sort_by=price&dir=asc", "films/", True),
+        ("films/?product_list_order=name", "films/", True),
+        ("films/?page=2&orderby=date", "films/?page=2", True),
+        ("films/?filter_color=red&filter_size=9", "films/?filter_color=red", True),
+        ("films/?facet=a&facet=b", "films/?facet=a", True),
+        ("films/?facet=a&facet=a", "films/?facet=a", True),
+        # The first filter may be the only way to what it lists, and so may the next part.
+        ("films/?facet=a", "films/", False),
+        ("films/?facet=b", "films/?facet=a", False),
+        ("films/?facet=a&page=2", "films/?facet=a", False),
+        ("films/?page=2", "films/", False),
+        ("films/?order=17&sort=price", "films/?id=3", False),
+        ("books/?sort=price", "films/", False),
+        ("films/", "films/?sort=price", False),
+        ("account?order=17", "account", False),
+    ],
+)
+def test_views_of_a_list_are_told_by_the_page_of_it(url: str, page: str, is_view: bool) -> None:
+    assert view_of_list(f"{HOME}{url}", f"{HOME}{page}") == is_view
 
 
 @given(st.text("ab/?&;=#.7", max_size=30), st.text("ab/?&;=#.7", max_size=30))

@@ -722,3 +722,75 @@ def test_what_strangers_choose_speaks_against_their_own_links(others: str) -> No
     own = [url for url in asked if "good.example" in url and "?page" not in url]
     assert len(own) == 86
     assert len(asked) - len(own) <= 30
+
+
+def film(number: int) -> Page:
+    letters = np.random.default_rng(number).choice(list("abcdefghijklmnop"), (60, 7))
+    text = " ".join(map("".join, letters))
+    return Page(
+        f"http://s.example/films/{chr(97 + number)}film/", title=f"Film {text[:7]}", text=text
+    )
+
+
+@pytest.mark.parametrize("relevant", [False, True])
+def test_forms_below_documents_are_held_back_and_their_documents_are_not(relevant: bool) -> None:
+    traps = Traps()
+    for number in range(2 * SAMPLE):
+        its = film(number)
+        seen(traps, its, relevant=relevant)
+        form = f"{its.url}reviews/add/"
+        if number <= SAMPLE:  # the first is new
+            assert not traps.holder(form, listed=True)
+            page = Page(form, title=its.title, text=f"{its.text} Leave a review Score Name Save it")
+            seen(traps, page, relevant=relevant)
+    assert traps.holder("http://s.example/films/zfilm/reviews/add/", listed=True)
+    assert not traps.holder("http://s.example/films/zfilm/")
+    assert not traps.holder("http://s.example/films/zfilm/cast/")
+    for number in (20, 21):  # forms that come before their documents bring the words of these
+        late = film(number)
+        seen(traps, Page(f"{late.url}reviews/add/", title=late.title, text=late.text))
+        held = traps.holder("http://s.example/films/zfilm/reviews/add/", listed=True)
+        assert bool(held) == (number == 20)
+
+
+def test_pages_of_one_name_below_documents_with_news_are_not_held_back() -> None:
+    traps = Traps()
+    for number in range(4 * SAMPLE):
+        its = film(number % 26)
+        more = film(100 + number)
+        seen(traps, Page(f"{its.url}cast/", title="Cast", text=more.text if number % 3 else "Cast"))
+        assert not traps.holder("http://s.example/films/zzfilm/cast/")
+
+
+def test_a_folder_of_which_nothing_is_there_waits() -> None:
+    traps = Traps()
+    seen(traps, film(0))
+    dead = "http://s.example/de/v3/guides/{}.html"
+    for number in range(2 * SAMPLE):
+        held = traps.holder(dead.format("other"), listed=True)
+        assert bool(held) == (number >= SAMPLE)
+        traps.failed(dead.format(chr(97 + number)), f"http://s.example/p{number}/", absent=True)
+    assert not traps.holder("http://s.example/de/start.html")
+
+
+def test_dead_links_of_one_page_or_beside_pages_with_news_hold_nothing_back() -> None:
+    traps = Traps()
+    seen(traps, replace(film(0), url="http://s.example/films/afilm.html"))
+    for number in range(SAMPLE):
+        name = chr(97 + number)
+        traps.failed(f"http://s.example/old/{name}.html", "http://s.example/", absent=True)
+        traps.failed(f"http://s.example/films/{name}.html", f"http://s.example/{name}", absent=True)
+        traps.failed(f"http://s.example/slow/{name}.html", f"http://s.example/{name}")
+        traps.failed(f"http://s.example/{name}.html", f"http://s.example/{name}", absent=True)
+    for folder in ("old/", "films/", "slow/", ""):
+        assert not traps.holder(f"http://s.example/{folder}z.html", listed=True), folder
+
+
+def test_views_of_a_list_say_nothing_of_its_folder() -> None:
+    traps = Traps()
+    seen(traps, film(0))
+    for number in range(40):
+        url = f"http://s.example/films/?selected_facets=rating:{number}"
+        seen(traps, Page(url, title="Films", text=film(0).text))
+    assert traps.holder("http://s.example/films/?selected_facets=rating:99")
+    assert traps.holder("http://s.example/films/z") != "s.example/films/*"

@@ -27,7 +27,7 @@ from spoor.hashing import hash64
 from spoor.judges.cut import lowered, parted, unclear
 from spoor.judges.feedback import EVIDENCE, Among, Model
 from spoor.judges.frequencies import Floats
-from spoor.judges.kept_pages import KEPT, KeptPage, as_arrays, copies, from_arrays
+from spoor.judges.kept_pages import KEPT, KeptPage, as_arrays, copies, from_arrays, views_again
 from spoor.judges.linked import Linked, Links
 from spoor.judges.many_sites import (
     Templates,
@@ -278,6 +278,7 @@ class Relevance:
         allowed &= ~self._said.unwanted(pages)
         labels = np.array([page.label for page in pages])
         first, shares_of_copies = copies(pages)
+        first &= ~views_again(pages)
         best = float(evidence.max())
         model = Model(
             best_words=float(words.max()),

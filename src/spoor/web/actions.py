@@ -96,6 +96,7 @@ _VIEW = re.compile(
     r"|view|display|limit|per_?page|page_?size|layout|month|year|week|day|date|ical|calendar"
     r"|tribe-bar-date|color|colour|size|brand|price|min_?price|max_?price|rating|tags?)(\[.*)?"
     r"|(f|filter|facet|refine|attr|pf|pa|s)[\[_].*|c|o"
+    r"|[a-z]{1,20}([_-][a-z]{1,20})?[_-](facets?|filters?|sort|order|order_?by|sort_?by)(\[.*)?"
 )
 """Names of parameters that sort, filter or page through time."""
 
@@ -144,9 +145,13 @@ def _matched(url: str) -> tuple[str, str]:
 @lru_cache(maxsize=16_384)
 def is_view(url: str) -> bool:
     """Whether the parameters of a URL sort, filter or page through time."""
-    query = url.partition("?")[2].lower()
-    names = [unquote(part.partition("=")[0]) for part in query.split("&") if part]
-    return any(map(_VIEW.fullmatch, names))
+    return any(map(is_view_by, url.partition("?")[2].split("&")))
+
+
+def is_view_by(part: str) -> bool:
+    """The same of one parameter, `name=value`."""
+    name = unquote(part.partition("=")[0]).lower()
+    return _VIEW.fullmatch(name) is not None
 
 
 def verb(url: str) -> str:

@@ -9,10 +9,12 @@ of its posts.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
 
 from spoor.types import Link, Page, kinds_of, urls_of
+from spoor.web.actions import is_view, is_view_by
 from spoor.web.page_links import those
 from spoor.web.url_groups import parameters, without
 
@@ -34,6 +36,11 @@ _PRINT = re.compile(
     r"/(print_?(thread|view|page|topic|post|article|version)?|printable|who_?posted)"
     r"\.(php|asp|aspx|jsp|do|cgi|pl|cfm)$"
 )
+_ORDER = re.compile(
+    r"([a-z_-]{0,40}[_-])?(sort|order)([_-]?by)?|(sort|order)[_-]?(dir|direction|order)|dir|direction"
+    r"|view_?mode|per_?page|page_?size|product_list_(mode|limit)"
+)
+"""Names of parameters that put a list in another order or form."""
 _SOURCE = frozenset("tree blob src source file files browse view commit commits log show".split())
 """Segments of a code browser's page of a file or a commit …"""
 _OF_SOURCE = frozenset("plain raw blame annotate diff rawdiff patch".split())
@@ -102,6 +109,28 @@ def view_of_source(url: str, page: str) -> bool:
     return same and bool(its_rest or query)
 
 
+def view_of_list(url: str, page: str) -> bool:
+    """Whether a canonical URL shows a part of the list on `page`, which links to it, or all of it
+    in another order: it adds nothing but an order, or a filter where that has one already."""
+    path, asked, query = url.partition("?")
+    its, _, its_query = page.partition("?")
+    if not asked or path != its:
+        return False
+    own, others = Counter(query.split("&")), Counter(filter(None, its_query.split("&")))
+    added = own - others
+    if not added or others - own:
+        return False
+    if all(map(_orders, added)):
+        return True
+    return is_view(page) and all(map(is_view_by, added))
+
+
+def _orders(part: str) -> bool:
+    """Whether a parameter puts a list in another order: `order=17` is a thing that was ordered."""
+    name, _, value = part.lower().partition("=")
+    return _ORDER.fullmatch(name) is not None and not (name == "order" and value.isdigit())
+
+
 def other_ways(page: Page, links: Sequence[Link]) -> frozenset[str]:
     """The URLs of a page's links that are other ways to a page, and nothing else on this one."""
     source = may_show_source(page.url)
@@ -109,6 +138,7 @@ def other_ways(page: Page, links: Sequence[Link]) -> frozenset[str]:
         kind == "place"
         or ("?" in url and other_way(url))
         or (source and view_of_source(url, page.url))
+        or ("?" in url and view_of_list(url, page.url))
         for url, kind in zip(urls_of(links), kinds_of(links), strict=True)
     ]
     if not any(ways):

@@ -72,6 +72,11 @@ def longest_run(name: str, url: str) -> int:
     return (VIEWS if few else SAMPLE) * RELEVANT
 
 
+def is_below_others(name: str) -> bool:
+    """Whether a group is of what has one name below other documents (`film/*/reviews/add`)."""
+    return "/*/" in name and "?" not in name
+
+
 def newsless(url: str) -> str:
     """The group of what only pages without news link to, on the host of a URL."""
     return f"{host(url)}: links of pages without news"

@@ -15,7 +15,8 @@ that only pages without news link to; hosts of one domain. Its laws:
    groups whose URLs differ in numbers or in their query.
    What only pages without news link to is held back where others of its own shape were tried.
 3. It is tried again: two of its links after 32 more pages of the crawl, later and later, and at the
-   end. One page with news opens it, and all that was held back is asked for like any link. Tries in
+   end. One page with news opens it, and all that was held back is asked for like any link (what
+   has one name below other documents, `film/*/reviews/add`, is opened by a quarter). Tries in
    vain take a thirtieth of the pages of their domain at most (`spoor.web.trap_tries`). Once no
    other link is left, in any shard of the crawl, more is asked for of what pays
    (`spoor.web.trap_rests`).
@@ -31,6 +32,8 @@ that only pages without news link to; hosts of one domain. Its laws:
    sample. It speaks against that domain's own links to the group, which are a group by themselves,
    as long as no page of the site links to them. For the same reason failures of links that stand on
    one page count a quarter, from the second on.
+7. A URL that is not there counts for its folder where no page of that had news. A view of a list
+   without news says nothing of its folder.
 
 Every table is bounded; the oldest entries are dropped.
 """
@@ -43,6 +46,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from spoor.bounded import remember
 from spoor.hashing import hash64
 from spoor.types import HeldLink, Link, Page, State, urls_of
+from spoor.web.actions import is_view
 from spoor.web.chosen_by_others import is_of_stranger, linking_domain, of_stranger, owner
 from spoor.web.novelty import News, Novelty
 from spoor.web.parameter_effects import ParameterEffects
@@ -54,13 +58,14 @@ from spoor.web.trap_groups import (
     Count,
     Group,
     in_rests,
+    is_below_others,
     longest_run,
     narrowest,
     newsless,
 )
 from spoor.web.trap_rests import Rests, worth
 from spoor.web.trap_tries import Tries
-from spoor.web.url_groups import groups, narrow
+from spoor.web.url_groups import folder_of, groups, narrow
 from spoor.web.urls import domain_of, host, registrable_domain
 from spoor.web.waiting_places import WaitingLinks
 
@@ -75,6 +80,13 @@ _CLOSED = frozenset({"noindex", "nofollow"})
 """What a page says that neither is for search engines nor leads them anywhere …"""
 _WEIGHT_OF_CLOSED = 2
 """… and for how many pages without news it counts."""
+
+_WEIGHT_OF_ABSENT = 2
+"""For how many pages without news a URL counts that is not there, in a folder without any news."""
+
+_SEES_MORE = 4
+"""What has one name below other documents is another view of them, whose words come with whichever
+is read first. So one page of it with news opens nothing, only one in fewer than so many."""
 
 _FIRST_TRY = 32
 """Pages of the crawl after which a group is tried again; then twice as many each time."""
@@ -343,13 +355,20 @@ class Traps:
                 remember(self._indexed, site, None)
             same = variant or news in (News.NOTHING, _COPY)
             names = list(self._names(page.url))
+            view = is_view(page.url) or any(
+                name in self._held for name in names if is_below_others(name)
+            )
             if self._listed.knows([page.url]):
                 names.remove(newsless(page.url))
             if news == _COPY:
                 # A whole folder of copies may well be documents that moved.
                 names = list(narrow(page.url))[: 1 if unwanted else None]
             for name in names:
-                self._add(name, page.url, news, weight, same, tried=tried)
+                if view and news != News.WORDS and name.endswith(("/*", "/**")):
+                    continue  # one list in many orders says nothing of what it lists
+                # What is below a relevant document is relevant by what it says of that.
+                its = RELEVANT if is_below_others(name) else weight
+                self._add(name, page.url, news, its, same, tried=tried)
         remember(self._hosts, site, None)
         return news == News.WORDS
 
@@ -376,19 +395,25 @@ class Traps:
     def _says_something(self, page: Page) -> bool:
         return bool(page.text or (page.title and host(page.url) in self._with_text))
 
-    def failed(self, url: str, found_on: str = "") -> None:
-        """Count a URL with a query that brought an error, or led to a known page; it was found
-        on the page of another URL (empty for a seed)."""
+    def failed(self, url: str, found_on: str = "", *, absent: bool = False) -> None:
+        """Count a URL that brought an error, or led to a known page; it was found on the page of
+        another URL (empty for a seed). Without a query only one that is `absent` counts (404), for
+        its folder as two pages without news, where that has had no page with news."""
         tried = not self._rests.ended(url, news=False) and self._tried.pop(url, False)
-        if "?" not in url:
-            return
-        blamed = hash64(found_on) if found_on else 0
         stranger = linking_domain(url, found_on)
-        for name in narrow(url):
+        if "?" in url:
+            names, most = narrow(url), RELEVANT
+        else:
+            name = folder_of(url)
+            if not absent or stranger or not name or self._count(name).new:
+                return
+            names, most = (name,), _WEIGHT_OF_ABSENT * RELEVANT
+        blamed = hash64(found_on) if found_on else 0
+        for name in names:
             if stranger:
                 name = of_stranger(name, stranger)
             again = blamed != 0 and self._count(name).blamed == blamed
-            weight = 1 if again else RELEVANT
+            weight = 1 if again else most
             self._add(name, url, News.NOTHING, weight, same=not again, tried=tried)
             self._count(name).blamed = blamed
 
@@ -397,6 +422,8 @@ class Traps:
         count.pages += 1
         if news == News.WORDS:
             count.new += 1
+            if is_below_others(name) and _SEES_MORE * count.new <= count.pages:
+                return
             count.run = count.same = 0
             self._open(name, count)
         elif news != _VOUCHED:

@@ -52,7 +52,8 @@ def oddity(url: str) -> str:
 def groups(url: str) -> Sequence[tuple[str, bool]]:
     """The groups that a URL is of, the narrowest first, and whether each is narrow: its path and
     names of parameters, numbers masked; its path with any query; these parameters anywhere on its
-    host; its folder; all below its first folder."""
+    host; its folder; all below its first folder; what has the same name below another document (a
+    form for a review, say)."""
     path, _, query = _as_path(url).partition("?")
     name, _, path = path.partition("/")
     shape = without_numbers(path)
@@ -69,7 +70,24 @@ def groups(url: str) -> Sequence[tuple[str, bool]]:
     keys.append((f"{name}/{folder}/*" if folder else f"{name}/*", False))
     if "/" in folder:
         keys.append((f"{name}/{folder.partition('/')[0]}/**", False))
+    if not query:
+        keys += [(f"{name}/{below}", False) for below in _below_others(shape)]
     return tuple(keys)
+
+
+def folder_of(url: str) -> str:
+    """The group of the folder of a URL; empty for a file or folder at the root of its host."""
+    name, _, path = _as_path(url).partition("?")[0].partition("/")
+    folder = without_numbers(path).rpartition("/")[0]
+    return f"{name}/{folder}/*" if folder else ""
+
+
+def _below_others(shape: str) -> Sequence[str]:
+    """A path with the segment masked that stands before its last one or two: `film/*/reviews/add`
+    of `film/alien/reviews/add`."""
+    parts = shape.strip("/").split("/")
+    last = len(parts) - 1
+    return ["/".join((*parts[:at], "*", *parts[at + 1 :])) for at in (last - 2, last - 1) if at > 0]
 
 
 def _as_path(url: str) -> str:
