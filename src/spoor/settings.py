@@ -114,6 +114,13 @@ class Settings:
         form=PREFERENCE,
         commands=EVERYWHERE,
     )
+    list_pages: bool = setting(
+        False,
+        CRAWL,
+        "List pages may be relevant, too: those made of headings that lead to documents, and their "
+        "dates, as a blog's front page and the page of a tag.",
+        commands=EVERYWHERE,
+    )
     second_opinion: str = setting(
         "",
         CRAWL,

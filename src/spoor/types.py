@@ -39,7 +39,8 @@ class Anchor(NamedTuple):
     headings: tuple[str, ...] = ()
     """The nearest heading of each level above it, outermost first."""
     tag_path: str = ""
-    """Elements from the root to the link, with ids and classes: `html/body/div#main/ul.news/a`."""
+    """Elements from the root to the link, with ids and classes: `html/body/div#main/ul.news/a`.
+    Numbers of three digits and more in these are 0: each item of a list has its own."""
     position: int = 0
     """0-based index among the links of the page."""
     region: str = "main"
@@ -93,8 +94,8 @@ class Page:
     encoding: str = ""
     flags: frozenset[str] = frozenset()
     """Any of `truncated`, `undecodable`, `noindex`, `nofollow`, `noai`, `tdm-reserved`, `not-html`,
-    `too-deep`, `sitemap`, `answer` (with `sitemap`: of a site's search), `feed` (the last where a
-    watch reads it)."""
+    `too-deep`, `list` (a page made of headings that lead to documents, and their dates), `sitemap`,
+    `answer` (with `sitemap`: of a site's search), `feed` (the last where a watch reads it)."""
     labels: frozenset[str] = frozenset()
     """Classes from the recording of the page; empty on the live web."""
     site: str = ""

@@ -228,6 +228,15 @@ def advice_of(path: Path, settings: Settings) -> Advice:
     return advisor_of(path, settings).advice(rows, over=True)
 
 
+def _list_pages(run: Run) -> list[str]:
+    """A line on list pages that are about the topic; none where there are none."""
+    count = run.list_pages()
+    pages = (
+        f"{count:,} pages that list documents were" if count > 1 else "1 page that lists some was"
+    )
+    return [f"  lists    {pages} read for these: --list-pages counts them, too"] if count else []
+
+
 def describe(summary: dict[str, Any], path: Path) -> str:
     """The summary of a crawl for a person; one line where nothing came."""
     from spoor.runs.earlier import came, in_words
@@ -277,6 +286,7 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             f"  found    {summary['found']} ({summary['harvest_rate']:.1%} of the pages)"
             + ("; the best:" if best else ""),
             *(f"           {row.score:.2f} {shown(f'{row.url} {row.title}')}" for row in best),
+            *_list_pages(run),
             *_sites(run),
             *(
                 [f"  in all   {sum(run.verdicts()):,} documents count, unchanged ones included"]

@@ -70,6 +70,9 @@ class KeptPage:
     is_early: bool = False
     """Whether it may have terms and links of a menu that was not known yet."""
 
+    is_list: bool = False
+    """It is a list of documents (`spoor.web.list_pages`)."""
+
     def __post_init__(self) -> None:
         if self.number < 0:
             self.number, self.site = number_of_url(self.url), site_of(self.url)
@@ -123,6 +126,7 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
         "contents": np.array([page.content for page in pages], np.uint64),
         "scripts": np.array([page.script for page in pages], np.uint8),
         "early": np.array([page.is_early for page in pages], np.uint8),
+        "lists": np.array([page.is_list for page in pages], np.uint8),
         **{f"text_{name}": its for name, its in texts_as_arrays(in_text, leaves).items()},
     }
 
@@ -133,6 +137,7 @@ def from_arrays(state: State) -> list[KeptPage]:
     links = state["sizes"].astype(int) - state["terms"] - state["places"]
     links_end = np.cumsum(links).tolist()
     texts = texts_from_arrays({name: state[f"text_{name}"] for name in TEXTS}, len(state["urls"]))
+    lists = state.get("lists", np.zeros(len(state["urls"])))  # saved before these were told apart
     if state["text_misses"].shape[1] != state["evidence"].shape[1]:
         raise ValueError("texts of another wish")
     pages = []
@@ -159,6 +164,7 @@ def from_arrays(state: State) -> list[KeptPage]:
                 script=int(state["scripts"][at]),
                 in_text=texts.get(at),
                 is_early=bool(state["early"][at]),
+                is_list=bool(lists[at]),
             )
         )
     return pages

@@ -200,6 +200,7 @@ class Reader:
             script=words.script,
             in_text=in_text if in_text is not None and len(in_text.pieces) else None,
             is_early=self.repeated.is_early(site, folder),
+            is_list="list" in page.flags,
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and words.near:
             kept.near = nearness(words.near, words.runs, memo, self._matcher, evidence)

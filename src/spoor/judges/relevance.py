@@ -92,6 +92,8 @@ STRONG_SHARE = 0.7
 until half of them are relevant."""
 PLAIN = 0.35
 """Least evidence of a page that is relevant by it alone, if no page has much more."""
+LIST_SCORE = 0.4
+"""Highest score of a list page: it leads to what is wanted."""
 VALUE_CUT = 1.0
 """The fixed cut of values; where no page links to another, half of what a value can reach."""
 DOUBT = 40.0
@@ -110,6 +112,7 @@ class Relevance:
 
     threshold = 0.5
     tells_once = False  # what is told of a page that comes is not taken back
+    takes_lists = False  # list pages (`spoor.web.list_pages`), which lead to documents
     takes_wordless = False  # a picture or an archive, by its URL and by what leads to it
 
     def __init__(
@@ -147,6 +150,8 @@ class Relevance:
                 example, *_ = self._reader.read(page)
                 example.label = label
                 self._examples.append(example)
+        if any(example.is_list for example in self._examples if example.label > 0):
+            self.takes_lists = True
         if self._examples:
             self._learn()
 
@@ -192,6 +197,8 @@ class Relevance:
             why += (("is like the surest pages", round(min(1.0, likeness), 3)),)
         if score and evidence - words > 0.05:
             why += ((_LINKED, round(evidence - words, 3)),)
+        if score and kept.is_list and not (relevant or self.takes_lists):
+            why = (*_LIST, *why)
         if kept.label > 0:
             why = _SAID
         if score and not why:
@@ -229,6 +236,8 @@ class Relevance:
                 value = min(value, 0.5 * cut)
         if self._matcher.unwanted and self._said.unwanted([page])[0]:
             value = min(value, 0.5 * cut)
+        if page.is_list and not self.takes_lists:
+            value = min(value, 2.0 * LIST_SCORE * cut)
         least = cut
         wordless = self._matcher.wanted and not evidence and not self.takes_wordless
         if self.tells_once and wordless and self._model.pages:
@@ -419,6 +428,8 @@ class Relevance:
                 why.append(("is like the surest pages", round(min(1.0, likeness), 3)))
             if around > 0.05:
                 why.append((_LINKED, round(around, 3)))
+            if score and page.is_list and not (relevant or self.takes_lists):
+                why = [*_LIST, *why]
             if page.label:
                 why = [*_SAID] if page.label > 0 else [(_SAID[0][0], -1.0)]
             why = why or [("with those of other pages", score)]
@@ -460,4 +471,5 @@ class Relevance:
 
 
 _SAID = (("a person said so", 1.0),)
+_LIST = (("it lists documents, and is none", 0.0),)
 _LINKED = "pages that it is linked with stand for it"

@@ -82,7 +82,7 @@ class SecondOpinion(AskingJudge):
 
     def judge(self, page: Page) -> Judgement:
         judgement = self._beside.judge(page)
-        if not self._is_near(judgement):
+        if ("list" in page.flags and not judgement.relevant) or not self._is_near(judgement):
             return judgement
         text = asked_text(page.title, page.text, self._limits.characters)
         if not text or (not self._answers.was_used(text) and self._is_spent()):

@@ -39,6 +39,7 @@ def run(
     topic_file: str | PathLike[str] = "",
     want: str | Sequence[str] = (),
     prefer: str = "",
+    list_pages: bool = False,
     second_opinion: str = "",
     second_asks: int = 200,
     second_seconds: float = 600.0,
@@ -153,6 +154,9 @@ def run(
 
     `prefer`: What counts more where the topic is in words: precision, recall, balanced, or a number
     (beta of F-beta); as its topic file says, if empty.
+
+    `list_pages`: List pages may be relevant, too: those made of headings that lead to documents,
+    and their dates, as a blog's front page and the page of a tag.
 
     `second_opinion`: Encoder folder or module:function that is asked about pages near the
     threshold.
@@ -323,6 +327,7 @@ def stream(
     topic_file: str | PathLike[str] = "",
     want: str | Sequence[str] = (),
     prefer: str = "",
+    list_pages: bool = False,
     second_opinion: str = "",
     second_asks: int = 200,
     second_seconds: float = 600.0,

@@ -62,6 +62,7 @@ def judge_and_topic(settings: Settings) -> tuple[Judge, TopicFile | None]:
     judge, subject = found
     if isinstance(judge, Relevance):
         judge.tells_once = settings.command == "watch"
+        judge.takes_lists |= settings.list_pages
         judge.takes_wordless = not {*Types.of(settings).taken} <= {*WITH_TEXT}
     for wanted in located(settings).want:
         kind, _, value = wanted.partition(":")

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.formats.warc_reader import read_page
+from spoor.judges.relevance import LIST_SCORE
 from spoor.learn.harvest_estimate import Estimate
 from spoor.runs import files, shards, snapshot
 from spoor.runs.ahead import Wanted, read_ahead
@@ -233,6 +234,12 @@ class StoredRun:
     def verdicts(self) -> list[bool]:
         """Whether each page was judged relevant, in the order of fetching."""
         return [bool(row["relevant"]) for row in self._rows("pages", columns="seq, relevant")]
+
+    def list_pages(self) -> int:
+        """How many list pages are no result but for that."""
+        where = " AND NOT relevant AND score >= ? AND instr(' ' || flags || ' ', ' list ') > 0"
+        rows = self._rows("pages", columns="seq", where=where, values=(LIST_SCORE,))
+        return sum(1 for _ in rows)
 
     def page(self, url: str) -> PageRow | None:
         """The page of a canonical URL; None if it was not fetched. Of a run in shards only the

@@ -15,6 +15,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from spoor.types import Page
 from spoor.web.encoding import decode
+from spoor.web.list_pages import is_list_page
 from spoor.web.media_types import is_html
 from spoor.web.page_links import PageLinks
 from spoor.web.tree_walk import Walk, walk_tree
@@ -108,6 +109,8 @@ def parse(
     if walk.metas.get("tdm-reservation") == "1":
         flags.add(RESERVED)
     words, counts = walk.read()
+    if is_list_page(walk, words, counts, url):
+        flags.add("list")
     links = walk.links(words, counts, "nofollow" in flags)
     if routes:
         links = _without_sections(links, url, source)

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from sys import intern
 
+_NUMBERS = re.compile(r"[0-9]{3,}")
+"""That name one item of many, as `post-1889`: where they differ the place is the same."""
 _PATH_ELEMENTS = 32
 _REGIONS = {"nav": "nav", "header": "header", "footer": "footer", "aside": "aside", "main": "main"}
+_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+_ENTRIES = frozenset({"hentry", "h-entry"})
+_TEXTS = frozenset({"entry-content", "e-content"})
+"""Classes of an entry and of its text, as hAtom and h-entry have them."""
 _ROLES = {
     "navigation": "nav",
     "banner": "header",
@@ -23,6 +30,12 @@ class Place:
 
     path: str
     region: str
+    is_heading: bool = False
+    """It is a heading or stands in one."""
+    in_entry: bool = False
+    """It stands in what is marked as an entry (hAtom, h-entry), …"""
+    in_text: bool = False
+    """… and in the text of it."""
     below: dict[object, Place] = field(default_factory=dict)
     """By tag, by everything that distinguishes elements, and by path and region."""
 
@@ -45,20 +58,24 @@ class Places:
         self._count += 1 + (len(tag) + len(name) + len(classes) + len(role)) // 128
         if self._count > self.MOST:
             self.top, self._count = Place("", "main"), 0
+        names = classes.split()
         if name:
-            step += "#" + name[:40]
+            step += "#" + _NUMBERS.sub("0", name[:40])
         if classes:
-            step += "." + ".".join(classes.split()[:3])[:60]
+            step += "." + _NUMBERS.sub("0", ".".join(names[:3])[:60])
         if role:
             region = _ROLES.get(role.lower(), region)
         region = _REGIONS.get(tag, region)
+        is_heading = above.is_heading or tag in _HEADINGS
+        in_entry = above.in_entry or not _ENTRIES.isdisjoint(names)
+        in_text = above.in_text or (in_entry and not _TEXTS.isdisjoint(names))
         if path.count("/") < _PATH_ELEMENTS:
             path = intern(f"{path}/{step}" if path else step)
         # Many a site names the page in a class of its body: what lies below is the same place.
-        same = (path, region)
+        same = (path, region, is_heading, in_entry, in_text)
         place = above.below.get(same)
         if place is None:
-            place = above.below[same] = Place(path, region)
+            place = above.below[same] = Place(path, region, is_heading, in_entry, in_text)
         above.below[key] = place
         return place
 

@@ -79,6 +79,10 @@ class Walk:
     content."""
     based: bool = False
     """A base element was seen."""
+    titles: list[int] = field(default_factory=list)
+    """Numbers of the links in headings, and of those that hold one."""
+    times: list[int] = field(default_factory=list)
+    """How many cuts stand before each `time` element."""
     headings: list[str] = field(default_factory=list)
     above: dict[int, str] = field(default_factory=dict)
     above_now: tuple[str, ...] = ()
@@ -266,6 +270,8 @@ def _on_link(node: LexborNode, tag: str, walk: Walk) -> bool:
     nofollow = rel is not None and "nofollow" in rel.lower().split()
     place = _place(tag, attributes, walk)
     kind = "place" if tag == "a" and "#" in href and place_within(href) else tag
+    if place.is_heading and kind == "a":
+        walk.titles.append(len(walk.urls))
     walk.add_link(target, kind, place, nofollow, words)
     return tag == "a"
 
@@ -293,6 +299,13 @@ def _on_heading(node: LexborNode, tag: str, walk: Walk) -> None:
     walk.above = above
     walk.above_now = tuple(above.values())
     walk.above_size = sum(map(len, walk.above_now))
+    if walk.ends and walk.ends[-1] < 0 and walk.found[-1].kind == "a":
+        walk.titles.append(len(walk.ends) - 1)
+    return
+
+
+def _on_time(node: LexborNode, tag: str, walk: Walk) -> None:
+    walk.times.append(walk.cuts)
     return
 
 
@@ -361,6 +374,7 @@ _HANDLERS: Mapping[str, _Enter] = {
     "base": _on_base,
     "link": _on_rel,
     "html": _on_html,
+    "time": _on_time,
 } | dict.fromkeys(_HEADINGS, _on_heading)
 
 

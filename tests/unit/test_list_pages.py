@@ -1,0 +1,196 @@
+"""List pages: which pages are made of headings that lead to documents, and what becomes of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loopback import ADDRESS, Loopback, beside, reply, site
+from spoor.cli.main import run
+from spoor.judges.relevance import LIST_SCORE, Relevance
+from spoor.judges.wish import parse as wish
+from spoor.runs.reader import Run
+from spoor.types import Page
+from spoor.web.page import parse
+
+SIDEBAR = "".join(f'<li><a href="/tag/{at}/">a tag</a></li>' for at in range(40))
+MENU = '<nav><a href="/">Home</a> <a href="/about/">About us</a></nav>'
+ASIDE = f"<aside><h2>Tags</h2><ul>{SIDEBAR}</ul></aside>"
+TEXT = "A potter fires a kiln slowly because wet clay cracks when it is heated too fast. " * 12
+DATE = '<time datetime="2024-05-06">6 May 2024</time>'
+
+
+def is_list(body: str, url: str = "http://a.example/blog/") -> bool:
+    page = parse(body.encode(), url, content_type="text/html; charset=utf-8")
+    return "list" in page.flags
+
+
+def entry(at: int, *, marked: bool, text: str = "What happened at the kiln that day …") -> str:
+    """One of a blog's front page: as WordPress marks it, or with a date alone."""
+    name = f'<h2><a href="/{at}/">Post number {at}</a></h2><p>{text}</p>'
+    return f'<article class="post hentry">{name}</article>' if marked else f"<li>{name}{DATE}</li>"
+
+
+def entries(count: int, *, marked: bool) -> str:
+    return "".join(entry(at, marked=marked) for at in range(count))
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_pages_of_a_blog_are_lists(marked: bool) -> None:
+    assert is_list(f"{MENU}<h1>About kilns</h1>{entries(10, marked=marked)}{ASIDE}")
+
+
+def test_the_page_of_a_tag_with_one_entry_is_a_list_where_it_is_marked() -> None:
+    assert is_list(f"{MENU}<h1>About kilns</h1>{entries(1, marked=True)}{ASIDE}")
+    assert not is_list(f"{MENU}<h1>About kilns</h1>{entries(2, marked=False)}{ASIDE}")
+
+
+@pytest.mark.parametrize(
+    "teaser",
+    [
+        f'<div><a href="/7/AT/"><h3>A card that is a link</h3><p>Of a few words.</p></a>{DATE}</div>',
+        f'<div>{DATE}<h3><a href="/7/AT/">The date comes first</a></h3><p>Then words.</p></div>',
+        f'<li><h3><a href="/7/AT/">窯の歴史</a></h3><p>短い 文</p>{DATE}</li>',
+    ],
+)
+def test_teasers_of_many_kinds_make_a_list(teaser: str) -> None:
+    assert is_list("<h1>News</h1>" + "".join(teaser.replace("AT", str(at)) for at in range(6)))
+
+
+PERSON = '<li><h3><a href="/people/{at}/">Ada Person {at}</a></h3><p>Fires our kilns.</p></li>'
+POST = (
+    '<div><h4><a href="/members/{at}/">potter{at}</a></h4>'
+    f"{DATE}<p>I would fire it again, and more slowly this time, if the glaze allows.</p></div>"
+)
+TERM = '<h2><a href="/g/{at}/">Cone {at}</a></h2><p>A cone that bends when a kiln is hot.</p>'
+
+
+@pytest.mark.parametrize("unit", [PERSON, POST, TERM], ids=["team", "thread", "glossary"])
+def test_what_has_no_dated_titles_is_none(unit: str) -> None:
+    assert not is_list("<h1>All of them</h1>" + "".join(unit.format(at=at) for at in range(8)))
+
+
+@pytest.mark.parametrize("marked", [True, False])
+def test_an_article_with_related_ones_is_none(marked: bool) -> None:
+    related = entries(6, marked=marked)
+    article = f'<article class="hentry"><h1>Kilns</h1>{DATE}<p>{TEXT}</p></article>'
+    logo = '<header><h2><a href="/">The Potter</a></h2></header>'
+    assert not is_list(f"{logo}{MENU}{article}<h2>Related</h2>{related}{ASIDE}")
+    assert not is_list(f"{related}{article}")
+
+
+def test_linked_headings_in_the_text_of_an_entry_are_no_entries() -> None:
+    parts = "".join(f'<h3><a href="/shop/{at}/">A good kiln</a></h3><p>Buy it.</p>' for at in "ab")
+    text = f'<div class="entry-content">{parts}</div>'
+    assert not is_list(f'<article class="hentry"><h1>Five kilns</h1>{text}</article>')
+
+
+def test_the_title_of_a_page_and_of_its_folders_are_no_entries() -> None:
+    own = '<article class="hentry"><h2><a href="{}">Kilns</a></h2><p>Short.</p></article>'
+    at = "http://a.example/blog/kilns/"
+    for url in ("/blog/kilns/", "/blog/", "/", "#top"):
+        assert not is_list(own.format(url), at)
+    named = f'<link rel="canonical" href="/?p=7">{own.format("/?p=7")}'
+    assert not is_list(named, at)
+
+
+UNITS = ("<h2>", "</h2>", '<a href="/x">', "</a>", "<time>", "<article class=hentry>", "a b", "<a>")
+
+
+@given(st.lists(st.sampled_from(UNITS), max_size=60))
+def test_whatever_a_page_holds_it_is_read(parts: list[str]) -> None:
+    is_list("".join(parts))
+
+
+# ---------------------------------------------------------------- the judge
+
+WORDS = "Kilns, kilns and kilns. A kiln is an oven for clay. "
+
+
+def pages(kind: str = "list") -> list[Page]:
+    """Twelve articles, four of them about kilns, and two list pages about them."""
+    found = [
+        Page(f"http://a.example/{at}/", title=f"{word} {at}", text=f"{word} {at} and more. " * 20)
+        for at, word in enumerate(["kiln"] * 4 + ["ledger"] * 8)
+    ]
+    lists = [
+        Page(
+            f"http://a.example/t/{at}/",
+            title="About kilns",
+            text=WORDS * 9,
+            flags=frozenset({kind}),
+        )
+        for at in range(2)
+    ]
+    return [*found, *lists]
+
+
+def told(judge: Relevance, seen: list[Page]) -> set[str]:
+    now = {page.url: judge.judge(page) for page in seen}
+    now |= dict(judge.revise())
+    lists = [now[page.url] for page in seen if "list" in page.flags]
+    assert all(one.score <= LIST_SCORE for one in lists if not one.relevant)
+    assert all(
+        one.why[0][0] == "it lists documents, and is none" for one in lists if not one.relevant
+    )
+    return {url.removeprefix("http://a.example") for url, one in now.items() if one.relevant}
+
+
+ARTICLES = {f"/{at}/" for at in range(4)}
+LISTS = {"/t/0/", "/t/1/"}
+
+
+def test_a_list_page_is_no_result_but_where_it_is_wanted() -> None:
+    assert told(Relevance(wish("kiln")), pages()) == ARTICLES
+    assert told(Relevance(wish("kiln")), pages("noai")) == ARTICLES | LISTS
+    judge = Relevance(wish("kiln"))
+    judge.takes_lists = True
+    assert told(judge, pages()) == ARTICLES | LISTS
+
+
+def test_who_gives_a_list_page_as_an_example_wants_list_pages() -> None:
+    *_, example, other = pages()
+    assert other.url.removeprefix("http://a.example") in told(
+        Relevance(wish("kiln"), positive=[example]), pages()
+    )
+
+
+def test_a_person_has_the_last_word_on_a_list_page_also_after_a_restart() -> None:
+    judge = Relevance(wish("kiln"))
+    for page in pages():
+        judge.judge(page)
+    again = Relevance(wish("kiln"))
+    again.load(judge.save())
+    again.label("http://a.example/t/0/", True)
+    now = dict(again.revise())
+    assert now["http://a.example/t/0/"].relevant
+    assert "http://a.example/t/1/" not in now or not now["http://a.example/t/1/"].relevant
+
+
+# ---------------------------------------------------------------- a crawl
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("also_lists", [False, True])
+def test_a_crawl_reads_the_lists_of_a_blog_and_tells_its_articles(
+    also_lists: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def post(at: int) -> str:
+        return f"<title>Kiln {at}</title><article class=hentry><h1>Kiln {at}</h1>{TEXT}</article>"
+
+    front = f"<title>Kilns, a blog about kilns</title><h1>Kilns</h1>{entries(6, marked=True)}"
+    served = {"/blog/": reply(front), **{f"/{at}/": reply(post(at)) for at in range(6)}}
+    server = Loopback(site(served))
+    more = ["--list-pages"] if also_lists else []
+    with beside(server.serving):
+        at = ["--connect-to", f"{ADDRESS}:{server.port}", "--delay", "0", "--pages", "7"]
+        out = ["--topic", "kiln", "--out", str(tmp_path / "x"), *more]
+        assert run(["crawl", "http://a.example/blog/", *at, *out]) == 0
+    found = {page.url for page in Run(tmp_path / "x").pages(relevant=True)}
+    articles = {f"http://a.example/{at}/" for at in range(6)}
+    assert found == articles | ({"http://a.example/blog/"} if also_lists else set())
+    line = "1 page that lists some was read for these: --list-pages counts them, too"
+    assert (line in capsys.readouterr().out) is not also_lists
