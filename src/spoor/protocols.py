@@ -453,6 +453,11 @@ class LinkFilter(Protocol):
         """Whether it matters how many links from a seed a URL is."""
         ...
 
+    def linked_by(self, linked_from: Callable[[str], Sequence[tuple[str, str]]]) -> None:
+        """Called once, with a function that gives the pages that link to a canonical URL, as far as
+        they are kept (empty for a seed's), and the texts of their links."""
+        ...
+
     def seed(self, urls: Sequence[str]) -> None:
         """These canonical URLs are seeds of the crawl, whichever shard owns them."""
         ...

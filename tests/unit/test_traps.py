@@ -794,3 +794,43 @@ def test_views_of_a_list_say_nothing_of_its_folder() -> None:
         seen(traps, Page(url, title="Films", text=film(0).text))
     assert traps.holder("http://s.example/films/?selected_facets=rating:99")
     assert traps.holder("http://s.example/films/z") != "s.example/films/*"
+
+
+def of_article(number: int, query: str = "action=history", *, closed: bool = True) -> Page:
+    """As `history`, where articles have paths of their own."""
+    page = page_at(
+        f"http://a.example/wiki/Pot{'abcdefghijklmnopqrst'[number]}?{query}",
+        "",
+        f"The {WORDS[number]} of them",
+    )
+    return replace(page, flags=frozenset({"noindex", "nofollow"} if closed else ()))
+
+
+def test_what_is_not_for_search_engines_is_held_back_whatever_article_it_is_of() -> None:
+    traps = Traps()
+    seen(traps, page_at("http://a.example/wiki/Pots", "Pots", "clay fire"))
+    for number in range(6):
+        assert not traps.holder(of_article(19).url)
+        seen(traps, of_article(number))
+        seen(traps, of_article(number + 6), relevant=True)  # says nothing of those of others
+    assert traps.holder(of_article(19).url)
+    assert not traps.holder("http://a.example/wiki/Pott?page=2")
+    assert not traps.holder("http://a.example/wiki/Pott")
+    seen(traps, of_article(18, closed=False))
+    assert not traps.holder(of_article(19).url)
+
+
+@pytest.mark.parametrize("relevant", [True, False])
+def test_a_relevant_list_in_one_more_order_is_not_believed_longer(*, relevant: bool) -> None:
+    traps = Traps()
+    for number in range(4):
+        assert not traps.holder("http://a.example/list?order=99")
+        page = page_at(f"http://a.example/list?order={number}", "Kilns", f"all of {number} kilns")
+        seen(traps, page, relevant=relevant)
+    assert traps.holder("http://a.example/list?order=99")
+
+
+def test_parameters_may_be_parted_by_semicolons() -> None:
+    names = [name for name, _ in groups("http://a.example/?p=spoor.git;a=blob;f=a.py;hb=1f2e")]
+    assert names == [name for name, _ in groups("http://a.example/?hb=7;f=b.py;p=x&a=blob")]
+    assert names != [name for name, _ in groups("http://a.example/?p=spoor.git;a=commit;h=1f2e")]

@@ -48,6 +48,7 @@ class LinkEntry:
         self._outbox = outbox
         if link_filter is not None:
             link_filter.knows = self._knows
+            link_filter.linked_by(self._linked_from)
         if link_filter is not None and outbox is not None:
             link_filter.owns = outbox.owns
             outbox.by_depth = link_filter.by_depth
@@ -66,6 +67,15 @@ class LinkEntry:
 
     def _knows(self, url: str) -> bool:
         return self.frontier.find(url) is not None
+
+    def _linked_from(self, url: str) -> list[tuple[str, str]]:
+        """The pages that link to a URL, as far as they are kept (empty for a seed's), and the texts
+        of their links."""
+        link = self.frontier.find(url)
+        return [
+            ("" if one.parent == NO_PARENT else self.frontier.url(one.parent), one.anchor.text)
+            for one in (() if link is None else self.frontier.in_links(link))
+        ]
 
     def seed(self, urls: Iterable[str | Link]) -> int:
         """Enter seeds; returns how many were new. Those that other shards own are left to them."""

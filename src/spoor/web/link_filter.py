@@ -32,6 +32,7 @@ from spoor.web.listed_links import ListedLinks
 from spoor.web.other_ways import other_ways, without_repeats
 from spoor.web.page_limits import PageLimits
 from spoor.web.page_links import at_hand, not_to_follow, those
+from spoor.web.page_views import LinkedFrom
 from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
 from spoor.web.sitemap_links import SEARCHES, SitemapLinks, sitemaps_among
@@ -114,6 +115,10 @@ class CrawlFilter:
     @property
     def by_depth(self) -> bool:
         return self._depths is not None
+
+    def linked_by(self, linked_from: LinkedFrom) -> None:
+        if self._traps is not None:
+            self._traps.linked_from = linked_from
 
     def nearest(self, page: Page, depth: int) -> int:
         return depth if self._depths is None else self._depths.of_links(page.url, depth)
@@ -256,7 +261,10 @@ class CrawlFilter:
         traps = self._traps
         if traps is None:
             return links
-        last = frozenset[str]() if "sitemap" in page.flags else other_ways(page, links)
+        last = frozenset[str]()
+        if "sitemap" not in page.flags:
+            views = traps.views(replace(page, links=links), self.knows)
+            last = other_ways(page, links) | views
         if not (last or traps.may_hold):
             return links
         admitted = []
@@ -397,7 +405,11 @@ class CrawlFilter:
         if why := self._full(url):
             return why
         tried = self._traps is not None and self._traps.tries(url)
-        if self._traps is not None and (name := self._traps.passes(url, linked_by)):
+        name = ""
+        if self._traps is not None:
+            is_view = self._traps.is_view(url)
+            name = f"{host(url)}{LAST}" if is_view else self._traps.passes(url, linked_by)
+        if name:
             self._holder = (url, "trap", name)
             return f"held back: {name}"
         # Whatever a domain has had, what is tried of a group decides on all of it.

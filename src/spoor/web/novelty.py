@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 import numpy as np
@@ -135,6 +135,17 @@ class _Words(dict[str, int]):
         self._new.clear()
 
 
+class Own(NamedTuple):
+    """What a page shares with others of its domain."""
+
+    triples: Hashes
+    """All of the page, numbers masked."""
+    counts: NDArray[np.uint8]
+    """On how many pages before it each was, about."""
+    pages: float
+    """Of the domain before it, about."""
+
+
 class Novelty:
     """What was seen so far. O(words) for a page, O(links) for its links."""
 
@@ -146,6 +157,8 @@ class Novelty:
         self._set = 0
         """Bits of `_now` that are set, about."""
         self._words = _Words()
+        self.last: Own | None = None
+        """Of the page that was taken in last; None where it was only looked at."""
         self._counts: NDArray[np.uint8] = np.zeros(1 << _COUNTS, np.uint8)
         self._counted = 0
         self._pages: dict[str, float] = {}
@@ -164,7 +177,8 @@ class Novelty:
         unseen = see(places[0], bits[0])
         numbers = _three_in_a_row(unseen)
         fresh = see(places[1], bits[1])
-        copy = keep and self._is_copy(domain, triples[1], fresh)
+        self.last = self._counted_in(domain, triples[1]) if keep else None
+        copy = self.last is not None and _is_copy(self.last, fresh)
         is_view = "?" in url
         if is_view:
             # Known words are not new because this view of them, whose URL has one, masks it.
@@ -175,12 +189,11 @@ class Novelty:
             copy and is_view,
         )
 
-    def _is_copy(self, domain: str, triples: Hashes, fresh: NDArray[np.bool_]) -> bool:
-        """Count a page's triples; whether most of those that are no frame were not new."""
+    def _counted_in(self, domain: str, triples: Hashes) -> Own:
+        """Count a page's triples; how many pages had each before."""
         places = triples >> np.uint64(64 - _COUNTS)
         counts = self._counts.take(places.view(np.int64))
         pages = self._pages.get(domain, 0.0)
-        own = counts <= max(1.0, pages / _FRAME)
         self._counts[places] = np.minimum(counts, np.uint8(254)) + np.uint8(1)
         self._counted += len(places)
         if len(self._pages) >= _DOMAINS and domain not in self._pages:
@@ -190,8 +203,7 @@ class Novelty:
             self._counts >>= np.uint8(1)
             self._counted //= 2
             self._pages = {name: count / 2 for name, count in self._pages.items()}
-        most = int(own.sum())
-        return most >= _OWN and int((own & ~fresh).sum()) >= _COPIED * most
+        return Own(triples, counts, pages)
 
     def add(self, urls: Sequence[str]) -> None:
         """Take in URLs."""
@@ -257,6 +269,13 @@ class Novelty:
         if "counts" in state:
             self._counts, self._counted = state["counts"].copy(), state["counted"]
             self._pages = dict(map(tuple, state["pages"]))
+
+
+def _is_copy(page: Own, fresh: NDArray[np.bool_]) -> bool:
+    """Whether most of what is a page's own, and no frame, was not new."""
+    own = page.counts <= max(1.0, page.pages / _FRAME)
+    most = int(own.sum())
+    return most >= _OWN and int((own & ~fresh).sum()) >= _COPIED * most
 
 
 def _hashed(urls: Sequence[str]) -> Hashes:

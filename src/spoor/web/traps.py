@@ -6,7 +6,7 @@ that only pages without news link to; hosts of one domain. Its laws:
 1. A group is held back only after a bounded sample of it brought nothing new: so many pages in a
    row (`spoor.web.trap_groups.SAMPLE`) without a new word, or a known word in a new place
    (`spoor.web.novelty`), that no other page has, and without a new link out of their groups on
-   their host. A relevant page without news counts a quarter.
+   their host. A relevant page without news counts a quarter, unless its URL sorts or filters.
 2. A link that a page with news lists, from outside of its group, is held back only where the sample
    brought not even new numbers, or the same as the page without the query: a calendar leads from
    month to month, and the index of a catalogue lists its numbers. A host that such a page lists is
@@ -25,9 +25,10 @@ that only pages without news link to; hosts of one domain. Its laws:
    prints.
 
 5. A page that says `noindex` and `nofollow`, and that is not relevant, counts as two without news,
-   of what looks alike, where other pages of its host are for search engines: the history of a
-   wiki's page. Where all of a host is left out, that says nothing; one that says `noindex` alone,
-   as the further pages of a blog, may be the only way to others.
+   of what looks alike and of the same parameters anywhere on its host, where other pages of the
+   host are for search engines: the history of a wiki's page. Where all of a host is left out, that
+   says nothing; one that says `noindex` alone, as the further pages of a blog, may be the only way
+   to others.
 6. What other domains link to speaks for a group and never against it: who writes a link chooses the
    sample. It speaks against that domain's own links to the group, which are a group by themselves,
    as long as no page of the site links to them. For the same reason failures of links that stand on
@@ -49,6 +50,7 @@ from spoor.types import HeldLink, Link, Page, State, urls_of
 from spoor.web.actions import is_view
 from spoor.web.chosen_by_others import is_of_stranger, linking_domain, of_stranger, owner
 from spoor.web.novelty import News, Novelty
+from spoor.web.page_views import LinkedFrom, PageViews
 from spoor.web.parameter_effects import ParameterEffects
 from spoor.web.trap_groups import (
     HOSTS,
@@ -65,7 +67,7 @@ from spoor.web.trap_groups import (
 )
 from spoor.web.trap_rests import Rests, worth
 from spoor.web.trap_tries import Tries
-from spoor.web.url_groups import folder_of, groups, narrow
+from spoor.web.url_groups import anywhere, folder_of, groups, narrow
 from spoor.web.urls import domain_of, host, registrable_domain
 from spoor.web.waiting_places import WaitingLinks
 
@@ -119,6 +121,8 @@ class Traps:
         self._indexed: OrderedDict[str, None] = OrderedDict()
         """Hosts that have had a page which they do not leave out of search engines."""
         self._parameters = ParameterEffects()
+        self.linked_from: LinkedFrom = _nowhere
+        self._views = PageViews()
         self._told: OrderedDict[str, int] = OrderedDict()
         """URL of a page that was read and not yet counted, or the other way round → its news."""
         self._held: dict[str, None] = {}
@@ -223,6 +227,15 @@ class Traps:
             return ""
         names = [self.holder(url, linked_by=domain) for domain in domains]
         return names[0] if names and all(names) else ""
+
+    def views(self, page: Page, knows: Callable[[str], bool]) -> frozenset[str]:
+        """The URLs that a page links to, all of whose content is on another (`PageViews`); of those
+        that the frontier does not know."""
+        return self._views.among(page, self.linked_from, knows)
+
+    def is_view(self, url: str) -> bool:
+        """Whether all known links to a URL are as those to views, and it is no try."""
+        return url not in self._trying and self._views.is_view(url, self.linked_from)
 
     def tries(self, url: str) -> bool:
         """Whether a URL is about to be tried."""
@@ -347,7 +360,9 @@ class Traps:
             self._count_for(stranger, page, news, relevant=relevant, tried=tried)
         if self._says_something(page) and (news == News.WORDS or not stranger):
             variant = "?" in page.url and self._parameters.knows_without(page.url)
-            weight = 1 if relevant and news != News.NOTHING else RELEVANT
+            # A list is relevant in any order; that says nothing for one more of them.
+            slow = relevant and news != News.NOTHING and not is_view(page.url)
+            weight = 1 if slow else RELEVANT
             unwanted = page.flags >= _CLOSED and site in self._indexed and not relevant
             if unwanted:
                 news, weight = _COPY, _WEIGHT_OF_CLOSED * RELEVANT
@@ -363,6 +378,10 @@ class Traps:
             if news == _COPY:
                 # A whole folder of copies may well be documents that moved.
                 names = list(narrow(page.url))[: 1 if unwanted else None]
+                names += anywhere(page.url) if unwanted else ()
+            elif page.flags >= _CLOSED:
+                # The history of a page that is relevant says nothing for those of others.
+                names = [name for name in names if name not in anywhere(page.url)]
             for name in names:
                 if view and news != News.WORDS and name.endswith(("/*", "/**")):
                     continue  # one list in many orders says nothing of what it lists
@@ -451,6 +470,8 @@ class Traps:
         # Else another domain could have its pages say first, at other addresses, what they say.
         domain = domain_of(page.url)
         news, copy = self._novelty.page(domain, page.url, words, keep=not chosen)
+        if (own := self._novelty.last) is not None and self._says_something(page):
+            self._views.page(page.url, found_on(), own, self.linked_from)
         return _COPY if copy and news else news
 
     def _names(self, url: str) -> Iterator[str]:
@@ -486,6 +507,7 @@ class Traps:
             "with_text": list(self._with_text),
             "indexed": list(self._indexed),
             **self._parameters.save(),
+            "views": self._views.save(),
             "told": [[url, news] for url, news in self._told.items()],
             "held": list(self._held),
             "waiting": self._waiting.rows(),
@@ -508,6 +530,8 @@ class Traps:
         self._with_text = OrderedDict.fromkeys(state["with_text"])
         self._indexed = OrderedDict.fromkeys(state["indexed"])
         self._parameters.load(state)
+        if "views" in state:
+            self._views.load(state["views"])
         self._told = OrderedDict(map(tuple, state["told"]))
         waiting, held = state["waiting"], state["held"]
         self._held = dict.fromkeys(held)
@@ -532,3 +556,7 @@ class Traps:
             if (count := self._groups.get(name)) is not None and name in self._waiting
         ]
         return sorted(found, key=lambda group: -group.links)
+
+
+def _nowhere(url: str) -> Sequence[tuple[str, str]]:
+    return ()

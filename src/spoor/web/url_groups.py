@@ -58,7 +58,8 @@ def groups(url: str) -> Sequence[tuple[str, bool]]:
     name, _, path = path.partition("/")
     shape = without_numbers(path)
     keys: list[tuple[str, bool]] = []
-    names = "&".join(sorted({part.partition("=")[0] for part in query.split("&") if part}))
+    parts = re.split("[&;]", query)
+    names = "&".join(sorted({part.partition("=")[0] for part in parts if part}))
     if query or shape != path:
         keys.append((f"{name}/{shape}?{names}" if query else f"{name}/{shape}", True))
     if query:
@@ -102,6 +103,11 @@ def _as_path(url: str) -> str:
 def narrow(url: str) -> Sequence[str]:
     """The narrow groups of a URL."""
     return tuple(name for name, is_narrow in groups(url) if is_narrow)
+
+
+def anywhere(url: str) -> Sequence[str]:
+    """The group of the same parameters anywhere on the host of a URL; none without parameters."""
+    return [name for name, _ in groups(url) if "/**?" in name]
 
 
 def parameters(url: str) -> tuple[str, Sequence[str]]:

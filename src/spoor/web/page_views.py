@@ -1,0 +1,385 @@
+"""Views: pages that hold nothing but what another page of their host has, whose URL tells it. A
+message of a thread that shows all of them, the source of a page, an older state of it.
+
+How the URL of a view stands to that of the page that has it all is a *relation* (`relation`), and
+so is what it looks like. Both are learned from pages: what a page has of its own is compared with
+the pages that link to it, the page without its query, the one above it, and another version of it,
+where the URL has a name for that (a hash). A relation is one of
+views once `VIEWS` of it were seen, of `PAGES` pages, where at most half as many others had anything
+more. Links to further views are then asked for last.
+
+What a list shows in full are documents all the same, such as the posts of a blog: a link to one of
+them says its title. So only links count whose text says the same, but for numbers, of `SAME` URLs
+(“raw”, “permalink”, “msg7”), and those of views that such links led to.
+
+Only a host's own pages speak for its relations. Every table is bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spoor.bounded import remember
+from spoor.hashing import url_hash64
+from spoor.types import Page, State, urls_of
+from spoor.web.novelty import Own, without_numbers
+from spoor.web.urls import host
+
+VIEWS = 3
+"""Views from which on a relation is one of views …"""
+PAGES = 2
+"""… and pages that had all of them, at least."""
+SAME = 3
+"""URLs of which links say the same."""
+
+_ALL = 0.75
+"""Share of what is a view's own that the other page has, at least …"""
+_SOME = 0.4
+"""… or this, where hardly a line is missing:"""
+_LINE = 12
+"""triples: who wrote it and when."""
+_EARLY = 8
+"""Pages of a domain after which its frame is known: what is on more than one page in so many …"""
+_FEW = 4
+"""… and on more than these, which may all be views of one."""
+_LEAST = 5
+"""Triples of its own that a page must have to be compared."""
+_PAGES = 256
+"""With which others are compared."""
+_RELATIONS = 2_000
+_URLS = 5_000
+"""That are known as views."""
+_TEXTS = 32
+"""Texts of links of one relation."""
+_FIRST = 64
+"""Triples, about, that are looked for first."""
+_WAYS = 8
+"""Pages that link to one, with which it is compared."""
+_LONG = 16
+"""Characters of a segment with numbers, or of a value, that is a name of something."""
+_SUFFIX = re.compile(r"\.[a-z][a-z\d]{0,4}$")
+
+_HASH = re.compile(r"(?<![0-9a-z])(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,64}(?![0-9a-z])")
+"""The name of a version: hexadecimal digits, letters among them."""
+
+Sketch = NDArray[np.uint32]
+LinkedFrom = Callable[[str], Sequence[tuple[str, str]]]
+"""URL → the pages that are known to link to it (empty for a seed's), and by what text."""
+
+
+def _masked(segment: str) -> str:
+    shape = without_numbers(segment)
+    if shape == segment or (len(segment) < _LONG and shape.count("#") == 1):
+        return shape
+    found = _SUFFIX.search(shape)
+    return f"*{found[0]}" if found else "*"
+
+
+@lru_cache(maxsize=16_384)
+def relation(page: str, url: str) -> str:
+    """How a canonical URL stands to that of another page of its host: so many segments up, and what
+    of its path and query is not in the other's, with numbers and names masked. Empty for the same
+    URL, for another host, and for the same place in another folder: `/de/3` is a translation of
+    `/en/3`, or to be one."""
+    its, _, its_query = page.partition("?")
+    own, _, query = url.partition("?")
+    steps, path = its.rstrip("/").split("/")[2:], own.split("/")[2:]
+    if page == url or steps[:1] != path[:1]:
+        return ""
+    pairs = zip(steps, path, strict=False)
+    same = next((at for at, (one, other) in enumerate(pairs) if one != other), None)
+    if same is None:
+        same = min(len(steps), len(path))
+    if len(steps) - same > 1 and _in_another_folder(steps[same:], path[same:]):
+        return ""
+    known = set(re.split("[&;]", its_query))
+    new = sorted({_parameter(part) for part in re.split("[&;]", query) if part not in known})
+    rest = "/".join(map(_masked, path[same:]))
+    return f"{path[0]} {len(steps) - same}/{rest}?{'&'.join(new)}"
+
+
+@lru_cache(maxsize=16_384)
+def _shape(url: str) -> str:
+    path, _, query = url.partition("?")
+    parts = sorted({_parameter(part) for part in re.split("[&;]", query)})
+    return f"{'/'.join(map(_masked, path.split('/')[2:]))}?{'&'.join(parts)}"
+
+
+@lru_cache(maxsize=16_384)
+def _end(url: str) -> str:
+    """The host of a URL, and the names of its parameters or its last segment, masked."""
+    path, mark, query = url.partition("?")
+    names = sorted({part.partition("=")[0] for part in re.split("[&;]", query)})
+    last = path.rstrip("/").rpartition("/")[2]
+    return f"{host(url)} {'?' + '&'.join(names) if mark else _masked(last)}"
+
+
+def _relations(page: str, url: str) -> Iterator[tuple[str, str]]:
+    """How a URL stands to a page that links to it, and to those above it: the relation and the URL
+    of the other page."""
+    if name := relation(page, url):
+        yield name, page
+    for other in _above(url):
+        if name := relation(other, url):
+            yield f"above {name}", other
+
+
+@lru_cache(maxsize=16_384)
+def _versions(url: str) -> tuple[str, str]:
+    """A URL with the names of versions masked, and the relation of all URLs with such names in the
+    same places; empty for one without."""
+    masked = _HASH.sub("#", url)
+    if masked == url:
+        return "", ""
+    path, _, query = masked.partition("?")
+    parts = [part.partition("=")[0] for part in re.split("[&;]", query) if "#" in part]
+    return masked, f"version {host(url)} {'/' * ('#' in path)}{'&'.join(sorted(parts))}"
+
+
+def _in_another_folder(steps: Sequence[str], path: Sequence[str]) -> bool:
+    """Whether the first of some segments is a folder, not the name of one thing, or the others are
+    the same."""
+    folder = _masked(steps[0])
+    return not folder.startswith("*") and (folder == steps[0] or steps[1:] == path[1:])
+
+
+def _parameter(part: str) -> str:
+    name, mark, value = part.partition("=")
+    is_name = len(value) > _LONG or any(map(str.isdigit, value))
+    return f"{name}=#" if is_name else name + mark + value
+
+
+def _above(url: str) -> Iterator[str]:
+    """The page without the query of a URL, and those that may be above it."""
+    path, mark, _ = url.partition("?")
+    if mark:
+        yield path
+    folder = path.rstrip("/").rpartition("/")[0]
+    if folder.count("/") > 2:
+        yield f"{folder}/"
+        yield folder
+
+
+class _Relation:
+    """What is known of one."""
+
+    __slots__ = ("more", "pages", "texts", "views")
+
+    def __init__(
+        self,
+        views: int = 0,
+        more: int = 0,
+        pages: Sequence[int] = (),
+        texts: Iterable[tuple[str, Sequence[int]]] = (),
+    ) -> None:
+        self.views = views
+        self.more = more
+        """What pages that had more count against it."""
+        self.pages = list(pages)
+        """Hashes of URLs of pages that had all of a view; `PAGES` of them at most."""
+        self.texts = {text: list(urls) for text, urls in texts}
+        """Text of links → hashes of their URLs, `SAME` of them at most."""
+
+    @property
+    def of_views(self) -> bool:
+        return self.views >= VIEWS and len(self.pages) >= PAGES and self.more <= self.views
+
+    def says_the_same(self, text: str) -> bool:
+        return len(self.texts.get(text, ())) >= SAME
+
+    def note(self, text: str, url: str) -> None:
+        """A page links to this URL with this text."""
+        if text not in self.texts and len(self.texts) >= _TEXTS:
+            rare = next((one for one, urls in self.texts.items() if len(urls) < SAME), None)
+            if rare is None:
+                return
+            del self.texts[rare]
+        _enter(self.texts.setdefault(text, []), url_hash64(url), SAME)
+
+    def row(self) -> list[Any]:
+        """As a saved state holds it."""
+        return [self.views, self.more, self.pages, list(self.texts.items())]
+
+
+def _enter(table: list[int], one: int, most: int) -> None:
+    if len(table) < most and one not in table:
+        table.append(one)
+
+
+class PageViews:
+    """What a crawl has seen of them. O(words) a page; for its links O(1) each, on a host that has
+    had a view."""
+
+    def __init__(self) -> None:
+        self._sketches: OrderedDict[str, Sketch] = OrderedDict()
+        """URL of a page → its triples, in order."""
+        self._of_versions: OrderedDict[str, str] = OrderedDict()
+        """URL with the names of versions masked → the newest of these pages."""
+        self._relations: OrderedDict[str, _Relation] = OrderedDict()
+        self._with_views: OrderedDict[str, None] = OrderedDict()
+        """Hosts that have had a view, and the ends of URLs of views."""
+        self._views: OrderedDict[str, str] = OrderedDict()
+        """A page that is one → the page that has all of it."""
+
+    def page(self, url: str, found_on: str, own: Own, linked_from: LinkedFrom) -> None:
+        """Take in a page that was fetched, and which page led to it (empty for a seed)."""
+        every = np.unique(_sketch(own.triples))
+        another = list(self._another_version(url))
+        self._keep(url, every)
+        mine = _sketch(own.triples[own.counts <= max(_FEW, own.pages / _EARLY)])
+        if own.pages < _EARLY or len(mine) < _LEAST:
+            return
+        leading = dict.fromkeys((found_on, *(page for page, _ in linked_from(url)[:_WAYS])))
+        whole, compared = "", False
+        ways = chain.from_iterable(_relations(page, url) for page in leading)
+        for name, other in dict.fromkeys(chain(ways, another)):
+            its = self._sketches.get(other)
+            if its is not None:
+                compared = True
+                holds = _holds(its, mine)
+                whole = other if holds and not whole else whole
+                self._count(name, other if holds else "")
+        if compared:
+            # That one page has not all of it says little: another may have it.
+            self._count(_shape(url), whole, against=1)
+        if whole:
+            remember(self._with_views, host(url), None)
+            remember(self._with_views, _end(url), None)
+            remember(self._views, url, whole, _URLS)
+
+    def _keep(self, url: str, sketch: Sketch) -> None:
+        remember(self._sketches, url, sketch, _PAGES)
+        if masked := _versions(url)[0]:
+            remember(self._of_versions, masked, url, _PAGES)
+
+    def _another_version(self, url: str) -> Iterator[tuple[str, str]]:
+        """The relation of a URL to another version of its page that was fetched, and its URL."""
+        masked, name = _versions(url)
+        if masked and (other := self._of_versions.get(masked, url)) != url:
+            yield name, other
+
+    def _count(self, name: str, whole: str, against: int = 2) -> None:
+        """Count a page of a relation; `whole` has all of it (empty for none, which counts so much
+        `against` it)."""
+        known = self._relations.get(name) or _Relation()
+        remember(self._relations, name, known, _RELATIONS)
+        if not whole:
+            known.more += against
+            return
+        known.views += 1
+        _enter(known.pages, url_hash64(whole), PAGES)
+
+    def among(
+        self, page: Page, linked_from: LinkedFrom, knows: Callable[[str], bool]
+    ) -> frozenset[str]:
+        """The URLs that a page links to as to views, but for those that the frontier knows."""
+        if host(page.url) not in self._with_views:
+            return frozenset()
+        whole = self._views.get(page.url, "")
+        if whole and not self.is_view(page.url, linked_from):
+            whole = ""
+        views: set[str] = set()
+        others: set[str] = set()
+        for at, url in enumerate(urls_of(page.links)):
+            if url == page.url:
+                continue
+            if _end(url) not in self._with_views or knows(url):
+                others.add(url)
+                continue
+            known = self._suspected(page.url, url)
+            of_whole = self._suspected(whole, url) if whole else ()
+            if not (known or of_whole):
+                others.add(url)
+                continue
+            text = _said(page.links[at].anchor.text)
+            for one in known:
+                one.note(text, url)
+            is_view = any(one.of_views for one in of_whole) or _are_views(known, text)
+            (views if is_view else others).add(url)
+        return frozenset(views - others)
+
+    def is_view(self, url: str, linked_from: LinkedFrom) -> bool:
+        """Whether all known links to a URL are as those to views, but for links on views, which may
+        be as they like."""
+        if _end(url) not in self._with_views:
+            return False
+        led = False
+        for page, text in linked_from(url):
+            known = self._suspected(self._views.get(page, page), url)
+            if _are_views(known, _said(text)):
+                led = True
+            elif page not in self._views:
+                return False
+        return led
+
+    def _suspected(self, page: str, url: str) -> list[_Relation]:
+        """What is known of the relations of which a view is known, and in which a URL stands to a
+        page that links to it or to one above it, and of URLs like it."""
+        if not page or host(page) != host(url):
+            return []
+        ways = chain(_relations(page, url), self._another_version(url))
+        names = [name for name, other in ways if other in self._sketches]
+        found = map(self._relations.get, (*names, _shape(url)))
+        return [one for one in found if one is not None and one.views]
+
+    def save(self) -> State:
+        sketches = list(self._sketches.values())
+        return {
+            "pages": list(self._sketches),
+            "lengths": [len(sketch) for sketch in sketches],
+            "sketches": np.concatenate(sketches) if sketches else np.zeros(0, np.uint32),
+            "relations": [[name, *one.row()] for name, one in self._relations.items()],
+            "with_views": list(self._with_views),
+            "views": list(self._views.items()),
+        }
+
+    def load(self, state: State) -> None:
+        ends = np.cumsum(state["lengths"], dtype=np.int64)
+        parts = np.split(state["sketches"].copy(), ends[:-1]) if len(ends) else []
+        self._sketches.clear()
+        self._of_versions.clear()
+        for url, sketch in zip(state["pages"], parts, strict=True):
+            self._keep(url, sketch)
+        self._relations = OrderedDict((name, _Relation(*row)) for name, *row in state["relations"])
+        self._with_views = OrderedDict.fromkeys(state["with_views"])
+        self._views = OrderedDict(map(tuple, state["views"]))
+
+
+def _sketch(triples: NDArray[np.uint64]) -> Sketch:
+    """Half of the bits of each."""
+    return (triples >> np.uint64(32)).astype(np.uint32)
+
+
+def _holds(its: Sketch, mine: Sketch) -> bool:
+    """Whether a page has all, but for little, of what is another one's own."""
+    few = mine[:: len(mine) // _FIRST + 1]
+    if _held(its, few) < _SOME / 2 * len(few):  # most pages end here
+        return False
+    held = _held(its, mine)
+    least = _SOME if len(mine) - held <= _LINE else _ALL
+    return held >= least * len(mine)
+
+
+def _held(its: Sketch, mine: Sketch) -> int:
+    """How many of them a page has."""
+    if not len(its):
+        return 0
+    at = its.searchsorted(mine)
+    return int((its.take(at, mode="clip") == mine).sum())
+
+
+def _are_views(relations: Sequence[_Relation], text: str) -> bool:
+    """Whether a link with this text leads to a view by one of these."""
+    return any(one.of_views and one.says_the_same(text) for one in relations)
+
+
+def _said(text: str) -> str:
+    return without_numbers(text.lower()).strip()[:40]

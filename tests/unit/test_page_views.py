@@ -1,0 +1,236 @@
+"""What holds nothing but what another page has is asked for last, once a site has shown how it is
+told; what a list shows in full is not."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spoor.crawl import Crawl
+from spoor.frontier.memory import MemoryFrontier
+from spoor.judges.keywords import Keywords
+from spoor.learn.state import pack, unpack
+from spoor.policies.random import Random
+from spoor.simulation.replay import Replay
+from spoor.types import Fetch, Fetched, Page, Task
+from spoor.web.link_filter import CrawlFilter
+from spoor.web.page import parse
+from spoor.web.page_views import PageViews, relation
+from spoor.web.scope import Scope
+from spoor.web.traps import Traps
+
+HOME = "http://a.example/"
+ISSUES, MESSAGES = 60, 4
+WORDS = np.random.default_rng(3).integers(97, 117, (20_000, 8), dtype=np.uint8)
+
+
+def words(number: int, count: int = 30) -> str:
+    at = number * count % (len(WORDS) - count)
+    return " ".join(bytes(word).decode() for word in WORDS[at : at + count])
+
+
+@pytest.mark.parametrize(
+    ("page", "url", "found"),
+    [
+        ("bugs/issue7", "bugs/msg12", "a.example 1/msg#?"),
+        ("talk/20240101.17@a.org/T/", "talk/20240102.9@a.org/raw", "a.example 2/*.org/raw?"),
+        ("talk/20240101.17@a.org/T/", "talk/20240101.17@a.org/t.atom", "a.example 1/t.atom?"),
+        ("wiki/Kiln", "wiki/Kiln?version=3", "a.example 0/?version=#"),
+        ("wiki/Kiln", "wiki/Kiln?format=txt", "a.example 0/?format=txt"),
+        ("?p=x;a=history;f=y", "?p=x;a=rss;f=y", "a.example 0/?a=rss"),
+        ("bugs/issue7", "bugs/issue7", ""),
+        ("en/kilns/3", "de/kilns/3", ""),
+        ("en/3", "de/3", ""),
+        ("1/s2/3.html", "4/s2/3.html", ""),
+    ],
+)
+def test_how_a_url_stands_to_that_of_another_page(page: str, url: str, found: str) -> None:
+    assert relation(HOME + page, HOME + url) == found
+
+
+URLS = st.from_regex(
+    r"http://[ab]\.example(/[a-z0-9.@]{0,20}){0,4}(\?[a-z0-9=&;]{0,20})?", fullmatch=True
+)
+
+
+@given(URLS, URLS)
+def test_a_relation_is_of_one_host_and_another_page(page: str, url: str) -> None:
+    found = relation(page, url)
+    assert not found or found.startswith(url.split("/")[2].partition("?")[0])
+    assert relation(page, page) == ""
+
+
+class Tracker:
+    """Issues with all of their messages, each of which has a page of its own."""
+
+    titled = False
+    """Whether links to messages say what they say."""
+    more = False
+    """Whether messages say more on their own pages."""
+
+    def __init__(self) -> None:
+        self.asked = list[str]()
+
+    def answer(self, fetch: Fetch) -> Fetched:
+        self.asked.append(fetch.url.removeprefix(HOME))
+        return Fetched(fetch.ticket, self.page(fetch.url))
+
+    def page(self, url: str) -> Page:
+        path = url.removeprefix(HOME)
+        number = int((re.search(r"\d+", path) or ["0"])[0])
+        body = "".join(f'<a href="/issue{one}">{words(one, 4)}</a> ' for one in range(ISSUES))
+        if path.startswith("issue"):
+            body = f"<h1>{words(number, 4)}</h1>"
+            for one in range(MESSAGES * number, MESSAGES * (number + 1)):
+                text = words(one, 5) if self.titled else f"msg{one} (view)"
+                body += f'<p>{words(1_000 + one)}</p><a href="/msg{one}">{text}</a>'
+        elif path.startswith("msg"):
+            rest = words(5_000 + number) if self.more else ""
+            body = f"<h1>Message {number}</h1><p>{words(1_000 + number)}</p>{rest}"
+        frame = "Tracker of all that breaks, with a list of issues, people and words"
+        return parse(f"<p>{frame}</p>{body}".encode(), url)
+
+
+class Titled(Tracker):
+    titled = True
+
+
+class Longer(Tracker):
+    more = True
+
+
+def crawl(world: Tracker, pages: int, guard: CrawlFilter | None = None) -> list[str]:
+    """What was asked for, in order."""
+    made = Crawl(
+        Random(Task(np.random.default_rng(1))),
+        Keywords(["kiln"]),
+        MemoryFrontier(),
+        pages=pages,
+        link_filter=guard or CrawlFilter(Scope(), traps=Traps()),
+    )
+    made.seed([HOME])
+    list(Replay(made, world))
+    return world.asked
+
+
+def test_messages_wait_until_all_issues_are_there() -> None:
+    asked = crawl(Tracker(), 1 + ISSUES + MESSAGES)
+    issues = {one for one in asked if one.startswith("issue")}
+    assert len(issues) >= ISSUES - 2 * MESSAGES
+
+
+def test_they_are_asked_for_once_nothing_else_is_left() -> None:
+    asked = crawl(Tracker(), 5_000)
+    messages = [one for one in asked if one.startswith("msg")]
+    assert len(asked) == len(set(asked))
+    assert len({*asked} - {*messages}) == 1 + ISSUES
+    last = asked[-len(messages) + 8 :]
+    assert len(messages) > 8
+    assert all(one.startswith("msg") for one in last)
+
+
+@pytest.mark.parametrize("world", [Titled, Longer])
+def test_what_a_link_calls_by_its_title_and_what_says_more_are_documents(
+    world: type[Tracker],
+) -> None:
+    asked = crawl(world(), 1 + ISSUES + ISSUES)
+    plain = CrawlFilter(Scope(), traps=Traps())
+    assert plain._traps is not None
+    plain._traps._views.is_view = lambda *_: False  # type: ignore[method-assign]
+    plain._traps._views.among = lambda *_: frozenset()  # type: ignore[method-assign]
+    assert asked == crawl(world(), 1 + ISSUES + ISSUES, guard=plain)
+
+
+def seen(views: PageViews, numbers: range) -> list[object]:
+    """Take in issues and their messages by the words of each, as a crawl does."""
+    told: list[object] = []
+    traps = Traps()
+    traps._views = views
+    for number in numbers:
+        page = Tracker().page(f"{HOME}issue{number}")
+        traps.linked_from = _linked_from
+        told.append(sorted(_views(traps, page, HOME)))
+        url = f"{HOME}msg{MESSAGES * number}"
+        message = Tracker().page(url)
+        told.append(sorted(_views(traps, message, page.url)))
+        told.append(views.is_view(f"{HOME}msg{MESSAGES * number + 1}", _linked_from))
+    return told
+
+
+def _views(traps: Traps, page: Page, found_on: str) -> frozenset[str]:
+    traps.read(page, page.links, lambda: found_on)
+    return traps.views(page, lambda url: False)
+
+
+def _linked_from(url: str) -> list[tuple[str, str]]:
+    if "msg" not in url:
+        return [(HOME, "one of them")]
+    number = int(url.removeprefix(f"{HOME}msg"))
+    return [(f"{HOME}issue{number // MESSAGES}", f"msg{number} (view)")]
+
+
+def test_what_is_known_goes_on_from_a_saved_state() -> None:
+    whole, first, second = PageViews(), PageViews(), PageViews()
+    both = seen(whole, range(20))
+    assert any(both)
+    before = seen(first, range(12))
+    second.load(unpack(pack(first.save())))
+    assert pack(second.save()) == pack(first.save())
+    assert before == both[: len(before)]
+    traps = Traps()
+    traps._views = second
+    page = Tracker().page(f"{HOME}issue12")
+    assert len(traps.views(page, lambda url: False)) == MESSAGES
+
+
+def test_no_page_of_another_host_speaks_for_a_relation() -> None:
+    views = PageViews()
+    seen(views, range(20))
+    assert not views.is_view(
+        "http://b.example/msg7", lambda url: [(f"{HOME}issue1", "msg7 (view)")]
+    )
+    assert not views.is_view(f"{HOME}msg7", lambda url: [("http://b.example/", "msg7 (view)")])
+    assert not views.is_view(f"{HOME}msg7", lambda url: [("", "")]), "a seed"
+    assert not views.is_view(f"{HOME}msg7", lambda url: [])
+
+
+def test_tables_are_bounded() -> None:
+    views = PageViews()
+    traps = Traps()
+    traps._views = views
+    for number in range(400):
+        page = parse(f"<p>{words(number)}</p>".encode(), f"{HOME}{words(number, 1)}{number}")
+        traps.read(page, page.links, lambda: HOME)
+    assert len(views._sketches) == 256
+
+
+def test_versions_with_names_of_their_own_are_views_of_one_another() -> None:
+    """Of files, of which each version has one line more; the words of each file are its own."""
+    views = PageViews()
+    traps = Traps()
+    traps._views = views
+
+    def version(file: int, number: int) -> Page:
+        text = f"{words(10 + file, 60)} {words(600 + 9 * file + number, 3)}"
+        url = f"{HOME}?a=blob;f=file-{chr(97 + file)}.py;hb={number}{'f' * 8}{file}"
+        return parse(f"<p>{text}</p>".encode(), url)
+
+    def linked_from(url: str) -> list[tuple[str, str]]:
+        return [(HOME, "blob")]
+
+    for file in range(8):
+        for number in range(2):
+            page = version(file, number)
+            traps.read(page, page.links, lambda: HOME)
+    listing = "".join(f'<a href="{version(one, 7).url}">blob</a>' for one in range(8))
+    home = parse(listing.encode(), HOME)
+    traps.read(home, home.links)
+    assert {version(one, 7).url for one in range(3, 8)} <= traps.views(home, lambda url: False)
+    assert views.is_view(version(2, 8).url, linked_from)
+    assert not views.is_view(version(9, 8).url, linked_from), "a file of which none is there"
+    assert not views.is_view(f"{HOME}?a=commit;h=1{'f' * 8}", linked_from)
+    assert not views.is_view(version(2, 8).url, lambda url: [(HOME, "file-c.py")])
