@@ -515,8 +515,7 @@ class CrawlFilter:
                 in_vain = isinstance(reply, Failed) and reply.kind in _IN_VAIN
                 if self._traps is not None and in_vain:
                     # Where a link led to says nothing of what else is there.
-                    absent = isinstance(reply, Failed) and reply.kind == "absent"
-                    self._traps.failed(asked, found_on(), absent=absent)
+                    self._traps.failed(asked, found_on())
             return
         if self._shares_of_sitemaps is not None and "sitemap" not in page.flags:
             self._shares_of_sitemaps.ended(page.url, relevant=relevant)

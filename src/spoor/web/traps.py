@@ -33,8 +33,7 @@ that only pages without news link to; hosts of one domain. Its laws:
    sample. It speaks against that domain's own links to the group, which are a group by themselves,
    as long as no page of the site links to them. For the same reason failures of links that stand on
    one page count a quarter, from the second on.
-7. A URL that is not there counts for its folder where no page of that had news. A view of a list
-   without news says nothing of its folder.
+7. A view of a list without news says nothing of its folder.
 
 Every table is bounded; the oldest entries are dropped.
 """
@@ -67,7 +66,7 @@ from spoor.web.trap_groups import (
 )
 from spoor.web.trap_rests import Rests, worth
 from spoor.web.trap_tries import Tries
-from spoor.web.url_groups import anywhere, folder_of, groups, narrow
+from spoor.web.url_groups import anywhere, groups, narrow
 from spoor.web.urls import domain_of, host, registrable_domain
 from spoor.web.waiting_places import WaitingLinks
 
@@ -82,9 +81,6 @@ _CLOSED = frozenset({"noindex", "nofollow"})
 """What a page says that neither is for search engines nor leads them anywhere …"""
 _WEIGHT_OF_CLOSED = 2
 """… and for how many pages without news it counts."""
-
-_WEIGHT_OF_ABSENT = 2
-"""For how many pages without news a URL counts that is not there, in a folder without any news."""
 
 _SEES_MORE = 4
 """What has one name below other documents is another view of them, whose words come with whichever
@@ -414,25 +410,19 @@ class Traps:
     def _says_something(self, page: Page) -> bool:
         return bool(page.text or (page.title and host(page.url) in self._with_text))
 
-    def failed(self, url: str, found_on: str = "", *, absent: bool = False) -> None:
-        """Count a URL that brought an error, or led to a known page; it was found on the page of
-        another URL (empty for a seed). Without a query only one that is `absent` counts (404), for
-        its folder as two pages without news, where that has had no page with news."""
+    def failed(self, url: str, found_on: str = "") -> None:
+        """Count a URL with a query that brought an error, or led to a known page; it was found
+        on the page of another URL (empty for a seed)."""
         tried = not self._rests.ended(url, news=False) and self._tried.pop(url, False)
-        stranger = linking_domain(url, found_on)
-        if "?" in url:
-            names, most = narrow(url), RELEVANT
-        else:
-            name = folder_of(url)
-            if not absent or stranger or not name or self._count(name).new:
-                return
-            names, most = (name,), _WEIGHT_OF_ABSENT * RELEVANT
+        if "?" not in url:
+            return
         blamed = hash64(found_on) if found_on else 0
-        for name in names:
+        stranger = linking_domain(url, found_on)
+        for name in narrow(url):
             if stranger:
                 name = of_stranger(name, stranger)
             again = blamed != 0 and self._count(name).blamed == blamed
-            weight = 1 if again else most
+            weight = 1 if again else RELEVANT
             self._add(name, url, News.NOTHING, weight, same=not again, tried=tried)
             self._count(name).blamed = blamed
 

@@ -76,13 +76,6 @@ def groups(url: str) -> Sequence[tuple[str, bool]]:
     return tuple(keys)
 
 
-def folder_of(url: str) -> str:
-    """The group of the folder of a URL; empty for a file or folder at the root of its host."""
-    name, _, path = _as_path(url).partition("?")[0].partition("/")
-    folder = without_numbers(path).rpartition("/")[0]
-    return f"{name}/{folder}/*" if folder else ""
-
-
 def _below_others(shape: str) -> Sequence[str]:
     """A path with the segment masked that stands before its last one or two: `film/*/reviews/add`
     of `film/alien/reviews/add`."""
