@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -523,3 +524,42 @@ def test_what_a_page_says_counts_beside_likeness() -> None:
     last = dict(judge.revise())
     relevant = {path for (path, url), first in said.items() if last.get(url, first).relevant}
     assert relevant == {"sql/", "sql/like", "talk/"}
+
+
+# ---------------------------------------------------------------- what a person says
+
+
+def games(seed: int) -> list[Page]:
+    """A hundred pages: two that say *video games* in their titles and much, and 24 that say it
+    more or less in their texts."""
+    rng = random.Random(seed)
+    stock = [f"word{at}x" for at in range(3_000)]
+    subject = [f"arcade{at}" for at in range(30)]
+    found = []
+    for at in range(100):
+        text, title = rng.sample(stock, 300), " ".join(rng.sample(stock, 2))
+        if at in (3, 9):
+            title, text[:20] = "Video games", ["video", "games"] * 10
+        elif at % 4 == 1:
+            for words, most in ((["video", "games", "games", "game"], 8), (subject, 12)):
+                for _ in range(rng.randrange(most)):
+                    text[rng.randrange(300)] = rng.choice(words)
+        url = f"http://h/{at}"
+        found.append(page(" ".join(text), title=title, headings=(title,), url=url))
+    return found
+
+
+@pytest.mark.parametrize("seed", [0, 11])
+def test_one_yes_below_the_cut_says_that_more_is_wanted_than_a_few_that_stand_out(
+    seed: int,
+) -> None:
+    judge, pages = Relevance(parse("video games")), games(seed)
+    now = {one.url: judge.judge(one) for one in pages}
+    now |= dict(judge.revise())
+    assert {url for url, its in now.items() if its.relevant} == {"http://h/3", "http://h/9"}
+    best = max((one for one in now if not now[one].relevant), key=lambda one: now[one].score)
+    judge.label(best, True)
+    now |= dict(judge.revise())
+    found = {url for url, its in now.items() if its.relevant} - {"http://h/3", "http://h/9", best}
+    assert len(found) > 5
+    assert all(int(url.removeprefix("http://h/")) % 4 == 1 for url in found)

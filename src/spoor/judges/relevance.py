@@ -85,6 +85,11 @@ EARLY_CUT = 0.55
 """… if it links to `MENU` pages or more: menus and overviews, which a crawl sees first, have the
 words of what they lead to."""
 MENU = 3
+FEW_ABOVE = 4
+"""Where fewer pages are above the cut, and a person says that one below it is wanted, a few pages
+stand out for their words: the cut is found anew without that, by values that are at most …"""
+BEST = 10
+"""… the mean of so many best."""
 STRONG = 0.3
 """Least evidence of pages that say the words themselves …"""
 STRONG_SHARE = 0.7
@@ -350,14 +355,24 @@ class Relevance:
                 fixed *= SAID_CUT
             doubt = DOUBT / (DOUBT + stands_for.sum())
             doubts = min(1.0, ENOUGH / stands_for.sum()), min(1.0, 2.0 * doubt)
-            found = parted(np.maximum(counted, 0.0), stands_for, doubts)
-            if many:
-                of_counted = np.maximum(counted, 0.0), stands_for, sites[len(self._examples) :]
-                found = [cut_by_sites(*of_counted, found[0])] * 2
-            cuts = [max((1.0 - doubt) * cut + doubt * fixed, 1e-6) for cut in found]
             least = max(STRONG, STRONG_SHARE * model.best_words)
             plain = counted[words[len(self._examples) :] >= least]
-            model.cut, model.cut_of_new = (lowered(cut, plain) for cut in cuts)
+
+            def cuts_of(values: Floats) -> list[float]:
+                found = parted(values, stands_for, doubts)
+                if many:
+                    of_sites = sites[len(self._examples) :]
+                    found = [cut_by_sites(values, stands_for, of_sites, found[0])] * 2
+                cuts = (max((1.0 - doubt) * cut + doubt * fixed, 1e-6) for cut in found)
+                return [lowered(cut, plain) for cut in cuts]
+
+            values = np.maximum(counted, 0.0)
+            cuts = cuts_of(values)
+            is_wanted = labels[len(self._examples) :] > 0
+            above = float(stands_for[counted >= cuts[0]].sum())
+            if above < FEW_ABOVE and (counted[is_wanted] < cuts[0]).any():
+                cuts = cuts_of(np.minimum(values, np.sort(values)[-BEST:].mean()))
+            model.cut, model.cut_of_new = cuts
             model.top = float(np.sort(counted)[-10:].mean())
         else:
             model.cut = model.cut_of_new = fixed
