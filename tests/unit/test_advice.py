@@ -90,6 +90,18 @@ def test_a_warning_says_why_nothing_is_found() -> None:
     assert advised("kiln wheel", [0.2], pages=5, none_after=5).warning
 
 
+def test_a_crawl_that_ended_with_few_is_told_what_may_bring_more() -> None:
+    rows = [(f"http://a.example/{at}", "", at < 3 or 0.3, at < 3) for at in range(50)]
+    advisor = Advisor(parse("kiln"))
+    advice = advisor.advice(rows, over=True)
+    assert advice.warning.startswith("only 3 of 50 pages are relevant: if more should be, say yes")
+    assert not advice.near[-1].relevant
+    assert not advisor.advice(rows).warning, "it goes on"
+    assert not advisor.advice(rows[:49], over=True).warning
+    assert not Advisor(parse("lang:is")).advice(rows, over=True).warning
+    assert not advisor.advice([*rows, ("http://a.example/x", "", 0.9, True)], over=True).warning
+
+
 def test_a_crawl_that_ended_with_nothing_is_told_so_however_short_it_was() -> None:
     advisor = Advisor(parse("potery, klin"))
     rows = [(f"http://pots.example/{at}", "", 0.1 * at, False) for at in range(5)]

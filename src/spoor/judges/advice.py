@@ -24,6 +24,8 @@ NONE_AFTER = 50
 """Pages after which a crawl warns that none, or one alone, is relevant."""
 FEW = 4
 """Pages of a crawl that has ended, below which words are not the cause."""
+FEW_FOUND = 3
+"""Relevant pages up to which a crawl that has ended says that a yes to others may bring more."""
 NEARLY_ALL = 0.8
 """Share of relevant pages, and of pages with a word, from which they are nearly all."""
 NEARLY_ALL_AFTER = 20
@@ -205,6 +207,11 @@ class Advisor:
             some = f"only 1 of {len(rows)}" if relevant else f"none of {len(rows)}"
             why = _TOO_FEW if over and len(rows) < FEW else self._why_none(known, unknown)
             warning = f"{some} pages is relevant: {why}"
+        elif over and len(rows) >= none_after and relevant <= FEW_FOUND and self._forms:
+            warning = (
+                f"only {relevant} of {len(rows)} pages are relevant: if more should be, say yes to "
+                "one of those below that do not count"
+            )
         elif (
             len(rows) >= nearly_all_after
             and relevant >= NEARLY_ALL * len(rows)
