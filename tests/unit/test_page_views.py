@@ -80,7 +80,7 @@ class Tracker:
         return Fetched(fetch.ticket, self.page(fetch.url))
 
     def page(self, url: str) -> Page:
-        path = url.removeprefix(HOME)
+        path = url.split("/", 3)[3]
         number = int((re.search(r"\d+", path) or ["0"])[0])
         body = "".join(f'<a href="/issue{one}">{words(one, 4)}</a> ' for one in range(ISSUES))
         if path.startswith("issue"):
@@ -145,19 +145,19 @@ def test_what_a_link_calls_by_its_title_and_what_says_more_are_documents(
     assert asked == crawl(world(), 1 + ISSUES + ISSUES, guard=plain)
 
 
-def seen(views: PageViews, numbers: range) -> list[object]:
+def seen(views: PageViews, numbers: range, home: str = HOME) -> list[object]:
     """Take in issues and their messages by the words of each, as a crawl does."""
     told: list[object] = []
     traps = Traps()
     traps._views = views
     for number in numbers:
-        page = Tracker().page(f"{HOME}issue{number}")
+        page = Tracker().page(f"{home}issue{number}")
         traps.linked_from = _linked_from
-        told.append(sorted(_views(traps, page, HOME)))
-        url = f"{HOME}msg{MESSAGES * number}"
+        told.append(sorted(_views(traps, page, home)))
+        url = f"{home}msg{MESSAGES * number}"
         message = Tracker().page(url)
         told.append(sorted(_views(traps, message, page.url)))
-        told.append(views.is_view(f"{HOME}msg{MESSAGES * number + 1}", _linked_from))
+        told.append(views.is_view(f"{home}msg{MESSAGES * number + 1}", _linked_from))
     return told
 
 
@@ -167,10 +167,11 @@ def _views(traps: Traps, page: Page, found_on: str) -> frozenset[str]:
 
 
 def _linked_from(url: str) -> list[tuple[str, str]]:
-    if "msg" not in url:
-        return [(HOME, "one of them")]
-    number = int(url.removeprefix(f"{HOME}msg"))
-    return [(f"{HOME}issue{number // MESSAGES}", f"msg{number} (view)")]
+    home, _, name = url.rpartition("/")
+    if "msg" not in name:
+        return [(f"{home}/", "one of them")]
+    number = int(name.removeprefix("msg"))
+    return [(f"{home}/issue{number // MESSAGES}", f"msg{number} (view)")]
 
 
 def test_what_is_known_goes_on_from_a_saved_state() -> None:
@@ -196,6 +197,13 @@ def test_no_page_of_another_host_speaks_for_a_relation() -> None:
     assert not views.is_view(f"{HOME}msg7", lambda url: [("http://b.example/", "msg7 (view)")])
     assert not views.is_view(f"{HOME}msg7", lambda url: [("", "")]), "a seed"
     assert not views.is_view(f"{HOME}msg7", lambda url: [])
+
+
+def test_what_was_seen_of_one_host_says_nothing_of_another_whose_name_differs_in_a_number() -> None:
+    one, other = "http://mirror-of-a-tracker-1.example/", "http://mirror-of-a-tracker-2.example/"
+    views = PageViews()
+    assert any(seen(views, range(30), one))
+    assert not any(seen(views, range(6), other)), "two views of its own are too few"
 
 
 def test_tables_are_bounded() -> None:

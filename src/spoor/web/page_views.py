@@ -21,7 +21,6 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -56,7 +55,7 @@ _PAGES = 256
 """With which others are compared."""
 _RELATIONS = 2_000
 _URLS = 5_000
-"""That are known as views."""
+"""That are known as views, and the ends of them."""
 _TEXTS = 32
 """Texts of links of one relation."""
 _FIRST = 64
@@ -108,9 +107,11 @@ def relation(page: str, url: str) -> str:
 
 @lru_cache(maxsize=16_384)
 def _shape(url: str) -> str:
+    """The host of a URL, and its path and query, masked."""
     path, _, query = url.partition("?")
     parts = sorted({_parameter(part) for part in re.split("[&;]", query)})
-    return f"{'/'.join(map(_masked, path.split('/')[2:]))}?{'&'.join(parts)}"
+    name, *segments = path.split("/")[2:]
+    return f"{'/'.join((name, *map(_masked, segments)))}?{'&'.join(parts)}"
 
 
 @lru_cache(maxsize=16_384)
@@ -120,16 +121,6 @@ def _end(url: str) -> str:
     names = sorted({part.partition("=")[0] for part in re.split("[&;]", query)})
     last = path.rstrip("/").rpartition("/")[2]
     return f"{host(url)} {'?' + '&'.join(names) if mark else _masked(last)}"
-
-
-def _relations(page: str, url: str) -> Iterator[tuple[str, str]]:
-    """How a URL stands to a page that links to it, and to those above it: the relation and the URL
-    of the other page."""
-    if name := relation(page, url):
-        yield name, page
-    for other in _above(url):
-        if name := relation(other, url):
-            yield f"above {name}", other
 
 
 @lru_cache(maxsize=16_384)
@@ -231,28 +222,28 @@ class PageViews:
 
     def page(self, url: str, found_on: str, own: Own, linked_from: LinkedFrom) -> None:
         """Take in a page that was fetched, and which page led to it (empty for a seed)."""
-        every = np.unique(_sketch(own.triples))
-        another = list(self._another_version(url))
-        self._keep(url, every)
         mine = _sketch(own.triples[own.counts <= max(_FEW, own.pages / _EARLY)])
-        if own.pages < _EARLY or len(mine) < _LEAST:
-            return
-        leading = dict.fromkeys((found_on, *(page for page, _ in linked_from(url)[:_WAYS])))
+        if own.pages >= _EARLY and len(mine) >= _LEAST:
+            leading = (found_on, *(page for page, _ in linked_from(url)[:_WAYS]))
+            self._compare(url, mine, dict.fromkeys(leading))
+        every = _sketch(own.triples)
+        every.sort()  # in a twentieth of the time of np.unique; the same one twice does no harm
+        self._keep(url, every)
+
+    def _compare(self, url: str, mine: Sketch, leading: Iterable[str]) -> None:
+        """What is a page's own with the pages that lead to it."""
         whole, compared = "", False
-        ways = chain.from_iterable(_relations(page, url) for page in leading)
-        for name, other in dict.fromkeys(chain(ways, another)):
-            its = self._sketches.get(other)
-            if its is not None:
-                compared = True
-                holds = _holds(its, mine)
-                whole = other if holds and not whole else whole
-                self._count(name, other if holds else "")
+        for name, other in self._related(leading, url):
+            compared = True
+            holds = _holds(self._sketches[other], mine)
+            whole = other if holds and not whole else whole
+            self._count(name, other if holds else "")
         if compared:
             # That one page has not all of it says little: another may have it.
             self._count(_shape(url), whole, against=1)
         if whole:
-            remember(self._with_views, host(url), None)
-            remember(self._with_views, _end(url), None)
+            remember(self._with_views, host(url), None, _URLS)
+            remember(self._with_views, _end(url), None, _URLS)
             remember(self._views, url, whole, _URLS)
 
     def _keep(self, url: str, sketch: Sketch) -> None:
@@ -260,10 +251,19 @@ class PageViews:
         if masked := _versions(url)[0]:
             remember(self._of_versions, masked, url, _PAGES)
 
-    def _another_version(self, url: str) -> Iterator[tuple[str, str]]:
-        """The relation of a URL to another version of its page that was fetched, and its URL."""
+    def _related(self, pages: Iterable[str], url: str) -> Iterator[tuple[str, str]]:
+        """How a URL stands to those of some pages that link to it, to those above it, and to
+        another version of its page: the relation and the other URL, of pages with which it can be
+        compared."""
+        known = self._sketches
+        for page in pages:
+            if page in known and (name := relation(page, url)):
+                yield name, page
+        for other in _above(url):
+            if other in known and (name := relation(other, url)):
+                yield f"above {name}", other
         masked, name = _versions(url)
-        if masked and (other := self._of_versions.get(masked, url)) != url:
+        if masked and (other := self._of_versions.get(masked, url)) != url and other in known:
             yield name, other
 
     def _count(self, name: str, whole: str, against: int = 2) -> None:
@@ -283,23 +283,22 @@ class PageViews:
         """The URLs that a page links to as to views, but for those that the frontier knows."""
         if host(page.url) not in self._with_views:
             return frozenset()
+        urls, ends = urls_of(page.links), self._with_views
+        to_like = {url for url in urls if _end(url) in ends and url != page.url}
+        if not to_like:  # as on most pages
+            return frozenset()
+        to_like = {url for url in to_like if not knows(url)}
         whole = self._views.get(page.url, "")
         if whole and not self.is_view(page.url, linked_from):
             whole = ""
         views: set[str] = set()
         others: set[str] = set()
-        for at, url in enumerate(urls_of(page.links)):
-            if url == page.url:
-                continue
-            if _end(url) not in self._with_views or knows(url):
-                others.add(url)
+        for at, url in enumerate(urls):
+            if url not in to_like:
                 continue
             known = self._suspected(page.url, url)
             of_whole = self._suspected(whole, url) if whole else ()
-            if not (known or of_whole):
-                others.add(url)
-                continue
-            text = _said(page.links[at].anchor.text)
+            text = _said(page.links[at].anchor.text) if known else ""
             for one in known:
                 one.note(text, url)
             is_view = any(one.of_views for one in of_whole) or _are_views(known, text)
@@ -325,8 +324,7 @@ class PageViews:
         page that links to it or to one above it, and of URLs like it."""
         if not page or host(page) != host(url):
             return []
-        ways = chain(_relations(page, url), self._another_version(url))
-        names = [name for name, other in ways if other in self._sketches]
+        names = [name for name, _ in self._related((page,), url)]
         found = map(self._relations.get, (*names, _shape(url)))
         return [one for one in found if one is not None and one.views]
 
