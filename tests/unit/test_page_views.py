@@ -103,7 +103,7 @@ class Longer(Tracker):
     more = True
 
 
-def crawl(world: Tracker, pages: int, guard: CrawlFilter | None = None) -> list[str]:
+def crawl(world: Tracker | Diary, pages: int, guard: CrawlFilter | None = None) -> list[str]:
     """What was asked for, in order."""
     made = Crawl(
         Random(Task(np.random.default_rng(1))),
@@ -143,6 +143,37 @@ def test_what_a_link_calls_by_its_title_and_what_says_more_are_documents(
     plain._traps._views.is_view = lambda *_: False  # type: ignore[method-assign]
     plain._traps._views.among = lambda *_: frozenset()  # type: ignore[method-assign]
     assert asked == crawl(world(), 1 + ISSUES + ISSUES, guard=plain)
+
+
+class Diary:
+    """A blog of 200 days, each in full on a list and on a page of its own with nothing more: their
+    links say dates, and their URLs differ in numbers."""
+
+    def __init__(self) -> None:
+        self.asked = list[str]()
+
+    def answer(self, fetch: Fetch) -> Fetched:
+        self.asked.append(fetch.url.removeprefix(HOME))
+        name, _, number = self.asked[-1].partition("/")
+        at = int(number or "1")
+        days = [at] if name == "day" else range(10 * at - 9, 10 * at + 1)
+        following = f'<a href="/page/{at + 1}">older</a>' if name != "day" and at < 20 else ""
+        body = "".join(map(self.entry, days)) + following
+        return Fetched(fetch.ticket, parse(f"<p>A diary</p>{body}".encode(), fetch.url))
+
+    @staticmethod
+    def entry(day: int) -> str:
+        time = f"<time>{day % 28 + 1} May {2000 + day // 28}</time>"
+        return f'<h2><a href="/day/{day}">{time}</a></h2><p>{words(day)}</p>'
+
+
+def test_what_a_list_has_in_full_is_no_view_and_news_all_the_same() -> None:
+    """Else nothing of most of it is found, since lists of documents are no results."""
+    world = Diary()
+    crawl(world, 5_000)
+    assert {one for one in world.asked if one.startswith("day/")} == {
+        f"day/{at}" for at in range(1, 201)
+    }
 
 
 def seen(views: PageViews, numbers: range, home: str = HOME) -> list[object]:

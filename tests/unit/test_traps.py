@@ -268,6 +268,20 @@ def test_what_was_seen_goes_on_from_a_state_of_now_and_of_before() -> None:
     assert after == [seen(novelty)] * 2
 
 
+def test_what_a_list_shows_of_documents_is_new_when_they_come_and_not_in_another_list() -> None:
+    novelty, url = Novelty(), "http://a.example/{}".format
+    post, another = "a bowl of clay and ash", "the kiln of the old potter"
+    both = f"{post} {another}"
+    assert novelty.page("a.example", url(""), both, is_list=True)[0] == News.WORDS
+    assert novelty.page("a.example", url("tag"), both, is_list=True)[0] == News.NOTHING
+    assert novelty.page("a.example", url("post"), post)[0] == News.WORDS
+    assert novelty.page("a.example", url("copy"), post)[0] == News.NOTHING
+    assert novelty.page("a.example", url("month"), post, is_list=True)[0] == News.NOTHING
+    only_looked_at = novelty.page("a.example", url("x"), "of salt", keep=False, is_list=True)[0]
+    assert only_looked_at == News.WORDS
+    assert novelty.page("a.example", url("x"), "of salt", is_list=True)[0] == News.WORDS
+
+
 def test_known_words_are_no_news_on_a_page_whose_url_has_one_of_them() -> None:
     """A list of all colours, shown once more for each colour: the masked word between its old
     neighbours would make three new triples."""

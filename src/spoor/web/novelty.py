@@ -164,22 +164,23 @@ class Novelty:
         self._pages: dict[str, float] = {}
         """Domain → its pages."""
 
-    def page(self, domain: str, url: str, words: str, *, keep: bool = True) -> tuple[News, bool]:
+    def page(
+        self, domain: str, url: str, words: str, *, keep: bool = True, is_list: bool = False
+    ) -> tuple[News, bool]:
         """Take in the words of a page; what is new in them among the pages of a domain, and whether
         it is a copy. Only one whose URL has a query is: it may be a view of other pages. With
-        `keep` off the words are looked at and not taken in."""
+        `keep` off the words are looked at and not taken in. Those of a list of documents are known
+        to other lists alone: what it shows of a document is new when that comes."""
         hashes = self._words.of_text(words[:_CHARACTERS])
         bare = hashes[1]
         bare[(bare == self._own(url)[:, None]).any(axis=0)] = 1
-        triples = _triples(hashes, hashes64((domain, f"{domain} masked")))
-        places, bits = _places(triples)
-        see = self._add if keep else self._unseen
-        unseen = see(places[0], bits[0])
-        numbers = _three_in_a_row(unseen)
-        fresh = see(places[1], bits[1])
-        self.last = self._counted_in(domain, triples[1]) if keep else None
+        triples, unseen, fresh = self._new_in(hashes, domain, keep=keep and not is_list)
+        if is_list:
+            _, of_lists, masked_of_lists = self._new_in(hashes, f"lists of {domain}", keep=keep)
+            unseen, fresh = unseen & of_lists, fresh & masked_of_lists
+        self.last = self._counted_in(domain, triples) if keep else None
         copy = self.last is not None and _is_copy(self.last, fresh)
-        is_view = "?" in url
+        numbers, is_view = _three_in_a_row(unseen), "?" in url
         if is_view:
             # Known words are not new because this view of them, whose URL has one, masks it.
             fresh = fresh & unseen
@@ -188,6 +189,16 @@ class Novelty:
             News.WORDS if words_too else News.NUMBERS if numbers else News.NOTHING,
             copy and is_view,
         )
+
+    def _new_in(
+        self, hashes: Hashes, name: str, *, keep: bool
+    ) -> tuple[Hashes, NDArray[np.bool_], NDArray[np.bool_]]:
+        """The masked triples of hashes of words; which triples, and which of the masked ones, are
+        new among what goes by this name."""
+        triples = _triples(hashes, hashes64((name, f"{name} masked")))
+        places, bits = _places(triples)
+        see = self._add if keep else self._unseen
+        return triples[1], see(places[0], bits[0]), see(places[1], bits[1])
 
     def _counted_in(self, domain: str, triples: Hashes) -> Own:
         """Count a page's triples; how many pages had each before."""

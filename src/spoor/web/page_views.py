@@ -4,13 +4,14 @@ message of a thread that shows all of them, the source of a page, an older state
 How the URL of a view stands to that of the page that has it all is a *relation* (`relation`), and
 so is what it looks like. Both are learned from pages: what a page has of its own is compared with
 the pages that link to it, the page without its query, the one above it, and another version of it,
-where the URL has a name for that (a hash). A relation is one of
-views once `VIEWS` of it were seen, of `PAGES` pages, where at most half as many others had anything
-more. Links to further views are then asked for last.
+where the URL has a name for that (a hash). A relation is one of views once `VIEWS` of it were seen,
+of `PAGES` pages, where at most half as many others had anything more. Links to further views are
+then asked for last.
 
-What a list shows in full are documents all the same, such as the posts of a blog: a link to one of
-them says its title. So only links count whose text says the same, but for numbers, of `SAME` URLs
-(“raw”, “permalink”, “msg7”), and those of views that such links led to.
+What a list shows in full are documents all the same, such as the posts of a blog. Lists that are
+told by their headings and dates (`spoor.web.list_pages`) have no views but lists; on others a link
+to a document says its title. So only links count whose text says the same, but for numbers, of
+`SAME` URLs (“raw”, “permalink”, “msg7”), and those of views that such links led to.
 
 Only a host's own pages speak for its relations. Every table is bounded.
 """
@@ -21,7 +22,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -159,6 +160,15 @@ def _above(url: str) -> Iterator[str]:
         yield folder
 
 
+class _Kept(NamedTuple):
+    """A page with which others are compared."""
+
+    triples: Sketch
+    """In order."""
+    is_list: bool
+    """It lists documents (`spoor.web.list_pages`), and these are none of its views."""
+
+
 class _Relation:
     """What is known of one."""
 
@@ -210,8 +220,8 @@ class PageViews:
     had a view."""
 
     def __init__(self) -> None:
-        self._sketches: OrderedDict[str, Sketch] = OrderedDict()
-        """URL of a page → its triples, in order."""
+        self._sketches: OrderedDict[str, _Kept] = OrderedDict()
+        """By URL."""
         self._of_versions: OrderedDict[str, str] = OrderedDict()
         """URL with the names of versions masked → the newest of these pages."""
         self._relations: OrderedDict[str, _Relation] = OrderedDict()
@@ -220,22 +230,27 @@ class PageViews:
         self._views: OrderedDict[str, str] = OrderedDict()
         """A page that is one → the page that has all of it."""
 
-    def page(self, url: str, found_on: str, own: Own, linked_from: LinkedFrom) -> None:
+    def page(
+        self, url: str, found_on: str, linked_from: LinkedFrom, own: Own, *, is_list: bool = False
+    ) -> None:
         """Take in a page that was fetched, and which page led to it (empty for a seed)."""
         mine = _sketch(own.triples[own.counts <= max(_FEW, own.pages / _EARLY)])
         if own.pages >= _EARLY and len(mine) >= _LEAST:
             leading = (found_on, *(page for page, _ in linked_from(url)[:_WAYS]))
-            self._compare(url, mine, dict.fromkeys(leading))
+            self._compare(url, mine, dict.fromkeys(leading), is_list=is_list)
         every = _sketch(own.triples)
         every.sort()  # in a twentieth of the time of np.unique; the same one twice does no harm
-        self._keep(url, every)
+        self._keep(url, _Kept(every, is_list))
 
-    def _compare(self, url: str, mine: Sketch, leading: Iterable[str]) -> None:
-        """What is a page's own with the pages that lead to it."""
+    def _compare(self, url: str, mine: Sketch, leading: Iterable[str], *, is_list: bool) -> None:
+        """What is a page's own with the pages that lead to it: lists with lists alone."""
         whole, compared = "", False
         for name, other in self._related(leading, url):
+            its = self._sketches[other]
+            if its.is_list and not is_list:
+                continue
             compared = True
-            holds = _holds(self._sketches[other], mine)
+            holds = _holds(its.triples, mine)
             whole = other if holds and not whole else whole
             self._count(name, other if holds else "")
         if compared:
@@ -246,8 +261,8 @@ class PageViews:
             remember(self._with_views, _end(url), None, _URLS)
             remember(self._views, url, whole, _URLS)
 
-    def _keep(self, url: str, sketch: Sketch) -> None:
-        remember(self._sketches, url, sketch, _PAGES)
+    def _keep(self, url: str, page: _Kept) -> None:
+        remember(self._sketches, url, page, _PAGES)
         if masked := _versions(url)[0]:
             remember(self._of_versions, masked, url, _PAGES)
 
@@ -329,9 +344,10 @@ class PageViews:
         return [one for one in found if one is not None and one.views]
 
     def save(self) -> State:
-        sketches = list(self._sketches.values())
+        sketches = [page.triples for page in self._sketches.values()]
         return {
             "pages": list(self._sketches),
+            "lists": [url for url, page in self._sketches.items() if page.is_list],
             "lengths": [len(sketch) for sketch in sketches],
             "sketches": np.concatenate(sketches) if sketches else np.zeros(0, np.uint32),
             "relations": [[name, *one.row()] for name, one in self._relations.items()],
@@ -344,8 +360,9 @@ class PageViews:
         parts = np.split(state["sketches"].copy(), ends[:-1]) if len(ends) else []
         self._sketches.clear()
         self._of_versions.clear()
+        lists = frozenset(state.get("lists", ()))  # saved before these were told apart
         for url, sketch in zip(state["pages"], parts, strict=True):
-            self._keep(url, sketch)
+            self._keep(url, _Kept(sketch, url in lists))
         self._relations = OrderedDict((name, _Relation(*row)) for name, *row in state["relations"])
         self._with_views = OrderedDict.fromkeys(state["with_views"])
         self._views = OrderedDict(map(tuple, state["views"]))

@@ -401,7 +401,8 @@ class Traps:
         if news == _VOUCHED:
             return
         domain, words = domain_of(page.url), f"{page.title} {page.text}"
-        seen, _ = self._novelty.page(of_stranger(domain, stranger), page.url, words)
+        name, is_list = of_stranger(domain, stranger), "list" in page.flags
+        seen, _ = self._novelty.page(name, page.url, words, is_list=is_list)
         new = max(News.NOTHING, min(news, seen))
         weight = 1 if relevant and new != News.NOTHING else RELEVANT
         for name in narrow(page.url):
@@ -459,9 +460,11 @@ class Traps:
                     self._open(group, self._count(group))
         # Else another domain could have its pages say first, at other addresses, what they say.
         domain = domain_of(page.url)
-        news, copy = self._novelty.page(domain, page.url, words, keep=not chosen)
-        if (own := self._novelty.last) is not None and self._says_something(page):
-            self._views.page(page.url, found_on(), own, self.linked_from)
+        seen, is_list = self._novelty, "list" in page.flags
+        news, copy = seen.page(domain, page.url, words, keep=not chosen, is_list=is_list)
+        if seen.last is not None and self._says_something(page):
+            whose = found_on(), self.linked_from
+            self._views.page(page.url, *whose, seen.last, is_list=is_list)
         return _COPY if copy and news else news
 
     def _names(self, url: str) -> Iterator[str]:
