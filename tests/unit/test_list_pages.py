@@ -100,9 +100,11 @@ def test_the_title_of_a_page_and_of_its_folders_are_no_entries() -> None:
 UNITS = ("<h2>", "</h2>", '<a href="/x">', "</a>", "<time>", "<article class=hentry>", "a b", "<a>")
 
 
-@given(st.lists(st.sampled_from(UNITS), max_size=60))
-def test_whatever_a_page_holds_it_is_read(parts: list[str]) -> None:
-    is_list("".join(parts))
+@given(st.lists(st.sampled_from(UNITS), max_size=60), st.sampled_from(("", "x:", "http://a/")))
+def test_whatever_a_page_holds_and_wherever_it_stands_it_is_read(
+    parts: list[str], url: str
+) -> None:
+    is_list("".join(parts), url)
 
 
 # ---------------------------------------------------------------- the judge

@@ -14,7 +14,6 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from spoor.web.text import UNSPACED
-from spoor.web.urls import host
 
 if TYPE_CHECKING:
     from spoor.web.tree_walk import Walk
@@ -61,10 +60,10 @@ def is_list_page(walk: Walk, words: Sequence[str], counts: Sequence[int], url: s
 def _entries(walk: Walk, url: str) -> list[int]:
     """The links in headings that lead to other pages of the site, each page once; none to a folder
     that this page is in, or to the home page."""
-    site, seen, entries = host(url), {url, walk.canonical}, list[int]()
+    site, seen, entries = _site(url), {url, walk.canonical}, list[int]()
     for number in walk.titles:
         to, place = walk.urls[number], walk.found[number].place
-        if to in seen or host(to) != site or (to.endswith("/") and url.startswith(to)):
+        if to in seen or _site(to) != site or (to.endswith("/") and url.startswith(to)):
             continue
         if walk.ends[number] < 0 or place.in_text:
             continue
@@ -72,6 +71,11 @@ def _entries(walk: Walk, url: str) -> list[int]:
             seen.add(to)
             entries.append(number)
     return entries
+
+
+def _site(url: str) -> str:
+    """The host of a URL; empty for a chapter of a book, which has none."""
+    return url.partition("://")[2].partition("/")[0]
 
 
 def _around(walk: Walk, counts: Sequence[int], last: int) -> tuple[int, int]:
