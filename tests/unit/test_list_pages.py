@@ -10,9 +10,16 @@ from hypothesis import strategies as st
 
 from loopback import ADDRESS, Loopback, beside, reply, site
 from spoor.cli.main import run
+from spoor.judges.keywords import Keywords
 from spoor.judges.relevance import LIST_SCORE, Relevance
+from spoor.judges.second_opinion import Limits, SecondOpinion
+from spoor.judges.topic import judge_of_topic, read_topic
+from spoor.judges.topic_draft import TopicDraft
 from spoor.judges.wish import parse as wish
+from spoor.protocols import Rejudges
+from spoor.runs.assemble import judge_and_topic
 from spoor.runs.reader import Run
+from spoor.settings import Settings
 from spoor.types import Page
 from spoor.web.page import parse
 
@@ -158,6 +165,44 @@ def test_who_gives_a_list_page_as_an_example_wants_list_pages() -> None:
     assert other.url.removeprefix("http://a.example") in told(
         Relevance(wish("kiln"), positive=[example]), pages()
     )
+
+
+def test_a_topic_file_of_examples_that_are_list_pages_takes_list_pages(tmp_path: Path) -> None:
+    for examples, takes in ((pages()[-2:], True), (pages()[:2], False)):
+        draft = TopicDraft(name="kiln")
+        draft.take_few(examples, [])
+        draft.write(tmp_path / "kiln.topic")
+        judge = judge_of_topic(read_topic(tmp_path / "kiln.topic"))
+        assert isinstance(judge, Relevance)
+        assert judge.takes_lists is takes
+
+
+@pytest.mark.parametrize("also_lists", [False, True])
+def test_one_of_several_targets_takes_list_pages_where_they_are_asked_for(also_lists: bool) -> None:
+    wanted = ("query:kiln", "type:application/pdf")
+    judge, _ = judge_and_topic(Settings(want=wanted, list_pages=also_lists))
+    judged = {page.url: judge.judge(page) for page in pages()}
+    assert isinstance(judge, Rejudges)
+    judged |= dict(judge.revise())
+    assert judged["http://a.example/0/"].relevant
+    assert judged["http://a.example/t/1/"].relevant is also_lists
+
+
+@pytest.mark.parametrize("also_lists", [False, True])
+def test_a_second_opinion_is_asked_of_list_pages_where_they_may_count(also_lists: bool) -> None:
+    asked: list[str] = []
+
+    def ask(text: str, prompt: str) -> bool:
+        asked.append(text)
+        return True
+
+    near = Keywords(["kiln", "glaze"], threshold=0.6)
+    judge = SecondOpinion(near, ask, limits=Limits(share=1.0), list_pages=also_lists)
+    for page in pages():
+        judge.judge(page)
+    told = judge.judge(Page("http://a.example/t/9/", text="a kiln", flags=frozenset({"list"})))
+    assert told.relevant is also_lists
+    assert ("a kiln" in "".join(asked)) is also_lists
 
 
 def test_a_person_has_the_last_word_on_a_list_page_also_after_a_restart() -> None:

@@ -52,7 +52,8 @@ class SecondOpinion(AskingJudge):
     Near is what is nearer than most of the last 200 pages. An answer counts as a label for the
     judge, if it takes labels: it then judges other pages anew. What was answered stays, unless a
     person says otherwise. Answers are kept and counted as those of `Llm`; where `limits` are
-    reached, or no answer comes, the verdict of `judge` stays.
+    reached, or no answer comes, the verdict of `judge` stays, and without `list_pages` that of list
+    pages which are not relevant (`spoor.web.list_pages`).
     """
 
     def __init__(
@@ -64,10 +65,11 @@ class SecondOpinion(AskingJudge):
         name: str = "",
         threshold: float = 0.5,
         limits: Limits | None = None,
+        list_pages: bool = True,
     ) -> None:
         super().__init__(ask, judge, prompt, name)
         self._limits = limits or Limits()
-        self._yes_from = threshold
+        self._yes_from, self._list_pages = threshold, list_pages
         self._recent: deque[float] = deque(maxlen=_RECENT)
         """Distances of the last pages from the threshold."""
         self._answered: dict[str, bool] = {}
@@ -82,7 +84,8 @@ class SecondOpinion(AskingJudge):
 
     def judge(self, page: Page) -> Judgement:
         judgement = self._beside.judge(page)
-        if ("list" in page.flags and not judgement.relevant) or not self._is_near(judgement):
+        none = "list" in page.flags and not (judgement.relevant or self._list_pages)
+        if none or not self._is_near(judgement):
             return judgement
         text = asked_text(page.title, page.text, self._limits.characters)
         if not text or (not self._answers.was_used(text) and self._is_spent()):

@@ -17,6 +17,7 @@ from spoor.judges.topic import (
     judge_of_topic,
     preferring,
     read_topic,
+    taking_lists,
     topic_of_phrase,
 )
 from spoor.protocols import Judge
@@ -36,9 +37,10 @@ KINDS: dict[str, Callable[[str], Judge]] = {
 _TOPICS: dict[str, Callable[[str], TopicFile]] = {"query": topic_of_phrase, "topic": read_topic}
 
 
-def judge_of(specs: Sequence[str], beta: float | None = None) -> Judge:
+def judge_of(specs: Sequence[str], beta: float | None = None, *, list_pages: bool = False) -> Judge:
     """The judge of target specifications; a page is relevant if one of them matches. `beta` is how
-    much more recall counts than precision, of those in words.
+    much more recall counts than precision, of those in words; with `list_pages` these take list
+    pages as well.
 
     Raises InputError for more than `MOST_WANTED`, for an unknown kind, with the nearest known one,
     for an empty value, for a bad pattern, and for a `beta` that none of them takes.
@@ -47,13 +49,13 @@ def judge_of(specs: Sequence[str], beta: float | None = None) -> Judge:
         raise InputError("no target given; write one as in 'label:faculty' or 'url:\\.pdf$'")
     if len(specs) > MOST_WANTED:
         raise InputError(too_many("the target", len(specs), MOST_WANTED))
-    judges = [_judge_of_spec(spec, beta) for spec in specs]
+    judges = [_judge_of_spec(spec, beta, list_pages=list_pages) for spec in specs]
     if beta is not None and not any(spec.partition(":")[0] in _TOPICS for spec in specs):
         raise InputError(NO_PREFERENCE.format(", ".join(specs)))
     return judges[0] if len(judges) == 1 else AnyOf(judges, list(specs))
 
 
-def _judge_of_spec(spec: str, beta: float | None) -> Judge:
+def _judge_of_spec(spec: str, beta: float | None, *, list_pages: bool) -> Judge:
     kind, colon, value = spec.partition(":")
     names = [*KINDS, *(() if kind in KINDS else registry.outside("judges"))]
     if kind not in names or not colon:
@@ -61,8 +63,9 @@ def _judge_of_spec(spec: str, beta: float | None) -> Judge:
         raise InputError(f"target {spec!r} is of no known kind{nearest(kind, names)}; write {have}")
     if not value.strip():
         raise InputError(f"target {spec!r} says nothing after the colon")
-    if beta is not None and kind in _TOPICS:
-        return judge_of_topic(preferring(_TOPICS[kind](value.strip()), beta))
+    if kind in _TOPICS:
+        source = preferring(_TOPICS[kind](value.strip()), beta)
+        return judge_of_topic(taking_lists(source) if list_pages else source)
     if kind in KINDS:
         return KINDS[kind](value.strip())
     judge: Judge = registry.build("judges", kind, value.strip())
@@ -70,13 +73,21 @@ def _judge_of_spec(spec: str, beta: float | None) -> Judge:
 
 
 def judge_and_topic(
-    subject: TopicFile | None, specs: Sequence[str], beta: float | None = None
+    subject: TopicFile | None,
+    specs: Sequence[str],
+    beta: float | None = None,
+    *,
+    list_pages: bool = False,
 ) -> tuple[Judge, TopicFile | None] | None:
     """The judge of a crawl, and the topic that its policy may use: the judge of the specifications
-    if there are any, else that of the topic. None if neither is given. `beta` as in `judge_of`."""
+    if there are any, else that of the topic. None if neither is given. `beta` and
+    `list_pages` as in `judge_of`."""
+    topic = topic_for_policy(subject, specs)
+    if topic is not None and list_pages:
+        topic = taking_lists(topic)
     if specs:
-        return judge_of(specs, beta), topic_for_policy(subject, specs)
-    return None if subject is None else (judge_of_topic(preferring(subject, beta)), subject)
+        return judge_of(specs, beta, list_pages=list_pages), topic
+    return None if topic is None else (judge_of_topic(preferring(topic, beta)), topic)
 
 
 def topic_for_policy(subject: TopicFile | None, specs: Sequence[str]) -> TopicFile | None:

@@ -84,7 +84,7 @@ class TopicFile:
 
 
 METHODS: dict[str, tuple[str, ...]] = {
-    "words": ("beta",),
+    "words": ("beta", "list_pages"),
     "keywords": ("stemmed", "fields"),
     "tfidf": (),
     "bm25": (),
@@ -115,6 +115,7 @@ _KEYS: dict[str, tuple[type, ...]] = {
 _RELEVANT: dict[str, tuple[type, ...]] = {
     "method": (str,),
     "beta": (int, float),
+    "list_pages": (bool,),
     "threshold": (int, float),
     "stemmed": (bool,),
     "language": (str,),
@@ -342,6 +343,14 @@ def preferring(source: TopicFile, beta: float | None) -> TopicFile:
     return replace(source, settings={**source.settings, "beta": beta})
 
 
+def taking_lists(source: TopicFile) -> TopicFile:
+    """The same topic, whose judge takes list pages as well (`spoor.web.list_pages`): those of other
+    methods than `words` do in any case."""
+    if source.method != "words":
+        return source
+    return replace(source, settings={**source.settings, "list_pages": True})
+
+
 def with_second_opinion(judge: Judge, source: TopicFile) -> Judge:
     """A judge that has second opinions on the pages near its threshold, as [judge] of a topic says.
     Raises InputError for a function or encoder that is not there, and for limits out of range."""
@@ -365,7 +374,13 @@ def with_second_opinion(judge: Judge, source: TopicFile) -> Judge:
         ask = named_function(name)
     limits = Limits(**options)
     return SecondOpinion(
-        judge, ask, prompt=prompt, name=name, threshold=float(threshold), limits=limits
+        judge,
+        ask,
+        prompt=prompt,
+        name=name,
+        threshold=float(threshold),
+        limits=limits,
+        list_pages=source.method != "words" or source.settings.get("list_pages", False),
     )
 
 
@@ -490,9 +505,11 @@ def _words(source: TopicFile) -> Judge:
     pages = [Page(f"{_EXAMPLE}{at}", text=text) for at, text in enumerate(texts)]
     positive, negative = pages[: len(topic.examples)], pages[len(topic.examples) :]
     beta = float(source.settings.get("beta", 1.0))
-    return Relevance(
+    judge = Relevance(
         wish, positive=positive, negative=negative, wanted=source.example_urls, beta=beta
     )
+    judge.takes_lists = source.settings.get("list_pages", False)
+    return judge
 
 
 _EXAMPLE = "http://file.invalid/example-"

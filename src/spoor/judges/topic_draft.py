@@ -132,6 +132,9 @@ class TopicDraft:
         self.example_urls = [page.url for page in positive if page.url.startswith("http")]
         self.negative_texts = [text_of(page) for page in negative]
         self.relevant["method"] = "words"
+        if any("list" in page.flags for page in positive):
+            self.relevant["list_pages"] = True
+            self.notes.append("  note: examples list documents, so that list pages count, too")
         self.summary = f", by likeness to {len(positive)} pages, against what the crawl sees"
 
     def learn(

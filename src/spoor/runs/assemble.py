@@ -53,7 +53,9 @@ coordinator of shards lends out each place of a budget, so that none is given aw
 def judge_and_topic(settings: Settings) -> tuple[Judge, TopicFile | None]:
     """The judge of a crawl, and the topic that its policy may go by. Raises InputError where the
     settings give neither a topic nor a target, and where a file of theirs cannot be read."""
-    found = spec.judge_and_topic(topic_of_settings(settings), located(settings).want, settings.beta)
+    named_topic, specs = topic_of_settings(settings), located(settings).want
+    lists = settings.list_pages
+    found = spec.judge_and_topic(named_topic, specs, settings.beta, list_pages=lists)
     if found is None:
         raise InputError(
             'say what is wanted: --topic "…", --topic-file FILE or --want SPEC; '
@@ -62,7 +64,6 @@ def judge_and_topic(settings: Settings) -> tuple[Judge, TopicFile | None]:
     judge, subject = found
     if isinstance(judge, Relevance):
         judge.tells_once = settings.command == "watch"
-        judge.takes_lists |= settings.list_pages
         judge.takes_wordless = not {*Types.of(settings).taken} <= {*WITH_TEXT}
     for wanted in located(settings).want:
         kind, _, value = wanted.partition(":")
