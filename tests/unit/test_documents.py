@@ -130,6 +130,35 @@ def test_what_generators_of_documentation_add_is_no_text() -> None:
     assert read.markdown.endswith("#### fire\n\n- It burns.\n    - Hot.\n- Long.")
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "let x = 1;\n\n  f(x);",
+        '<code><span class="token-line">let <b>x</b> = 1;<br></span><span class="token-line"><br></span>'
+        '<span class="token-line">  f(x);<br></span></code>',
+        '<code><div class="ec-line"><div class="code">let x = 1;</div></div><div class="ec-line">'
+        '<div class="code">\n</div></div><div class="ec-line"><div class="code">  f(x);</div></div></code>',
+        "<code><ol><li>let x = 1;</li><li>\n</li><li><i>  f(</i>x);</li></ol></code>",
+    ],
+    ids=["plain", "prism", "expressive-code", "list"],
+)
+def test_code_keeps_its_lines_whoever_coloured_it(code: str) -> None:
+    source = f"<main><h1>Kilns</h1><p>{WORDS}</p><pre>{code}</pre><p>{WORDS}</p></main>"
+    read = read_html("text/html", URL, source.encode(), Limits(), whole=True)
+    assert "```\nlet x = 1;\n\n  f(x);\n```" in read.markdown
+
+
+def test_a_link_past_the_menus_is_no_content_and_one_to_a_part_is() -> None:
+    def first_of(href: str) -> str:
+        body = f"<div><a href='{href}'>There</a></div><div id='top'><h1>Kilns</h1><p>{WORDS}</p>"
+        source = f"{body}<p id='part'>It burns.</p></div>"
+        read = read_html("text/html", URL, source.encode(), Limits(), whole=True)
+        return read.markdown.partition("\n")[0]
+
+    assert first_of("#top") == "# Kilns"
+    assert first_of("#part") == first_of("#none") == first_of("#") == first_of("#']") == "There"
+
+
 def test_what_stands_between_content_is_content() -> None:
     """Whatever its class or id; but not what is links."""
     source = (

@@ -67,6 +67,96 @@ def test_teasers_of_many_kinds_make_a_list(teaser: str) -> None:
     assert is_list("<h1>News</h1>" + "".join(teaser.replace("AT", str(at)) for at in range(6)))
 
 
+TITLES = ["A kiln of brick", "Ash glazes", "Cones and what they tell", "Raku at night"]
+DAYS = ["June {}, 2025", "{} June 2025", "{}. Juni 2025", "{} de junio de 2025", "2025-06-0{}"]
+DAYS += ["0{}.06.2025", "Fri 0{} June 2025", "2025年6月{}日"]
+
+
+def dated(unit: str, day: str = DAYS[0]) -> str:
+    """Four entries, each with a day in words."""
+    return "".join(
+        unit.format(at=at, title=title, day=day.format(at + 1)) for at, title in enumerate(TITLES)
+    )
+
+
+@pytest.mark.parametrize("day", DAYS)
+def test_a_day_in_words_dates_an_entry(day: str) -> None:
+    unit = '<div><h2><a href="/{at}">{title}</a></h2><p>Posted on {day}</p><p>What came …</p></div>'
+    assert is_list(dated(unit, day))
+    assert is_list(
+        dated('<div>{day} <h2><a href="/{at}">{title}</a></h2><p>It came …</p></div>', day)
+    )
+    assert not is_list(dated(unit, "in June of that year"))
+    assert not is_list(dated(unit, "with {} helpers from 2025"))
+
+
+def test_a_day_that_a_text_speaks_of_dates_nothing() -> None:
+    told = "She was born in a town of potters beside a long river in the hills on {day}, and " * 2
+    after = "then learned there what her mother knew of clay and ash, of salt and of wood."
+    assert not is_list(dated(f'<h2><a href="/{{at}}">{{title}}</a></h2><p>{told}{after}</p>'))
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        '<li><span>{day}</span> <a href="/{at}">{title}</a></li>',
+        '<dt>{day}</dt><dd><a href="/{at}">{title}</a></dd>',
+        '<li><a href="/{at}">{title}</a> <time datetime="2025-06-05">5th</time></li>',
+        '<tr><td><a href="/{at}">{title}</a></td><td>Ann</td><td>{day}</td></tr>',
+    ],
+)
+def test_links_with_their_dates_and_little_else_are_a_list(unit: str) -> None:
+    assert is_list(f"{MENU}<h1>About kilns</h1>{dated(unit)}{ASIDE}")
+    assert not is_list(f"<h1>Kilns</h1><p>{TEXT}</p>{dated(unit)}")
+    assert not is_list(f"{dated(unit)}<p>{TEXT}</p>")
+
+
+CARD = '<article><a href="/{at}"><h2>{title}</h2></a><p>{text}</p></article>'
+COVERED = (
+    "<article><header><h2>{title}</h2></header><p>{text}</p>"
+    '<a aria-label="to it" href="/{at}"></a></article>'
+)
+HEADED = '<article><header><h2><a href="/{at}">{title}</a></h2></header><p>{text}</p></article>'
+
+
+def articles(unit: str, count: int, text: str = "It says what a kiln is …") -> str:
+    return "".join(unit.format(at=at, title=TITLES[at], text=text) for at in range(count))
+
+
+@pytest.mark.parametrize("unit", [CARD, COVERED, HEADED], ids=["card", "covered", "headed"])
+def test_articles_that_each_lead_to_a_document_are_a_list(unit: str) -> None:
+    assert is_list(f"{MENU}<h1>About kilns</h1>{articles(unit, 4)}")
+    assert not is_list(f"{MENU}<h1>Kilns</h1><p>{TEXT}</p>{articles(unit, 4)}")
+    assert not is_list(articles(unit, 4).replace("article>", "div>"))
+    assert not is_list(f"<header>{articles(unit, 4)}</header><p>{TEXT}</p>")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_few_articles_are_a_list_where_a_heading_is_above_them_and_no_other_is_there(
+    count: int,
+) -> None:
+    few = articles(CARD, count)
+    assert is_list(f"<h1>Tagged with kilns</h1>{few}")
+    assert not is_list(few)
+    assert not is_list(f"<h1>Kilns</h1><article><p>Of my own.</p></article>{few}")
+    assert not is_list(f"<h1>Kilns</h1><p>{TEXT}</p>{few}")
+
+
+def test_pictures_over_articles_are_no_documents() -> None:
+    """Those of an avalanche report: a few articles lead to theirs, the others do not."""
+    rest = "<article><h2>What the snow did</h2><p>It slid, and slid again.</p></article>" * 4
+    assert not is_list(articles(COVERED, 3) + rest)
+
+
+def test_kickers_and_related_stories_do_not_make_a_list_together() -> None:
+    """A page of a newspaper: some articles in it begin with the name of a section, others have a
+    date."""
+    kicker = '<article><h6><a href="/s{at}">Business</a></h6></article>'
+    related = '<div><h3><a href="/{at}">{title}</a></h3>{day}<p>'
+    related += "What was said of it in town by those who saw it and by those who had not.</p></div>"
+    assert not is_list(dated(kicker + related.replace("{at}", "r{at}")))
+
+
 PERSON = '<li><h3><a href="/people/{at}/">Ada Person {at}</a></h3><p>Fires our kilns.</p></li>'
 POST = (
     '<div><h4><a href="/members/{at}/">potter{at}</a></h4>'
@@ -148,6 +238,7 @@ def told(judge: Relevance, seen: list[Page]) -> set[str]:
     return {url.removeprefix("http://a.example") for url, one in now.items() if one.relevant}
 
 
+LIST = frozenset({"list"})
 ARTICLES = {f"/{at}/" for at in range(4)}
 LISTS = {"/t/0/", "/t/1/"}
 
@@ -203,6 +294,27 @@ def test_a_second_opinion_is_asked_of_list_pages_where_they_may_count(also_lists
     told = judge.judge(Page("http://a.example/t/9/", text="a kiln", flags=frozenset({"list"})))
     assert told.relevant is also_lists
     assert ("a kiln" in "".join(asked)) is also_lists
+
+
+def test_list_pages_have_no_say_in_what_is_a_result() -> None:
+    """Pages of tags say little but the wish; the documents say it in passing."""
+    rest = "The oven stands in a yard where clay dries, and it is hot for a day or two. " * 9
+    found = [
+        Page(
+            f"http://a.example/{at}/", title=f"Yard {at}", text=f"A {word} stands here. {rest}{at}"
+        )
+        for at, word in enumerate(["kiln"] * 4 + ["ledger"] * 20)
+    ]
+    tags = [
+        Page(
+            f"http://a.example/t/{at}/",
+            title=f"Kiln {at}",
+            text=f"Kiln, kilns {at}. {WORDS}",
+            flags=LIST,
+        )
+        for at in range(12)
+    ]
+    assert told(Relevance(wish("kiln")), found + tags) == ARTICLES
 
 
 def test_a_person_has_the_last_word_on_a_list_page_also_after_a_restart() -> None:

@@ -17,7 +17,7 @@ from spoor.policies.breadth_first import BreadthFirst
 from spoor.simulation.replay import Replay
 from spoor.types import Fetch, Fetched, Link, Page, Task, kinds_of
 from spoor.web.link_filter import CrawlFilter
-from spoor.web.other_ways import other_way, place_within, view_of_list, view_of_source
+from spoor.web.other_ways import markup_of, other_way, place_within, view_of_list, view_of_source
 from spoor.web.page import parse
 from spoor.web.page_links import PageLinks
 from spoor.web.scope import Scope
@@ -95,6 +95,33 @@ def test_views_of_a_source_are_told_by_the_page_of_it(path: str, page: str, is_v
 
 
 @pytest.mark.parametrize(
+    ("path", "page", "is_it"),
+    [
+        ("posts/kiln/index.md", "posts/kiln/", True),
+        ("docs/kiln.md", "docs/kiln", True),
+        ("docs/kiln.mdx", "docs/kiln/", True),
+        ("docs/kiln.rst", "docs/kiln.html", True),
+        ("rfc/7.txt", "rfc/7.html", True),
+        ("en/_sources/a/kiln.rst.txt", "en/a/kiln.html", True),
+        ("en/_sources/a/index.rst.txt", "en/a/", True),
+        ("_sources/index.md.txt", "", True),
+        ("docs/glaze.md", "docs/kiln", False),
+        ("docs/kiln.md", "docs/", False),
+        ("docs/kiln.pdf", "docs/kiln", False),
+        ("docs/kiln.md", "docs/kiln.pdf", False),
+        ("docs/kiln.md?raw=1", "docs/kiln", False),
+        ("notes.txt", "", False),
+        ("_sources/a/kiln.rst.txt", "b/kiln.html", False),
+        ("docs/kiln.md", "docs/kiln.md", False),
+    ],
+)
+def test_the_text_that_a_page_is_made_of_is_told_by_its_url(
+    path: str, page: str, is_it: bool
+) -> None:
+    assert markup_of(f"{HOME}{path}", f"{HOME}{page}") == is_it
+
+
+@pytest.mark.parametrize(
     ("url", "page", "is_view"),
     [
         ("films/?sort=price", "films/", True),
@@ -124,6 +151,7 @@ def test_any_text_is_looked_at(one: str, other: str) -> None:
     assert not place_within(one) or "#" in one
     assert not other_way(f"{HOME}{one}") or "?" in one
     assert not view_of_source(f"{HOME}{one}", f"{HOME}{one}")
+    assert not markup_of(f"{HOME}{one}", f"{HOME}{one}")
 
 
 def words(seed: int, count: int = 40) -> str:

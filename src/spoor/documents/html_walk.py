@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from selectolax.lexbor import LexborHTMLParser
 
 from spoor.documents.blocks import escaped, link_target, one_line
+from spoor.documents.html_code import is_listing, lines_of, text_of_code
 from spoor.web.tree_walk import MAX_DEPTH
 from spoor.web.urls import Joiner
 
@@ -47,6 +48,9 @@ _MOST_WIDE = 8
 """Elements that are said to be navigation and hold half of the page: after these nothing is."""
 ASIDE = frozenset(("nav", "footer", "aside"))
 NAVIGATION = frozenset(("nav",))
+_MOST_SKIPS = 3
+"""Links at the begin of a page that may lead past its menus."""
+_NAME = re.compile(r"[\w-]{1,100}")
 _BLOCKS = frozenset(
     """address article aside blockquote body caption center dd details dialog dir div dl dt fieldset
     figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr legend li main menu nav ol p pre
@@ -112,6 +116,8 @@ class Reader:
     """Characters of the page, once they are asked for."""
     wide: int = 0
     """Elements that are said to be navigation and hold half of it."""
+    skips: int = 0
+    """Links at its begin that were looked at."""
     code_link: tuple[str, str] = "", ""
     """The words and the target of the last link within code."""
     lists: list[_List] = field(default_factory=list)
@@ -221,8 +227,8 @@ def _leads_away(
 ) -> bool:
     """Whether an element is no text of the page: a link of a heading to itself, or what is said to
     be navigation and holds less than half of the page."""
-    if tag == "a" and (attributes.get("href") or "").startswith("#"):
-        return _is_permalink(node)
+    if tag == "a" and (href := attributes.get("href") or "").startswith("#"):
+        return _is_permalink(node) or _skips(href[1:], body, reader)
     named = attributes.get("class")
     is_said = named is not None and not _WAYS.isdisjoint(named.split())
     if not is_said and attributes.get("role") != "navigation":
@@ -234,6 +240,17 @@ def _leads_away(
         return True
     reader.wide += 1
     return False
+
+
+def _skips(fragment: str, body: LexborNode, reader: Reader) -> bool:
+    """Whether a link at the begin of a page leads to its main content: to what holds half of it."""
+    if reader.parts or reader.skips >= _MOST_SKIPS or "".join(reader.words).strip():
+        return False
+    reader.skips += 1
+    if _NAME.fullmatch(fragment) is None or (to := body.css_first(f'[id="{fragment}"]')) is None:
+        return False
+    reader.size = reader.size or len(body.text(deep=True))
+    return 2 * len(to.text(deep=True)) >= reader.size
 
 
 def _is_permalink(node: LexborNode) -> bool:
@@ -274,11 +291,11 @@ def _enter(
         reader.words.append("\n")
         reader.written.append("\n")
     elif tag == "pre":
-        _on_code(node, node.text(deep=True), reader)
+        _on_code(node, text_of_code(node), reader)
         return False
     elif tag == "div":
-        if attributes and _is_listing(node, attributes):
-            _on_code(node, _lines(node), reader)
+        if attributes and is_listing(node, attributes):
+            _on_code(node, lines_of(node), reader)
             return False
     elif tag == "table":
         if rows := _rows(node):
@@ -423,46 +440,6 @@ def _flush(reader: Reader) -> None:
     elif reader.quotes > 0:
         part.kind = "quote"
     reader.add(part)
-
-
-def _is_listing(node: LexborNode, attributes: Mapping[str, str | None]) -> bool:
-    """Whether it is a listing of Doxygen, which makes an element of each line."""
-    if "fragment" not in (attributes.get("class") or "").split():
-        return False
-    first = node.child
-    while first is not None and first.tag == "-text":
-        first = first.next
-    return first is not None and "line" in _classes(first)
-
-
-def _lines(listing: LexborNode) -> str:
-    """The lines of a listing, without their numbers. What folds holds lines, too; a line in a line
-    is text of it."""
-    lines: list[str] = []
-    above: list[LexborNode] = []
-    node = listing.child
-    while node is not None or above:
-        if node is None:
-            node = above.pop().next
-            continue
-        if node.tag == "div" and "line" in _classes(node):
-            lines.append(_line(node))
-        elif node.child is not None and len(above) < MAX_DEPTH:
-            above.append(node)
-            node = node.child
-            continue
-        node = node.next
-    return "\n".join(lines)
-
-
-def _line(line: LexborNode) -> str:
-    written = line.text(deep=True).replace("\xa0", " ")
-    number = line.css_first("span.lineno")
-    return written if number is None else written.replace(number.text(), "", 1)
-
-
-def _classes(node: LexborNode) -> list[str]:
-    return (node.attributes.get("class") or "").split()
 
 
 def _on_code(node: LexborNode, text: str, reader: Reader) -> None:

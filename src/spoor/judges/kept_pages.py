@@ -170,6 +170,13 @@ def from_arrays(state: State) -> list[KeptPage]:
     return pages
 
 
+def may_be_told(pages: Sequence[KeptPage], *, lists: bool) -> NDArray[np.bool_]:
+    """Which pages may be results: lists only where these are wanted, or where there is nothing
+    else."""
+    told = np.array([lists or not page.is_list or page.label > 0 for page in pages])
+    return told if told.any() else ~told
+
+
 def views_again(pages: Sequence[KeptPage]) -> NDArray[np.bool_]:
     """Of each page, whether it shows a list in another order, or a part of it (by its URL), where
     another page of the same list is there. O(pages)."""

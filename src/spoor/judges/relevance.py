@@ -27,7 +27,15 @@ from spoor.hashing import hash64
 from spoor.judges.cut import lowered, parted, unclear
 from spoor.judges.feedback import EVIDENCE, Among, Model
 from spoor.judges.frequencies import Floats
-from spoor.judges.kept_pages import KEPT, KeptPage, as_arrays, copies, from_arrays, views_again
+from spoor.judges.kept_pages import (
+    KEPT,
+    KeptPage,
+    as_arrays,
+    copies,
+    from_arrays,
+    may_be_told,
+    views_again,
+)
 from spoor.judges.linked import Linked, Links
 from spoor.judges.many_sites import (
     Templates,
@@ -103,6 +111,9 @@ VALUE_CUT = 1.0
 """The fixed cut of values; where no page links to another, half of what a value can reach."""
 DOUBT = 40.0
 """So many pages are worth as much as the fixed cut when the cut is found."""
+OF_LISTS = 1e-6
+"""What a list page counts where the cut is found, if lists are no results: not nothing, since
+groups are compared by their means."""
 ENOUGH = 30.0
 """Pages up to which the higher cut holds; of more, by how many times as many they are."""
 
@@ -293,9 +304,12 @@ class Relevance:
         labels = np.array([page.label for page in pages])
         first, shares_of_copies = copies(pages)
         first &= ~views_again(pages)
-        best = float(evidence.max())
+        # What is no result has no say in what is one: a page of a tag says little but its name.
+        documents = may_be_told(pages, lists=self.takes_lists)
+        first &= documents
+        best = float(evidence[documents].max())
         model = Model(
-            best_words=float(words.max()),
+            best_words=float(words[documents].max()),
             best_evidence=best,
             evidence_weight=EVIDENCE / best if best else 0.0,
             pages=max(self._reader.frequencies.pages, 1),
@@ -304,7 +318,7 @@ class Relevance:
             mention=self._said.mention,
             read=sites_read(sites, self._model.read) if many else frozenset(),
         )
-        value = np.where(allowed, evidence / best if best else 0.0, 0.0)
+        value = np.where(allowed, np.minimum(1.0, evidence / best) if best else 0.0, 0.0)
         refused = labels < 0
         # The rest of the site, with which the surest pages are compared: where most pages of a
         # crawl are wanted, what they have in common would count as the site's commonplaces.
@@ -344,6 +358,7 @@ class Relevance:
             others = max(0, self._reader.frequencies.pages - len(self._examples) - len(counted))
             stands_for = self._stands_for(counted, others)
             stands_for *= shares_of_copies[len(self._examples) :]
+            stands_for *= np.maximum(documents[len(self._examples) :], OF_LISTS)
             if model.best_words:
                 most_words = max(model.best_words, MUCH)
                 model.again = AGAIN * unclear(counted, stands_for) / most_words

@@ -1,17 +1,18 @@
 """Whether a page is a list of documents: the front page of a blog, the pages of a tag or a month.
 
-Such a page is made of entries: a heading that links to a document, a few words of it, and its date.
-A forum's thread has no such headings, a team's page no dates, and an article with related ones
-below has a long text of its own.
+Such a page is made of entries: a heading that leads to a document, a few words of it, and its date
+or an `article` element of its own; or a link, its date, and nothing else. A forum's thread has no
+such headings, a team's page no dates, and an article with related ones a long text of its own.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from spoor.web.text import UNSPACED
 
@@ -19,58 +20,202 @@ if TYPE_CHECKING:
     from spoor.web.tree_walk import Walk
 
 LEAST = 3
-"""Entries of a list, where they are told by their dates alone."""
+"""Entries of a list, where they are not marked (hAtom, h-entry)."""
+SHORT = 300
+"""Words of an entry that is told by a date in words, at most."""
 DATED = 0.8
-"""Least share of its entries that have a date or are marked as such (hAtom, h-entry)."""
+"""Least share of its entries that have a date or are marked."""
 SHARE = 0.5
 """Least share of the words of its page, without links beside it."""
+OF_ROWS = 0.6
+"""The same of links with their dates."""
 LONGEST = 3.0
 """An entry counts with so many times the median at most: what stands between the site's name and
 the first related article is none."""
 OWN = 80
-"""Words without a link before the first entry, at most, …"""
+"""Words without a link in a row before the first entry, at most, …"""
+BEFORE = 120
+"""… and in all, where entries are not marked; …"""
 TEXT = 100
-"""… and in an entry, …"""
+"""… in a row in an entry, and in its title, …"""
 TEXTS = 3.5
 """… or so many times the median size of three or more: what is longer is an article."""
+NEAR = 8
+"""Words between a title and the begin of its date, at most: a day that is spoken of dates no
+document."""
 _BESIDE = frozenset({"nav", "aside", "footer", "header"})
+_YEAR = r"(?:19|20)\d\d"
+_DAY = re.compile(
+    rf"""(?<![\w/.-])(?:
+    {_YEAR}([-./])[01]?\d\1[0-3]?\d (?=[\sT.,;:)]|$)        # 2025-06-05
+    | [0-3]?\d([-./])[0-3]?\d\2{_YEAR} (?![\w/-])            # 05.06.2025
+    | {_YEAR}\s?年\s?\d\d?\s?月\s?\d\d?\s?日
+    | [0-3]?\d(?:st|nd|rd|th|er|\.|º)?,?\s(?:de\s)?[^\W\d]{{3,12}}\.?,?\s(?:de\s)?{_YEAR} (?!\w)
+    | [^\W\d]{{3,12}}\.?\s[0-3]?\d(?:st|nd|rd|th)?,?\s{_YEAR} (?!\w)  # June 5, 2025
+    )""",
+    re.VERBOSE,
+)
+"""A day as people write it, whatever the name of the month."""
+_YEARS = re.compile(_YEAR)
+_DATE_WORDS = 6
+"""That it may have: `5 de junio de 2025`, and a day of the week before it."""
 
 
-def is_list_page(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> bool:
-    """Of a page that was walked; `counts`: words before each cut. O(links)."""
-    entries = _entries(walk, url)
-    marked = [walk.found[number].place.in_entry for number in entries]
-    if len(entries) < LEAST and not (entries and all(marked)):
+class _Entry(NamedTuple):
+    """What leads to a document."""
+
+    cut: int
+    """Before it."""
+    begin: int
+    """Words before it, …"""
+    title: int
+    """… and before the end of its title."""
+    is_marked: bool
+    """As an entry (hAtom, h-entry)."""
+    in_article: bool
+    is_card: bool
+    """The link holds a heading, or lies over what has one."""
+    number: int
+    """Of its link."""
+
+
+def is_list_page(
+    walk: Walk, words: Sequence[str], counts: Sequence[int], text: str, url: str
+) -> bool:
+    """Of a page that was walked; `text`: its words, `counts`: words before each cut. O(links)."""
+    if _has_entries(walk, words, counts, url):
+        return True
+    may_be_dated = len(walk.times) >= LEAST or text.count("19") + text.count("20") >= LEAST
+    return may_be_dated and _has_rows(walk, words, counts, url)
+
+
+def _has_entries(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> bool:
+    entries = _entries(walk, counts, url)
+    marked = [entry.is_marked for entry in entries]
+    own = _own_articles(walk.articles, entries)
+    if len(entries) < LEAST and not (entries and (all(marked) or _are_all(walk, own))):
         return False
-    cuts = [walk.found[number].begin for number in entries]
-    begins = [counts[cut] for cut in cuts]
-    end, beside = _around(walk, counts, entries[-1])
+    begins = [entry.begin for entry in entries]
+    end, beside = _around(walk, counts, entries[-1].number)
     sizes = [after - before for before, after in pairwise([*begins, end])]
     usual = median(sizes)
     if sum(min(size, LONGEST * usual) for size in sizes) < SHARE * (end - beside):
         return False
     longest = max(TEXT, TEXTS * usual) if len(entries) >= LEAST else TEXT
+    before = 0
     for begin, size in _texts(walk, counts):
+        before += min(size, max(0, begins[0] - begin))
         if begin < end and size > (OWN if begin < begins[0] else longest):
             return False
-    dated = _dated(walk.times, cuts) if _are_titles(walk, words, counts, entries) else marked
-    return sum(map(max, dated, marked)) >= DATED * len(entries)
+    least = DATED * len(entries)
+    if sum(marked) >= least:
+        return True
+    if before > BEFORE or max(entry.title - entry.begin for entry in entries) > TEXT:
+        return False
+    if not _are_titles(words, entries):
+        return False
+    dated = _dated(walk.times, words, entries, end)
+    return any(sum(map(max, signs, marked)) >= least for signs in (dated, own))
 
 
-def _entries(walk: Walk, url: str) -> list[int]:
+def _has_rows(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> bool:
+    """Whether it has little but links with a date each."""
+    rows = _rows(walk, words, counts, url)
+    if len(rows) < LEAST or not _are_titles(words, rows):
+        return False
+    end, beside = _around(walk, counts, rows[-1].number)
+    sizes = [min(after.begin, row.title + NEAR) - row.begin for row, after in pairwise(rows)]
+    sizes.append(min(end, rows[-1].title + NEAR) - rows[-1].begin)
+    if sum(sizes) < OF_ROWS * (end - beside):
+        return False
+    return all(size <= OWN for begin, size in _texts(walk, counts) if begin < rows[-1].begin)
+
+
+def _entries(walk: Walk, counts: Sequence[int], url: str) -> list[_Entry]:
     """The links in headings that lead to other pages of the site, each page once; none to a folder
-    that this page is in, or to the home page."""
-    site, seen, entries = _site(url), {url, walk.canonical}, list[int]()
+    that this page is in, or to the home page. And links without words over an `article` that has a
+    heading."""
+    seen, entries = {url, walk.canonical}, list[_Entry]()
+    site = _site(url)
     for number in walk.titles:
         to, place = walk.urls[number], walk.found[number].place
-        if to in seen or _site(to) != site or (to.endswith("/") and url.startswith(to)):
-            continue
-        if walk.ends[number] < 0 or place.in_text:
+        if walk.ends[number] < 0 or place.in_text or not _is_document(to, site, url, seen):
             continue
         if place.in_entry or place.region not in ("nav", "aside", "footer"):
             seen.add(to)
-            entries.append(number)
-    return entries
+            cut = walk.found[number].begin
+            title = counts[walk.ends[number]]
+            is_own = place.in_article and (place.of_article or place.region != "header")
+            marks = (place.in_entry, is_own, not place.is_heading)
+            entries.append(_Entry(cut, counts[cut], title, *marks, number))
+    if entries or len(walk.articles) < LEAST:
+        return entries
+    covers = list(_covers(walk, counts, url))
+    return covers if len(covers) >= max(LEAST, DATED * len(walk.articles)) else []
+
+
+def _covers(walk: Walk, counts: Sequence[int], url: str) -> Iterator[_Entry]:
+    """The first link without words after the first heading of each `article`."""
+    seen, site, last = {url, walk.canonical}, _site(url), -1
+    for number, (to, found, end) in enumerate(zip(walk.urls, walk.found, walk.ends, strict=True)):
+        place = found.place
+        if end < 0 or counts[end] > counts[found.begin] or not place.in_article:
+            continue
+        article = bisect_right(walk.articles, found.begin) - 1
+        head = walk.heads_before[article]
+        is_headed = head < len(walk.heads) and walk.heads[head] <= found.begin
+        if article == last or not is_headed or not _is_document(to, site, url, seen):
+            continue
+        if place.region not in _BESIDE or place.of_article:
+            seen.add(to)
+            last, cut = article, walk.heads[head]
+            begin = counts[max(0, cut - 1)]
+            yield _Entry(cut, begin, begin, place.in_entry, True, True, number)
+
+
+def _rows(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> list[_Entry]:
+    """The links beside menus that have a date right before them, or right after, as far as there is
+    no long text."""
+    links, gaps = list[tuple[int, int, int]](), list[bool]()
+    last, cut = 0, -1
+    for number, (found, end) in enumerate(zip(walk.found, walk.ends, strict=True)):
+        begin, title = counts[found.begin], counts[end]
+        if end >= 0 and title > begin:
+            if begin - last > OWN:
+                break
+            gaps.append(_is_day(walk.times, words[last:begin], cut, found.begin))
+            links.append((number, begin, title))
+            last, cut = title, end
+    gaps.append(_is_day(walk.times, words[last : last + OWN], cut, walk.cuts))
+    if sum(gaps) < LEAST:
+        return []
+    site = _site(url)
+    rows: dict[bool, list[_Entry]] = {False: [], True: []}
+    for is_before in rows:
+        seen = {url, walk.canonical}
+        for link, is_dated in zip(links, gaps if is_before else gaps[1:], strict=False):
+            number, begin, title = link
+            to, found = walk.urls[number], walk.found[number]
+            is_beside = found.place.region in _BESIDE and not found.place.of_article
+            if is_dated and not is_beside and _is_document(to, site, url, seen):
+                seen.add(to)
+                place = found.place
+                marks = (place.in_entry, place.in_article, False)
+                rows[is_before].append(_Entry(found.begin, begin, title, *marks, number))
+    return max(rows.values(), key=len)
+
+
+def _is_day(times: Sequence[int], gap: Sequence[str], cut: int, end: int) -> bool:
+    """Whether a date stands in the words between two links: one that ends at a cut and one that
+    begins at another."""
+    if times and (at := bisect_right(times, cut)) < len(times) and times[at] <= end:
+        return True
+    return len(gap) > 0 and (_has_day(gap) or _has_day(gap, at_end=True))
+
+
+def _is_document(to: str, site: str, url: str, seen: Container[str | None]) -> bool:
+    """Whether a link leads to another page of the site that is no folder of this one."""
+    return to not in seen and _site(to) == site and not (to.endswith("/") and url.startswith(to))
 
 
 def _site(url: str) -> str:
@@ -83,7 +228,9 @@ def _around(walk: Walk, counts: Sequence[int], last: int) -> tuple[int, int]:
     links beside it: of menus."""
     beside = 0
     for number, (found, end) in enumerate(zip(walk.found, walk.ends, strict=True)):
-        if found.place.region in _BESIDE and not found.place.in_entry and end >= 0:
+        place = found.place
+        is_beside = place.region in _BESIDE and not place.in_entry and not place.of_article
+        if is_beside and end >= 0:
             if number > last:
                 return counts[found.begin], beside
             beside += counts[end] - counts[found.begin]
@@ -99,21 +246,50 @@ def _texts(walk: Walk, counts: Sequence[int]) -> Iterator[tuple[int, int]]:
     yield last, counts[-1] - last
 
 
-def _are_titles(
-    walk: Walk, words: Sequence[str], counts: Sequence[int], entries: Sequence[int]
-) -> bool:
-    """Whether most of these links have more than a word, as the names of a thread's authors."""
-    titles = [
-        words[counts[walk.found[number].begin] : counts[walk.ends[number]]] for number in entries
-    ]
-    long = sum(len(title) > 1 or UNSPACED.match("".join(title)) is not None for title in titles)
+def _are_titles(words: Sequence[str], entries: Sequence[_Entry]) -> bool:
+    """Whether most of these links have more than a word, as the names of a thread's authors, or
+    hold a heading."""
+    long = 0
+    for entry in entries:
+        title = words[entry.begin : entry.title]
+        long += entry.is_card or len(title) != 1 or UNSPACED.match(title[0]) is not None
     return 2 * long > len(entries)
 
 
-def _dated(times: Sequence[int], cuts: Sequence[int]) -> list[bool]:
+def _own_articles(articles: Sequence[int], entries: Sequence[_Entry]) -> list[bool]:
+    """Whether each entry is the first of an `article`."""
+    at = [bisect_right(articles, entry.cut) for entry in entries]
+    first = [end > begin for begin, end in pairwise([0, *at])]
+    return [one and entry.in_article for one, entry in zip(first, entries, strict=True)]
+
+
+def _are_all(walk: Walk, own: Sequence[bool]) -> bool:
+    """Whether a page has, below a heading, these articles and no other."""
+    return all(own) and len(own) == len(walk.articles) and walk.heads_before[0] > 0
+
+
+def _dated(
+    times: Sequence[int], words: Sequence[str], entries: Sequence[_Entry], end: int
+) -> list[bool]:
     """Whether a time stands between each entry and the next, or the one before where dates come
-    first."""
-    at = [bisect_left(times, cut) for cut in cuts]
+    first; or a day in words, near the title or right before the next entry."""
+    at = [bisect_left(times, entry.cut) for entry in entries]
     after = [end > begin for begin, end in pairwise([*at, len(times)])]
     before = [end > begin for begin, end in pairwise([0, *at])]
+    ends = [*(entry.begin for entry in entries[1:]), end]
+    last = 0
+    for number, (entry, to) in enumerate(zip(entries, ends, strict=True)):
+        if to - entry.begin > SHORT:
+            continue
+        before[number] = before[number] or _has_day(words[last : entry.begin], at_end=True)
+        text = words[entry.title : to]
+        after[number] = after[number] or _has_day(text) or _has_day(text, at_end=True)
+        last = entry.title
     return max(after, before, key=sum)
+
+
+def _has_day(words: Sequence[str], *, at_end: bool = False) -> bool:
+    """Whether a day is written among the first of these words, or among the last."""
+    most = NEAR + _DATE_WORDS
+    text = " ".join(words[-most:] if at_end else words[:most])
+    return _YEARS.search(text) is not None and _DAY.search(text) is not None

@@ -1,5 +1,6 @@
 """Other ways to a page: links to a place within it, to its newest part, to its neighbour, to a
-print or the plain source of it. Told by conventions that programs share.
+print or the plain source of it, to the text that it is made of. Told by conventions that programs
+share.
 
 What such a link leads to is on the page, which has a URL of its own. So it is asked for last: once
 a crawl has no other link (`spoor.web.traps`). A thread of a forum is else asked for once for each
@@ -45,6 +46,12 @@ _SOURCE = frozenset("tree blob src source file files browse view commit commits 
 """Segments of a code browser's page of a file or a commit …"""
 _OF_SOURCE = frozenset("plain raw blame annotate diff rawdiff patch".split())
 """… and of the other views of the same."""
+
+_ENDS = tuple(
+    f".{end}" for end in "md mdx mdwn markdown rst adoc asciidoc org textile wiki ipynb txt".split()
+)
+"""Of what a page is made of."""
+_INDEX = re.compile(r"(^|/)(index|readme|_index)$")
 
 
 def place_within(href: str) -> bool:
@@ -109,6 +116,23 @@ def view_of_source(url: str, page: str) -> bool:
     return same and bool(its_rest or query)
 
 
+def markup_of(url: str, page: str) -> bool:
+    """Whether a canonical URL is the text that `page`, which links to it, is made of: `a/index.md`
+    or `a.md` of `a/`, `a.md` of `a.html`, Sphinx's `_sources/a.rst.txt` of `a.html`."""
+    its = page.partition("?")[0]
+    folder, _, file = its.rpartition("/")
+    stem, dot, end = file.rpartition(".")
+    if not url.endswith(_ENDS) or "?" in url or (dot and "htm" not in end):
+        return False
+    own, here = url.rpartition(".")[0], f"{folder}/{stem if dot else file}".rstrip("/")
+    if own.endswith(_ENDS):  # Sphinx adds a second end
+        own = own.rpartition(".")[0]
+    begin, sources, rest = own.partition("/_sources/")
+    if sources:
+        own = f"{begin}/{rest}"
+    return _INDEX.sub("", own) == _INDEX.sub("", here)
+
+
 def view_of_list(url: str, page: str) -> bool:
     """Whether a canonical URL shows a part of the list on `page`, which links to it, or all of it
     in another order: it adds nothing but an order, or a filter where that has one already."""
@@ -138,6 +162,7 @@ def other_ways(page: Page, links: Sequence[Link]) -> frozenset[str]:
         kind == "place"
         or ("?" in url and other_way(url))
         or (source and view_of_source(url, page.url))
+        or (url.endswith(_ENDS) and markup_of(url, page.url))
         or ("?" in url and view_of_list(url, page.url))
         for url, kind in zip(urls_of(links), kinds_of(links), strict=True)
     ]

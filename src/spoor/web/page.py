@@ -109,7 +109,8 @@ def parse(
     if walk.metas.get("tdm-reservation") == "1":
         flags.add(RESERVED)
     words, counts = walk.read()
-    if is_list_page(walk, words, counts, url):
+    text = " ".join(words)
+    if is_list_page(walk, words, counts, text, url):
         flags.add("list")
     links = walk.links(words, counts, "nofollow" in flags)
     if routes:
@@ -121,7 +122,7 @@ def parse(
         content_type=media or "text/html",
         title=walk.title,
         headings=tuple(walk.headings),
-        text=" ".join(words),
+        text=text,
         links=links,
         description=walk.metas.get("description", ""),
         canonical=walk.canonical if walk.canonical != url else None,

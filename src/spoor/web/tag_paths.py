@@ -36,6 +36,10 @@ class Place:
     """It stands in what is marked as an entry (hAtom, h-entry), …"""
     in_text: bool = False
     """… and in the text of it."""
+    in_article: bool = False
+    """It stands in an `article` element, …"""
+    of_article: bool = False
+    """… and in the header or footer of that, which is not the page's."""
     below: dict[object, Place] = field(default_factory=dict)
     """By tag, by everything that distinguishes elements, and by path and region."""
 
@@ -69,13 +73,18 @@ class Places:
         is_heading = above.is_heading or tag in _HEADINGS
         in_entry = above.in_entry or not _ENTRIES.isdisjoint(names)
         in_text = above.in_text or (in_entry and not _TEXTS.isdisjoint(names))
+        in_article = above.in_article or tag == "article"
+        of_article = above.of_article
+        if tag in _REGIONS:
+            of_article = above.in_article and tag in ("header", "footer")
         if path.count("/") < _PATH_ELEMENTS:
             path = intern(f"{path}/{step}" if path else step)
         # Many a site names the page in a class of its body: what lies below is the same place.
-        same = (path, region, is_heading, in_entry, in_text)
+        marks = (is_heading, in_entry, in_text, in_article, of_article)
+        same = (path, region, *marks)
         place = above.below.get(same)
         if place is None:
-            place = above.below[same] = Place(path, region, is_heading, in_entry, in_text)
+            place = above.below[same] = Place(path, region, *marks)
         above.below[key] = place
         return place
 

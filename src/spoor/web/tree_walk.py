@@ -82,7 +82,13 @@ class Walk:
     titles: list[int] = field(default_factory=list)
     """Numbers of the links in headings, and of those that hold one."""
     times: list[int] = field(default_factory=list)
-    """How many cuts stand before each `time` element."""
+    """How many cuts stand before each `time` element, …"""
+    heads: list[int] = field(default_factory=list)
+    """… before each heading, …"""
+    articles: list[int] = field(default_factory=list)
+    """… and before each `article`."""
+    heads_before: list[int] = field(default_factory=list)
+    """How many headings stand before each `article`."""
     headings: list[str] = field(default_factory=list)
     above: dict[int, str] = field(default_factory=dict)
     above_now: tuple[str, ...] = ()
@@ -285,6 +291,7 @@ def _on_image(node: LexborNode, tag: str, walk: Walk) -> None:
 
 
 def _on_heading(node: LexborNode, tag: str, walk: Walk) -> None:
+    walk.heads.append(walk.cuts)
     if walk.heading_room <= 0:
         return
     text = node.text(deep=True)
@@ -306,6 +313,12 @@ def _on_heading(node: LexborNode, tag: str, walk: Walk) -> None:
 
 def _on_time(node: LexborNode, tag: str, walk: Walk) -> None:
     walk.times.append(walk.cuts)
+    return
+
+
+def _on_article(node: LexborNode, tag: str, walk: Walk) -> None:
+    walk.articles.append(walk.cuts)
+    walk.heads_before.append(len(walk.heads))
     return
 
 
@@ -375,6 +388,7 @@ _HANDLERS: Mapping[str, _Enter] = {
     "link": _on_rel,
     "html": _on_html,
     "time": _on_time,
+    "article": _on_article,
 } | dict.fromkeys(_HEADINGS, _on_heading)
 
 
