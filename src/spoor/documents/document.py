@@ -96,6 +96,8 @@ class Limits:
     """Bytes of one part of a zip file."""
     comments: bool = True
     """Whether what readers said below a page of HTML is a part of it."""
+    articles: bool = True
+    """Whether trafilatura, where it is installed, says what the text of an article is."""
     only: frozenset[str] | None = None
     """Of a page of HTML, the fields that are wanted (among `PARTS`); the others may be empty, and
     take no time. None: all of them."""

@@ -10,11 +10,13 @@ stand beside them and are more than links: it leaves out what a class or an id c
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence, Set
 
 from resiliparse.extract.html2text import extract_plain_text
 from selectolax.lexbor import LexborHTMLParser
 
+from spoor.documents.articles import article_of, is_installed
 from spoor.documents.blocks import Blocks
 from spoor.documents.declared import language_tag
 from spoor.documents.document import PARTS, Document, Limits
@@ -69,14 +71,22 @@ def read_html(
     reader.room = _ADDRESSES + _ADDRESSES_PER_BYTE * len(body)
     if base is not None:
         reader.base = joiner.join(base.attributes.get("href") or "", url) or url
-    told = _facts(tree, page, reader) if not only.isdisjoint(_OF_FACTS) else {}
+    facts = Facts(tree)
+    told = _told(facts, tree, page, reader) if not only.isdisjoint(_OF_FACTS) else {}
+    is_article = facts.says_article()
     reader.bare = "markdown" not in only
     blocks = Blocks(limits.characters, bare=reader.bare)
     if tree.body is not None:
         cut |= not read_parts(tree.body, reader)
         within = "" if whole or reader.marks >= MOST_MARKS else tree.body.inner_html or ""
-        del base, tree  # it takes as much memory as that of Resiliparse
-        for part in _content(within, reader, limits.comments) if within else _outside(reader):
+        del base, facts, tree  # it takes as much memory as that of Resiliparse
+        if not within:
+            parts = _outside(reader)
+        elif is_article:
+            parts = _article(within, reader, limits)
+        else:
+            parts = _content(within, reader, limits.comments)
+        for part in parts:
             _add(part, blocks)
     notes = []
     flags = frozenset[str]() if page is None else page.flags
@@ -96,9 +106,11 @@ def read_html(
     )
 
 
-def _facts(tree: LexborHTMLParser, page: Page | None, reader: Reader) -> dict[str, str]:
+def _told(
+    facts: Facts, tree: LexborHTMLParser, page: Page | None, reader: Reader
+) -> dict[str, str]:
     """What a page says of itself, by the names of a Document's fields."""
-    facts, root = Facts(tree), tree.root
+    root = tree.root
     if page is not None:
         language = page.language
     else:  # as the walk for a Page reads it
@@ -123,15 +135,40 @@ def _tree(source: str) -> LexborHTMLParser:
     return tree
 
 
+def _article(within: str, reader: Reader, limits: Limits) -> Iterator[Part]:
+    """The parts that are main content of a page that says that it is an article: without comments,
+    and without what else stands beside it."""
+    if limits.articles and is_installed():
+        first, *pieces = _MARKS.split(within)
+        marks = [ord(mark) - MARK for mark in _MARKS.findall(within)]
+        found = article_of([first, *pieces])
+        if found is not None:
+            begins = [part.mark for part in reader.parts if part.mark >= 0]
+            kept = {begins[bisect_right(begins, marks[at]) - 1] for at in found if at < len(marks)}
+            if _is_enough(reader, kept):
+                return (part for part in reader.parts if part.mark in kept)
+    kept = _kept(within, comments=False)
+    if _is_enough(reader, kept):
+        return (part for part in reader.parts if part.mark in kept and not part.aside)
+    return _outside(reader)
+
+
 def _content(within: str, reader: Reader, comments: bool) -> Iterator[Part]:
     """The parts that are main content, of a body with marks."""
+    kept = _kept(within, comments=comments)
+    return iter(_with_gaps(reader.parts, kept)) if _is_enough(reader, kept) else _outside(reader)
+
+
+def _kept(within: str, *, comments: bool) -> set[int]:
+    """The marks of what Resiliparse takes for main content."""
     text = extract_plain_text(
         f"{_DEEPER}{within}", main_content=True, preserve_formatting=False, comments=comments
     )
-    kept = {ord(mark[0]) - MARK for mark in _MARKS.finditer(text)}
-    if sum(len(part.text) for part in reader.parts if part.mark in kept) >= _FEW:
-        return iter(_with_gaps(reader.parts, kept))
-    return _outside(reader)
+    return {ord(mark[0]) - MARK for mark in _MARKS.finditer(text)}
+
+
+def _is_enough(reader: Reader, kept: Set[int]) -> bool:
+    return sum(len(part.text) for part in reader.parts if part.mark in kept) >= _FEW
 
 
 def _with_gaps(parts: Sequence[Part], kept: Set[int]) -> list[Part]:

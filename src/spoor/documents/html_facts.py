@@ -4,6 +4,7 @@ linked data and rel values."""
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +44,14 @@ _AUTHORS = (
     "article:author",
     "creator",
 )
+_OF_POSTS = ("article:published_time", "article:section", "article:tag", "datepublished", "date")
+"""Meta elements that a post has: to plugins each page of a site is an `article`."""
 _MOST_DATA = 1 << 18
+_MOST_ITEMS = 200
+_ARTICLE = re.compile(
+    r"article|blog|news|(?:.*schema\.org/)?(?:[A-Za-z]*Article|[A-Za-z]*BlogPosting|Report|Review)"
+)
+"""Of og:type; types of schema.org."""
 
 
 class Facts:
@@ -64,6 +72,16 @@ class Facts:
         """The first value that is not empty, of the first of these names that has one."""
         values = (value for name in names for value in self._metas.get(name, ()))
         return next(filter(None, values), "")
+
+    def says_article(self) -> bool:
+        """Whether the page says that it is one article, report or post."""
+        kinds = [self.first("og:type")] if self.first(*_OF_POSTS) else []
+        kinds += [kind for item in self._data for kind in _as_list(item.get("@type"))]
+        for node in self._tree.css("[itemtype]")[:_MOST_ITEMS]:
+            kinds += (node.attributes.get("itemtype") or "").split()
+        if any(_ARTICLE.fullmatch(str(kind)[-200:]) for kind in kinds):
+            return True
+        return self._tree.css_first(".hentry .entry-content, .h-entry .e-content") is not None
 
     def language(self) -> str:
         return language_tag(self.first("content-language", "og:locale", "dc.language"))
@@ -100,6 +118,10 @@ class Facts:
             if isinstance(told := item.get("license"), str):
                 return one_line(told)[:500]
         return self.first("dcterms.license", "dcterms.rights", "dc.rights")[:500]
+
+
+def _as_list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _linked_data(tree: LexborHTMLParser) -> Iterator[dict[str, Any]]:

@@ -85,7 +85,7 @@ def page_of(
 
 
 def _with_main_text(page: Page, body: bytes, content_type: str) -> Page:
-    read = extract(content_type, page.url, body, replace(LIMITS, comments=False))
+    read = extract(content_type, page.url, body, replace(LIMITS, comments=False, articles=False))
     if isinstance(read, Unreadable):
         return replace(page, main="")
     return replace(page, main=read.text, dated=_published(read, page.url))
