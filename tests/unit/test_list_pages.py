@@ -179,6 +179,27 @@ def test_an_article_with_related_ones_is_none(marked: bool) -> None:
     assert not is_list(f"{related}{article}")
 
 
+@pytest.mark.parametrize("size", [50, 150])
+@pytest.mark.parametrize("linked", [False, True])
+def test_a_short_article_with_related_ones_is_none(size: int, linked: bool) -> None:
+    words = TEXT.split()[:size]
+    if linked or size > 100:  # a long text without a link is told by that
+        words[40] = f'<a href="/see/">{words[40]}</a>'
+    if size > 100:
+        words[110] = f'<a href="/see/too/">{words[110]}</a>'
+    brief = f"<h1>A kiln burst</h1>{DATE}<p>{' '.join(words)}</p>"
+    teaser = " ".join(TEXT.split()[:20])
+    related = "".join(entry(at, marked=False, text=teaser) for at in range(10))
+    assert not is_list(f"{MENU}{brief}<h2>Related</h2>{related}")
+
+
+def test_a_list_may_say_what_it_is_of() -> None:
+    about = f"<h1>About kilns</h1><p>{' '.join(TEXT.split()[:60])}</p>"
+    assert is_list(f"{MENU}{about}{entries(10, marked=False)}")
+    date_first = entries(10, marked=False).replace(DATE, "").replace("<h2>", f"{DATE}<h2>")
+    assert is_list(f"{MENU}{about}{date_first}")
+
+
 def test_linked_headings_in_the_text_of_an_entry_are_no_entries() -> None:
     parts = "".join(f'<h3><a href="/shop/{at}/">A good kiln</a></h3><p>Buy it.</p>' for at in "ab")
     text = f'<div class="entry-content">{parts}</div>'

@@ -36,6 +36,10 @@ OWN = 80
 """Words without a link in a row before the first entry, at most, …"""
 BEFORE = 120
 """… and in all, where entries are not marked; …"""
+OWN_DATED = 30
+"""… and below a `time` there, as a short article has it above related ones, in texts …"""
+RUNNING = 10
+"""… of so many words at least; …"""
 TEXT = 100
 """… in a row in an entry, and in its title, …"""
 TEXTS = 3.5
@@ -112,7 +116,7 @@ def _has_entries(walk: Walk, words: Sequence[str], counts: Sequence[int], url: s
         return True
     if before > BEFORE or max(entry.title - entry.begin for entry in entries) > TEXT:
         return False
-    if not _are_titles(words, entries):
+    if not _are_titles(words, entries) or _below_date(walk, counts, begins[0]) > OWN_DATED:
         return False
     dated = _dated(walk.times, words, entries, end)
     return any(sum(map(max, signs, marked)) >= least for signs in (dated, own))
@@ -244,6 +248,16 @@ def _texts(walk: Walk, counts: Sequence[int]) -> Iterator[tuple[int, int]]:
         yield last, counts[found.begin] - last
         last = counts[end] if end >= 0 else last
     yield last, counts[-1] - last
+
+
+def _below_date(walk: Walk, counts: Sequence[int], end: int) -> int:
+    """Words of text between the first time of a page and its first entry, before which so many
+    words stand."""
+    date = walk.before_first_time(counts)
+    if date >= end:
+        return 0
+    texts = [(begin, min(size, end - begin)) for begin, size in _texts(walk, counts) if begin < end]
+    return sum(max(0, begin + size - max(begin, date)) for begin, size in texts if size >= RUNNING)
 
 
 def _are_titles(words: Sequence[str], entries: Sequence[_Entry]) -> bool:

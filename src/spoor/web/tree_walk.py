@@ -87,6 +87,8 @@ class Walk:
     """… before each heading, …"""
     articles: list[int] = field(default_factory=list)
     """… and before each `article`."""
+    first_time: int = 0
+    """Texts before the first `time` element."""
     heads_before: list[int] = field(default_factory=list)
     """How many headings stand before each `article`."""
     headings: list[str] = field(default_factory=list)
@@ -146,6 +148,19 @@ class Walk:
         if len(counts) != self.cuts + 1:
             return _read_one_by_one(self.texts)
         return words, counts
+
+    def before_first_time(self, counts: Sequence[int]) -> int:
+        """Words before the first `time` element; all where there is none."""
+        if not self.times:
+            return counts[-1]
+        since_cut = list[str]()
+        for at in range(self.first_time - 1, -1, -1):
+            if (text := self.texts[at]) is _CUT or text is _SOFT_CUT:
+                break
+            since_cut.append(text)
+        cut = self.times[0]
+        words = len("".join(reversed(since_cut)).split())
+        return words + (counts[cut - 1] if cut else 0)
 
     def links(self, words: Sequence[str], counts: Sequence[int], nofollow: bool) -> PageLinks:
         """The links that were found, between all words, with the number of words before each
@@ -312,6 +327,8 @@ def _on_heading(node: LexborNode, tag: str, walk: Walk) -> None:
 
 
 def _on_time(node: LexborNode, tag: str, walk: Walk) -> None:
+    if not walk.times:
+        walk.first_time = len(walk.texts)
     walk.times.append(walk.cuts)
     return
 
