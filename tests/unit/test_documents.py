@@ -120,7 +120,8 @@ def test_what_generators_of_documentation_add_is_no_text() -> None:
     )
     source = (
         f"{ways}<main><h1>Kilns<a class='headerlink' href='#kilns'>¶</a>"
-        f"<a class='headerlink' href='#kilns'><i>\uf0c1</i></a></h1><p>{WORDS}{listing}"
+        f"<a class='headerlink' href='#kilns'><i>\uf0c1</i></a>"
+        f"<a class='hash-link' href='#kilns'>\u200b</a></h1><p>{WORDS}{listing}"
         "<ul><li><ul><li><h4>fire</h4><li>It burns.<ul><li>Hot.</ul><li>Long.</ul></ul>"
         "<p role='navigation'>Next: Ovens</p></main>"
     )
@@ -150,12 +151,12 @@ def test_code_keeps_its_lines_whoever_coloured_it(code: str) -> None:
 
 def test_a_link_past_the_menus_is_no_content_and_one_to_a_part_is() -> None:
     def first_of(href: str) -> str:
-        body = f"<div><a href='{href}'>There</a></div><div id='top'><h1>Kilns</h1><p>{WORDS}</p>"
+        body = f"<div><a href='{href}'>There</a></div><div id='top'><h1 id='title'>Kilns</h1><p>{WORDS}</p>"
         source = f"{body}<p id='part'>It burns.</p></div>"
         read = read_html("text/html", URL, source.encode(), Limits(), whole=True)
         return read.markdown.partition("\n")[0]
 
-    assert first_of("#top") == "# Kilns"
+    assert first_of("#top") == first_of("#title") == "# Kilns"
     assert first_of("#part") == first_of("#none") == first_of("#") == first_of("#']") == "There"
 
 

@@ -31,7 +31,7 @@ _SKIPPED = frozenset(
     """script style noscript template svg math object iframe head select button textarea input
     audio video canvas""".split()
 )
-_PERMALINKS = frozenset("¶ # § 🔗 ⚓ ∞".split())
+_PERMALINKS = frozenset("¶ # § 🔗 ⚓ ∞ \u200b".split(" "))
 """Words of links of a heading to itself."""
 _ICONS = re.compile(r"\s*[\ue000-\uf8ff][\ue000-\uf8ff\s]*")
 """Signs of a font of pictures, as Sphinx's theme for Read the Docs has in such links."""
@@ -243,14 +243,15 @@ def _leads_away(
 
 
 def _skips(fragment: str, body: LexborNode, reader: Reader) -> bool:
-    """Whether a link at the begin of a page leads to its main content: to what holds half of it."""
+    """Whether a link at the begin of a page leads to its main content: to what holds half of it, or
+    to its title."""
     if reader.parts or reader.skips >= _MOST_SKIPS or "".join(reader.words).strip():
         return False
     reader.skips += 1
     if _NAME.fullmatch(fragment) is None or (to := body.css_first(f'[id="{fragment}"]')) is None:
         return False
     reader.size = reader.size or len(body.text(deep=True))
-    return 2 * len(to.text(deep=True)) >= reader.size
+    return to.tag == "h1" or 2 * len(to.text(deep=True)) >= reader.size
 
 
 def _is_permalink(node: LexborNode) -> bool:
