@@ -111,6 +111,18 @@ def test_links_with_their_dates_and_little_else_are_a_list(unit: str) -> None:
     assert not is_list(f"{dated(unit)}<p>{TEXT}</p>")
 
 
+def test_a_short_article_above_links_with_dates_is_none() -> None:
+    """Whether its own links part its text, or it has few words below its date."""
+    row = '<li><a href="/PART{at}">{title}, and what came of it all in the end</a> {day}</li>'
+    rows = "".join(dated(row.replace("PART", part)) for part in "abcde")
+    said = "A potter fires a kiln slowly because wet clay cracks when heated. "
+    parted = (said * 4 + '<a href="http://b.example/">so it is said</a> ') * 3
+    assert is_list(f"<h1>Kilns</h1>{rows}")
+    assert is_list(f"<h1>Kilns</h1><p>{said}</p>{rows}")
+    assert not is_list(f"<h1>Kilns</h1><p>{parted}</p>{rows}")
+    assert not is_list(f"<h1>Kilns</h1>{DATE}<p>{said * 4}</p>{rows}")
+
+
 CARD = '<article><a href="/{at}"><h2>{title}</h2></a><p>{text}</p></article>'
 COVERED = (
     "<article><header><h2>{title}</h2></header><p>{text}</p>"

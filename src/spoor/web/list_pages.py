@@ -132,7 +132,11 @@ def _has_rows(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str)
     sizes.append(min(end, rows[-1].title + NEAR) - rows[-1].begin)
     if sum(sizes) < OF_ROWS * (end - beside):
         return False
-    return all(size <= OWN for begin, size in _texts(walk, counts) if begin < rows[-1].begin)
+    first = rows[0].begin
+    texts = [(begin, size) for begin, size in _texts(walk, counts) if begin < rows[-1].begin]
+    if sum(min(size, first - begin) for begin, size in texts if begin < first) > OWN:
+        return False
+    return all(size <= OWN for _, size in texts) and _below_date(walk, counts, first) <= OWN_DATED
 
 
 def _entries(walk: Walk, counts: Sequence[int], url: str) -> list[_Entry]:
