@@ -78,15 +78,15 @@ class News(IntEnum):
 
 def without_numbers(text: str) -> str:
     """A text with its numbers masked."""
-    return _NUMBER.sub("#", text)
+    # The search takes a fifth of the time of the other, and most have none.
+    return _NUMBER.sub("#", text) if _DIGIT.search(text) else text
 
 
 def masked(word: str) -> str:
     """A word in lower case, with the numbers and months that calendars count with masked."""
     if word.isalpha():
         return "#" if word in _MONTHS else word
-    if _DIGIT.search(word):  # a fifth of the time of the other
-        word = _NUMBER.sub("#", word)
+    word = without_numbers(word)
     return "#" if word.strip(_MARKS) in _MONTHS or "/" in word else word
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from spoor.web.actions import is_view
@@ -80,6 +82,13 @@ def is_below_others(name: str) -> bool:
 def newsless(url: str) -> str:
     """The group of what only pages without news link to, on the host of a URL."""
     return f"{host(url)}: links of pages without news"
+
+
+@lru_cache(maxsize=16_384)
+def names_of(url: str) -> Sequence[str]:
+    """The groups of a URL, the narrowest first; the one of links that no page with news lists is
+    last."""
+    return (*(name for name, _ in groups(url)), newsless(url))
 
 
 def narrowest(url: str) -> str:

@@ -41,7 +41,7 @@ Every table is bounded; the oldest entries are dropped.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from spoor.bounded import remember
 from spoor.hashing import hash64
@@ -61,6 +61,7 @@ from spoor.web.trap_groups import (
     in_rests,
     is_below_others,
     longest_run,
+    names_of,
     narrowest,
     newsless,
 )
@@ -181,18 +182,17 @@ class Traps:
             for name in narrow(url):
                 if (theirs := of_stranger(name, linked_by)) in self._held:
                     return theirs
-        for name in self._names(url):
-            if name in self._held:
-                if name == newsless(url) and self._is_untried(url):
-                    continue
-                if name.endswith("?*") and self._is_good(url):
-                    continue
-                listed = listed or self._listed.knows([url])
-                if not listed:
-                    return name
-                # Whoever has a host below a domain chooses what its sample is of.
-                if not name.startswith(HOSTS) and self._groups[name].same >= longest_run(name, url):
-                    return name
+        for name in filter(self._held.__contains__, self._names(url)):
+            if name == newsless(url) and self._is_untried(url):
+                continue
+            if name.endswith("?*") and self._is_good(url):
+                continue
+            listed = listed or self._listed.knows([url])
+            if not listed:
+                return name
+            # Whoever has a host below a domain chooses what its sample is of.
+            if not name.startswith(HOSTS) and self._groups[name].same >= longest_run(name, url):
+                return name
         return ""
 
     def _is_untried(self, url: str) -> bool:
@@ -467,14 +467,12 @@ class Traps:
             self._views.page(page.url, *whose, seen.last, is_list=is_list)
         return _COPY if copy and news else news
 
-    def _names(self, url: str) -> Iterator[str]:
-        """All groups of a URL; the one of links that no page with news lists among them."""
-        for name, _ in groups(url):
-            yield name
-        yield newsless(url)
-        name = host(url)
-        if name not in self._hosts and self._hosts:
-            yield f"{HOSTS}{registrable_domain(name)}"
+    def _names(self, url: str) -> Sequence[str]:
+        """All groups of a URL."""
+        names, name = names_of(url), host(url)
+        if name in self._hosts or not self._hosts:
+            return names
+        return (*names, f"{HOSTS}{registrable_domain(name)}")
 
     def _count(self, name: str) -> Count:
         count = self._groups.get(name)

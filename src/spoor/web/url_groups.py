@@ -58,8 +58,10 @@ def groups(url: str) -> Sequence[tuple[str, bool]]:
     name, _, path = path.partition("/")
     shape = without_numbers(path)
     keys: list[tuple[str, bool]] = []
-    parts = re.split("[&;]", query)
-    names = "&".join(sorted({part.partition("=")[0] for part in parts if part}))
+    names = ""
+    if query:
+        parts = re.split("[&;]", query)
+        names = "&".join(sorted({part.partition("=")[0] for part in parts if part}))
     if query or shape != path:
         keys.append((f"{name}/{shape}?{names}" if query else f"{name}/{shape}", True))
     if query:
