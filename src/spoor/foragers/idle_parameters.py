@@ -16,7 +16,8 @@ from spoor.bounded import BoundedDict
 from spoor.hashing import hash64
 from spoor.learn.state import column
 from spoor.types import State
-from spoor.web.url_groups import MAX_PARAMETERS, parameters, without
+from spoor.web.url_groups import MAX_PARAMETERS
+from spoor.web.urls import parameters, without
 
 COPIES = 2
 """Copies at a path under URLs that differ in one parameter, from which on it is left out there."""

@@ -17,7 +17,7 @@ from functools import lru_cache
 from spoor.types import Link, Page, kinds_of, urls_of
 from spoor.web.actions import is_view, is_view_by
 from spoor.web.page_links import those
-from spoor.web.url_groups import parameters, without
+from spoor.web.urls import parameters, without
 
 _NUMBER = re.compile(r"\d+$")
 _PART = re.compile(r"[&;?/]")

@@ -13,8 +13,7 @@ import numpy as np
 from spoor.bounded import remember
 from spoor.hashing import hash64
 from spoor.types import State
-from spoor.web.url_groups import parameters, without
-from spoor.web.urls import host
+from spoor.web.urls import host, parameters, without
 
 _SAME = 4
 """Pages that are the same without a parameter, before it counts as one that does not matter."""

@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from spoor.types import Link, Page
 from spoor.web.search_forms import MOST_LENGTH, SEARCH_NAMES, SEARCH_WORD, is_less_safe
-from spoor.web.urls import domain_of, host
+from spoor.web.urls import domain_of, host, parameters
 
 WHY = (("site search", 1.0),)
 """Reason of a Choice whose target is fetched as an answer of a site's search."""
@@ -89,7 +89,7 @@ def answer_of(page: Page, query: str) -> Page:
     if led_on:
         links, parts = led_on[:1], []
         # Another name of the answer, or a page?
-        if _parts(links[0].url)[0] == _parts(page.url)[0]:
+        if parameters(links[0].url)[0] == parameters(page.url)[0]:
             links, parts = [], [Link(its.url, kind=KIND) for its in _answers_among(links, page.url)]
     main = [link for link in links if link.anchor.region == "main"]
     listed = dict[str, Link]()
@@ -113,14 +113,14 @@ def answer_of(page: Page, query: str) -> Page:
 def _asks_again(answer: str, query: str) -> Callable[[str], bool]:
     """Whether a URL on an answer leads to another part or form of it: it says the same by the same
     parameter, or has the same place and that parameter, or none where the answer has none."""
-    plain, its = _parts(answer)
+    plain, its = parameters(answer)
     asked = {pair for pair in its if _says(pair) == query.casefold()}
     names = {_name(pair) for pair in asked}
 
     def asks_again(url: str) -> bool:
         if url == answer:
             return True
-        place, pairs = _parts(url)
+        place, pairs = parameters(url)
         if place == plain and names.intersection(map(_name, pairs)):
             return True
         return bool(asked.intersection(pairs)) if asked else place.startswith(plain)
@@ -157,12 +157,6 @@ def _next_part(again: Sequence[Link]) -> list[Link]:
     return [Link(link.url, kind=KIND) for link in islice(named, 1)]
 
 
-def _parts(url: str) -> tuple[str, list[str]]:
-    """A URL without its query, and the pairs of that."""
-    plain, _, query = url.partition("?")
-    return plain, query.split("&") if query else []
-
-
 def _name(pair: str) -> str:
     return unquote(pair.partition("=")[0])
 
@@ -173,7 +167,7 @@ def _says(pair: str) -> str:
 
 def _unmarked(url: str, query: str) -> str:
     """Without parameters by which a page marks the words: `id=kilns&s[]=glaze` leads to `kilns`."""
-    plain, pairs = _parts(url)
+    plain, pairs = parameters(url)
     words = {query.casefold(), *query.casefold().split()}
     kept = [pair for pair in pairs if _says(pair) not in words or not _MARKS.fullmatch(_name(pair))]
     return f"{plain}?{'&'.join(kept)}" if kept else plain

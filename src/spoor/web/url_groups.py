@@ -103,16 +103,3 @@ def narrow(url: str) -> Sequence[str]:
 def anywhere(url: str) -> Sequence[str]:
     """The group of the same parameters anywhere on the host of a URL; none without parameters."""
     return [name for name, _ in groups(url) if "/**?" in name]
-
-
-def parameters(url: str) -> tuple[str, Sequence[str]]:
-    """A URL without its query, and the parts of its query."""
-    path, _, query = url.partition("?")
-    return path, [part for part in query.split("&") if part]
-
-
-def without(url: str, names: frozenset[str]) -> str:
-    """A URL without these parameters."""
-    path, parts = parameters(url)
-    kept = [part for part in parts if part.partition("=")[0] not in names]
-    return f"{path}?{'&'.join(kept)}" if kept else path

@@ -346,3 +346,16 @@ def _directories(directory: str) -> list[str]:
     while found[-1].count("/") > 2:
         found.append(found[-1].rpartition("/")[0])
     return found
+
+
+def parameters(url: str) -> tuple[str, list[str]]:
+    """A URL without its query, and the parts of its query."""
+    path, _, query = url.partition("?")
+    return path, [part for part in query.split("&") if part]
+
+
+def without(url: str, names: frozenset[str]) -> str:
+    """A URL without these parameters."""
+    path, parts = parameters(url)
+    kept = [part for part in parts if part.partition("=")[0] not in names]
+    return f"{path}?{'&'.join(kept)}" if kept else path
