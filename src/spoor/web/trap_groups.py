@@ -68,10 +68,15 @@ class Count:
 
 def longest_run(name: str, url: str) -> int:
     """The run at which a group is held back."""
-    if name.endswith(("/*", "/**")) or "/**?" in name:
+    if is_folder(name) or "/**?" in name:
         return WIDE * RELEVANT
     few = is_view(url) if "?" in name else "/**/" in name
     return (VIEWS if few else SAMPLE) * RELEVANT
+
+
+def is_folder(name: str) -> bool:
+    """Whether a group is of a folder, or of all below one."""
+    return name.endswith(("/*", "/**"))
 
 
 def is_below_others(name: str) -> bool:

@@ -60,6 +60,7 @@ from spoor.web.trap_groups import (
     Group,
     in_rests,
     is_below_others,
+    is_folder,
     longest_run,
     names_of,
     narrowest,
@@ -355,37 +356,44 @@ class Traps:
         if self._says_something(page) and stranger:
             self._count_for(stranger, page, news, relevant=relevant, tried=tried)
         if self._says_something(page) and (news == News.WORDS or not stranger):
-            variant = "?" in page.url and self._parameters.knows_without(page.url)
-            # A list is relevant in any order; that says nothing for one more of them.
-            slow = relevant and news != News.NOTHING and not is_view(page.url)
-            weight = 1 if slow else RELEVANT
-            unwanted = page.flags >= _CLOSED and site in self._indexed and not relevant
-            if unwanted:
-                news, weight = _COPY, _WEIGHT_OF_CLOSED * RELEVANT
-            elif "noindex" not in page.flags:
-                remember(self._indexed, site, None)
-            same = variant or news in (News.NOTHING, _COPY)
-            names = list(self._names(page.url))
-            view = is_view(page.url) or any(
-                name in self._held for name in names if is_below_others(name)
-            )
-            if self._listed.knows([page.url]):
-                names.remove(newsless(page.url))
-            if news == _COPY:
-                # A whole folder of copies may well be documents that moved.
-                names = list(narrow(page.url))[: 1 if unwanted else None]
-                names += anywhere(page.url) if unwanted else ()
-            elif page.flags >= _CLOSED:
-                # The history of a page that is relevant says nothing for those of others.
-                names = [name for name in names if name not in anywhere(page.url)]
-            for name in names:
-                if view and news != News.WORDS and name.endswith(("/*", "/**")):
-                    continue  # one list in many orders says nothing of what it lists
-                # What is below a relevant document is relevant by what it says of that.
-                its = RELEVANT if is_below_others(name) else weight
-                self._add(name, page.url, news, its, same, tried=tried)
+            news = self._count_for_groups(page, news, relevant=relevant, tried=tried)
         remember(self._hosts, site, None)
         return news == News.WORDS
+
+    def _count_for_groups(self, page: Page, news: int, *, relevant: bool, tried: bool) -> int:
+        """Count a page for the groups that it says something of; its news, of which one that is
+        not for search engines has none."""
+        variant = "?" in page.url and self._parameters.knows_without(page.url)
+        # A list is relevant in any order; that says nothing for one more of them.
+        slow = relevant and news != News.NOTHING and not is_view(page.url)
+        weight = 1 if slow else RELEVANT
+        site = host(page.url)
+        unwanted = page.flags >= _CLOSED and site in self._indexed and not relevant
+        if unwanted:
+            news, weight = _COPY, _WEIGHT_OF_CLOSED * RELEVANT
+        elif "noindex" not in page.flags:
+            remember(self._indexed, site, None)
+        same = variant or news in (News.NOTHING, _COPY)
+        names = list(self._names(page.url))
+        view = is_view(page.url) or any(
+            name in self._held for name in names if is_below_others(name)
+        )
+        if self._listed.knows([page.url]):
+            names.remove(newsless(page.url))
+        if news == _COPY:
+            # A whole folder of copies may well be documents that moved.
+            names = list(narrow(page.url))[: 1 if unwanted else None]
+            names += anywhere(page.url) if unwanted else ()
+        elif page.flags >= _CLOSED:
+            # The history of a page that is relevant says nothing for those of others.
+            names = [name for name in names if name not in anywhere(page.url)]
+        for name in names:
+            if view and news != News.WORDS and is_folder(name):
+                continue  # one list in many orders says nothing of what it lists
+            # What is below a relevant document is relevant by what it says of that.
+            its = RELEVANT if is_below_others(name) else weight
+            self._add(name, page.url, news, its, same, tried=tried)
+        return news
 
     def _waits_no_longer(self, url: str, stranger: str) -> None:
         for name in (*self._names(url), f"{host(url)}{LAST}"):
