@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from loopback import ADDRESS, Loopback, beside, reply, site
 from spoor.cli.main import run
+from spoor.documents.page import page_of
 from spoor.judges.keywords import Keywords
 from spoor.judges.relevance import LIST_SCORE, Relevance
 from spoor.judges.second_opinion import Limits, SecondOpinion
@@ -121,6 +122,16 @@ def test_a_short_article_above_links_with_dates_is_none() -> None:
     assert is_list(f"<h1>Kilns</h1><p>{said}</p>{rows}")
     assert not is_list(f"<h1>Kilns</h1><p>{parted}</p>{rows}")
     assert not is_list(f"<h1>Kilns</h1>{DATE}<p>{said * 4}</p>{rows}")
+
+
+@pytest.mark.parametrize(
+    ("link", "is_one"), [("<link>http://a.example/7</link>", True), ("", False)]
+)
+def test_a_feed_that_leads_to_documents_is_a_list(link: str, is_one: bool) -> None:
+    item = f"<item><title>A kiln of brick</title>{link}<description>It burns.</description></item>"
+    feed = f"<?xml version='1.0'?><rss version='2.0'><channel><title>Kilns</title>{item}</channel></rss>"
+    page = page_of(feed.encode(), "http://a.example/kilns.xml", content_type="application/rss+xml")
+    assert ("list" in page.flags) is is_one
 
 
 CARD = '<article><a href="/{at}"><h2>{title}</h2></a><p>{text}</p></article>'

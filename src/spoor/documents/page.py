@@ -62,6 +62,8 @@ def page_of(
     flags = {"not-html"} | robots_flags(robots)
     if truncated or any("cut" in note or "left out" in note for note in document.notes):
         flags.add("truncated")
+    if told.kind == "feed" and document.links:
+        flags.add("list")  # as any page that leads to documents and says a little of each
     dated = dates_of(body, url) if main and told.kind in _FEEDS else ()
     if main and (told.kind == "feed" or dated):
         flags.add("feed")
