@@ -105,6 +105,7 @@ def copies(pages: Sequence[KeptPage]) -> tuple[NDArray[np.bool_], Floats]:
 def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
     """Kept pages as JSON values and arrays, to save them."""
     in_text = [page.in_text for page in pages]
+    lists = [page.is_list for page in pages]
     return {
         "urls": [page.url for page in pages],
         "sizes": np.array([len(page.ids) for page in pages], np.uint32),
@@ -126,7 +127,7 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
         "contents": np.array([page.content for page in pages], np.uint64),
         "scripts": np.array([page.script for page in pages], np.uint8),
         "early": np.array([page.is_early for page in pages], np.uint8),
-        "lists": np.array([page.is_list for page in pages], np.uint8),
+        **({"lists": np.array(lists, np.uint8)} if any(lists) else {}),
         **{f"text_{name}": its for name, its in texts_as_arrays(in_text, leaves).items()},
     }
 
@@ -137,7 +138,7 @@ def from_arrays(state: State) -> list[KeptPage]:
     links = state["sizes"].astype(int) - state["terms"] - state["places"]
     links_end = np.cumsum(links).tolist()
     texts = texts_from_arrays({name: state[f"text_{name}"] for name in TEXTS}, len(state["urls"]))
-    lists = state.get("lists", np.zeros(len(state["urls"])))  # saved before these were told apart
+    lists = state.get("lists", np.zeros(len(state["urls"])))
     if state["text_misses"].shape[1] != state["evidence"].shape[1]:
         raise ValueError("texts of another wish")
     pages = []
