@@ -71,6 +71,8 @@ def test_a_run_is_begun_stopped_continued_judged_and_shown(
     assert run.figures["stopped_because"] == "budget of 10 pages reached"
     assert {document.url for document in run.documents()} == {url for url, yes, _ in seen if yes}
 
+    assert len(spoor.Run(str(out)).verdicts()) == 10, "a folder may be a text"
+
     waiting = run.frontier(top=3)
     assert 0 < len(waiting) <= 3
     assert waiting[0].why

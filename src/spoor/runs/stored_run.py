@@ -52,9 +52,9 @@ class StoredRun:
     read.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.settings = read_settings(path)
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.settings = read_settings(self.path)
         """The settings that the run was begun with."""
         self._db: sqlite3.Connection | None = None
 
