@@ -451,10 +451,14 @@ SHAPES = {
 """Documents of .1 to .5 MB, and longer ones; the longest took up to a minute, and a gigabyte."""
 
 
+ARTICLE = '<script type="application/ld+json">{"@type": "Article"}</script>'
+
+
+@pytest.mark.parametrize("head", ["", ARTICLE], ids=["page", "article"])
 @pytest.mark.parametrize("name", SHAPES)
-def test_main_text(name: str, record_property: Note) -> None:
-    body = SHAPES[name].encode()
-    page_of(body[:100], AT, main=True)  # what is loaded once
+def test_main_text(name: str, head: str, record_property: Note) -> None:
+    body = f"{head}{SHAPES[name]}".encode()
+    read_html("text/html", AT, f"{head}<p>{'a few words ' * 50}".encode(), Limits())  # loads all
     read = within_law(
         lambda: read_html("text/html", AT, body, Limits()), len(body), record_property
     )
