@@ -119,7 +119,10 @@ def texts_column(texts: Collection[str]) -> dict[str, NDArray[Any]]:
 def texts_of(saved: Mapping[str, Any]) -> list[str]:
     """The texts that `texts_column` was given. Raises ValueError or TypeError for anything else."""
     letters = saved["letters"].tobytes().decode("utf-8", "surrogatepass")
-    ends = np.cumsum(saved["sizes"], dtype=np.uint64).tolist()
+    sizes = np.asarray(saved["sizes"])
+    if sizes.dtype.kind not in "iu":
+        raise ValueError("sizes of texts are no whole numbers")
+    ends = np.cumsum(sizes, dtype=np.uint64).tolist()
     if (ends[-1] if ends else 0) != len(letters):
         raise ValueError("texts are cut short")
     return [letters[begin:end] for begin, end in pairwise([0, *ends])]
