@@ -19,13 +19,12 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from unittest.mock import patch
 
 from resiliparse.extract.html2text import extract_plain_text
 
 from spoor.documents.articles import is_installed
-from spoor.documents.document import Document
-from spoor.documents.extract import extract
+from spoor.documents.document import Document, Limits
+from spoor.documents.extract import LIMITS, extract
 from spoor.web.page import parse
 
 _WORD = re.compile(r"\w+")
@@ -43,14 +42,13 @@ def compared(found: str, right: str) -> tuple[float, float]:
     return both / max(1, has.total()), both / max(1, wanted.total())
 
 
-def main_text(url: str, body: bytes) -> str:
-    read = extract("text/html; charset=utf-8", url, body)
+def main_text(url: str, body: bytes, limits: Limits = LIMITS) -> str:
+    read = extract("text/html; charset=utf-8", url, body, limits)
     return read.text if isinstance(read, Document) else ""
 
 
 def without_extra(url: str, body: bytes) -> str:
-    with patch("spoor.documents.html.is_installed", lambda: False):
-        return main_text(url, body)
+    return main_text(url, body, Limits(articles=False))
 
 
 def by_trafilatura(url: str, body: bytes) -> str:

@@ -194,7 +194,7 @@ def seen(views: PageViews, numbers: range, home: str = HOME) -> list[object]:
 
 def _views(traps: Traps, page: Page, found_on: str) -> frozenset[str]:
     traps.read(page, page.links, lambda: found_on)
-    return traps.views(page, lambda url: False)
+    return traps.views(page.url, page.links, lambda url: False)
 
 
 def _linked_from(url: str) -> list[tuple[str, str]]:
@@ -216,7 +216,7 @@ def test_what_is_known_goes_on_from_a_saved_state() -> None:
     traps = Traps()
     traps._views = second
     page = Tracker().page(f"{HOME}issue12")
-    assert len(traps.views(page, lambda url: False)) == MESSAGES
+    assert len(traps.views(page.url, page.links, lambda url: False)) == MESSAGES
 
 
 def test_no_page_of_another_host_speaks_for_a_relation() -> None:
@@ -268,7 +268,9 @@ def test_versions_with_names_of_their_own_are_views_of_one_another() -> None:
     listing = "".join(f'<a href="{version(one, 7).url}">blob</a>' for one in range(8))
     home = parse(listing.encode(), HOME)
     traps.read(home, home.links)
-    assert {version(one, 7).url for one in range(3, 8)} <= traps.views(home, lambda url: False)
+    assert {version(one, 7).url for one in range(3, 8)} <= traps.views(
+        home.url, home.links, lambda url: False
+    )
     assert views.is_view(version(2, 8).url, linked_from)
     assert not views.is_view(version(9, 8).url, linked_from), "a file of which none is there"
     assert not views.is_view(f"{HOME}?a=commit;h=1{'f' * 8}", linked_from)

@@ -73,12 +73,12 @@ def read_html(
         reader.base = joiner.join(base.attributes.get("href") or "", url) or url
     facts = Facts(tree)
     told = _told(facts, tree, page, reader) if not only.isdisjoint(_OF_FACTS) else {}
-    is_article = facts.says_article()
     reader.bare = "markdown" not in only
     blocks = Blocks(limits.characters, bare=reader.bare)
     if tree.body is not None:
         cut |= not read_parts(tree.body, reader)
         within = "" if whole or reader.marks >= MOST_MARKS else tree.body.inner_html or ""
+        is_article = bool(within) and facts.says_article()
         del base, facts, tree  # it takes as much memory as that of Resiliparse
         if not within:
             parts = _outside(reader)
@@ -139,9 +139,8 @@ def _article(within: str, reader: Reader, limits: Limits) -> Iterator[Part]:
     """The parts that are main content of a page that says that it is an article: without comments,
     and without what else stands beside it."""
     if limits.articles and is_installed():
-        first, *pieces = _MARKS.split(within)
         marks = [ord(mark) - MARK for mark in _MARKS.findall(within)]
-        found = article_of([first, *pieces])
+        found = article_of(_MARKS.split(within))
         if found is not None:
             begins = [part.mark for part in reader.parts if part.mark >= 0]
             kept = {begins[bisect_right(begins, marks[at]) - 1] for at in found if at < len(marks)}

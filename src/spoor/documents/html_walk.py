@@ -13,6 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from spoor.documents.blocks import escaped, link_target, one_line
 from spoor.documents.html_code import is_listing, lines_of, text_of_code
+from spoor.web.tag_paths import HEADINGS
 from spoor.web.tree_walk import MAX_DEPTH
 from spoor.web.urls import Joiner
 
@@ -65,7 +66,6 @@ _MOST_MARKUP = 8
 _CODE = frozenset(tag for tag, mark in _MARKUP.items() if mark == "`")
 _ESCAPED = re.compile(r"\\([\\`*_\[\]<])")
 _TICKS = re.compile("`+")
-_HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _LISTS = frozenset(("ul", "ol", "menu", "dir"))
 _LANGUAGE = re.compile(r"(?:lang(?:uage)?|brush|highlight(?:-source)?)[-:]\s*([\w+#.]+)")
 
@@ -314,8 +314,8 @@ def _enter(
         reader.quotes += 1
     elif tag in reader.beside:
         reader.asides += 1
-    elif tag in _HEADINGS:
-        reader.heading = _HEADINGS[tag]
+    elif tag in HEADINGS:
+        reader.heading = HEADINGS[tag]
     return True
 
 
@@ -337,7 +337,7 @@ def _leave(kind: _Kind, reader: Reader) -> None:
         reader.quotes -= 1
     elif tag in reader.beside:
         reader.asides -= 1
-    elif tag in _HEADINGS:
+    elif tag in HEADINGS:
         reader.heading = 0
 
 

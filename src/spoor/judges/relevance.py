@@ -213,13 +213,17 @@ class Relevance:
             why += (("is like the surest pages", round(min(1.0, likeness), 3)),)
         if score and evidence - words > 0.05:
             why += ((_LINKED, round(evidence - words, 3)),)
-        if score and kept.is_list and not (relevant or self.takes_lists):
+        if score and not relevant and self._only_lists(kept):
             why = (*_LIST, *why)
         if kept.label > 0:
             why = _SAID
         if score and not why:
             why = (("its words, with those of other pages", score),)
         return self._judgement(kept, why, likest)
+
+    def _only_lists(self, page: KeptPage) -> bool:
+        """Whether a page leads to documents, and is none that is wanted."""
+        return page.is_list and not self.takes_lists
 
     def _told_of(self, page: KeptPage, counts: Floats) -> tuple[float, float, float]:
         """Of a page that comes: what its words say; that, with the pages that it is linked with;
@@ -252,7 +256,7 @@ class Relevance:
                 value = min(value, 0.5 * cut)
         if self._matcher.unwanted and self._said.unwanted([page])[0]:
             value = min(value, 0.5 * cut)
-        if page.is_list and not self.takes_lists:
+        if self._only_lists(page):
             value = min(value, 2.0 * LIST_SCORE * cut)
         least = cut
         wordless = self._matcher.wanted and not evidence and not self.takes_wordless
@@ -388,7 +392,7 @@ class Relevance:
             if above < FEW_ABOVE and (counted[is_wanted] < cuts[0]).any():
                 cuts = cuts_of(np.minimum(values, np.sort(values)[-BEST:].mean()))
             model.cut, model.cut_of_new = cuts
-            model.top = float(np.sort(counted)[-10:].mean())
+            model.top = float(np.sort(counted)[-BEST:].mean())
         else:
             model.cut = model.cut_of_new = fixed
             model.top = EVIDENCE + 1.0
@@ -458,7 +462,7 @@ class Relevance:
                 why.append(("is like the surest pages", round(min(1.0, likeness), 3)))
             if around > 0.05:
                 why.append((_LINKED, round(around, 3)))
-            if score and page.is_list and not (relevant or self.takes_lists):
+            if score and not relevant and self._only_lists(page):
                 why = [*_LIST, *why]
             if page.label:
                 why = [*_SAID] if page.label > 0 else [(_SAID[0][0], -1.0)]

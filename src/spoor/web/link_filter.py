@@ -37,7 +37,7 @@ from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
 from spoor.web.sitemap_links import SEARCHES, SitemapLinks, sitemaps_among
 from spoor.web.sitemap_shares import SitemapShares
-from spoor.web.trap_groups import LAST
+from spoor.web.trap_groups import asked_last
 from spoor.web.traps import Traps
 from spoor.web.url_rules import DOES, UrlRules
 from spoor.web.urls import domain_of, host
@@ -263,14 +263,14 @@ class CrawlFilter:
             return links
         last = frozenset[str]()
         if "sitemap" not in page.flags:
-            views = traps.views(replace(page, links=links), self.knows)
+            views = traps.views(page.url, links, self.knows)
             last = other_ways(page, links) | views
         if not (last or traps.may_hold):
             return links
         admitted = []
         for index, url in enumerate(urls_of(links)):
             listed = news and traps.outside(url, page)
-            name = f"{host(url)}{LAST}" if url in last else ""
+            name = asked_last(url) if url in last else ""
             name = name or traps.holder(url, listed=listed, linked_by=linking_domain(url, page.url))
             if name and not self.knows(url):
                 traps.hold(name, HeldLink(links[index], parent, score, depth, False))
@@ -408,7 +408,7 @@ class CrawlFilter:
         name = ""
         if self._traps is not None:
             is_view = self._traps.is_view(url)
-            name = f"{host(url)}{LAST}" if is_view else self._traps.passes(url, linked_by)
+            name = asked_last(url) if is_view else self._traps.passes(url, linked_by)
         if name:
             self._holder = (url, "trap", name)
             return f"held back: {name}"

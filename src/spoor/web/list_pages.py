@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from spoor.web.text import UNSPACED
 
 if TYPE_CHECKING:
+    from spoor.web.tag_paths import Place
     from spoor.web.tree_walk import Walk
 
 LEAST = 3
@@ -174,7 +175,7 @@ def _covers(walk: Walk, counts: Sequence[int], url: str) -> Iterator[_Entry]:
         is_headed = head < len(walk.heads) and walk.heads[head] <= found.begin
         if article == last or not is_headed or not _is_document(to, site, url, seen):
             continue
-        if place.region not in _BESIDE or place.of_article:
+        if not _is_beside(place):
             seen.add(to)
             last, cut = article, walk.heads[head]
             begin = counts[max(0, cut - 1)]
@@ -204,8 +205,7 @@ def _rows(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> 
         for link, is_dated in zip(links, gaps if is_before else gaps[1:], strict=False):
             number, begin, title = link
             to, found = walk.urls[number], walk.found[number]
-            is_beside = found.place.region in _BESIDE and not found.place.of_article
-            if is_dated and not is_beside and _is_document(to, site, url, seen):
+            if is_dated and not _is_beside(found.place) and _is_document(to, site, url, seen):
                 seen.add(to)
                 place = found.place
                 marks = (place.in_entry, place.in_article, False)
@@ -226,6 +226,11 @@ def _is_document(to: str, site: str, url: str, seen: Container[str | None]) -> b
     return to not in seen and _site(to) == site and not (to.endswith("/") and url.startswith(to))
 
 
+def _is_beside(place: Place) -> bool:
+    """Whether a link stands beside the main part of its page: not in the header of an entry."""
+    return place.region in _BESIDE and not place.of_article
+
+
 def _site(url: str) -> str:
     """The host of a URL; empty for a chapter of a book, which has none."""
     return url.partition("://")[2].partition("/")[0]
@@ -237,8 +242,7 @@ def _around(walk: Walk, counts: Sequence[int], last: int) -> tuple[int, int]:
     beside = 0
     for number, (found, end) in enumerate(zip(walk.found, walk.ends, strict=True)):
         place = found.place
-        is_beside = place.region in _BESIDE and not place.in_entry and not place.of_article
-        if is_beside and end >= 0:
+        if _is_beside(place) and not place.in_entry and end >= 0:
             if number > last:
                 return counts[found.begin], beside
             beside += counts[end] - counts[found.begin]

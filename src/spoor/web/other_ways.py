@@ -17,7 +17,7 @@ from functools import lru_cache
 from spoor.types import Link, Page, kinds_of, urls_of
 from spoor.web.actions import is_view, is_view_by
 from spoor.web.page_links import those
-from spoor.web.urls import parameters, without
+from spoor.web.urls import parameters, query_parts, without
 
 _NUMBER = re.compile(r"\d+$")
 _PART = re.compile(r"[&;?/]")
@@ -78,7 +78,7 @@ def other_way(url: str) -> bool:
     path, _, query = url.partition("?")
     if not query:
         return False
-    if any(_JUMP.fullmatch(part) for part in re.split("[&;]", query.lower())):
+    if any(_JUMP.fullmatch(part) for part in query_parts(query.lower())):
         return True
     return _PRINT.search(path.lower()) is not None
 

@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 
 from spoor.bounded import remember
 from spoor.hashing import url_hash64
-from spoor.types import Page, State, urls_of
+from spoor.types import Link, State, urls_of
 from spoor.web.novelty import Own, without_numbers
-from spoor.web.urls import host
+from spoor.web.urls import host, query_parts
 
 VIEWS = 3
 """Views from which on a relation is one of views …"""
@@ -100,8 +100,8 @@ def relation(page: str, url: str) -> str:
         same = min(len(steps), len(path))
     if len(steps) - same > 1 and _in_another_folder(steps[same:], path[same:]):
         return ""
-    known = set(re.split("[&;]", its_query))
-    new = sorted({_parameter(part) for part in re.split("[&;]", query) if part not in known})
+    known = set(query_parts(its_query))
+    new = sorted({_parameter(part) for part in query_parts(query) if part not in known})
     rest = "/".join(map(_masked, path[same:]))
     return f"{path[0]} {len(steps) - same}/{rest}?{'&'.join(new)}"
 
@@ -110,7 +110,7 @@ def relation(page: str, url: str) -> str:
 def _shape(url: str) -> str:
     """The host of a URL, and its path and query, masked."""
     path, _, query = url.partition("?")
-    parts = sorted({_parameter(part) for part in re.split("[&;]", query)})
+    parts = sorted({_parameter(part) for part in query_parts(query)})
     name, *segments = path.split("/")[2:]
     return f"{'/'.join((name, *map(_masked, segments)))}?{'&'.join(parts)}"
 
@@ -119,7 +119,7 @@ def _shape(url: str) -> str:
 def _end(url: str) -> str:
     """The host of a URL, and the names of its parameters or its last segment, masked."""
     path, mark, query = url.partition("?")
-    names = sorted({part.partition("=")[0] for part in re.split("[&;]", query)})
+    names = sorted({part.partition("=")[0] for part in query_parts(query)})
     last = path.rstrip("/").rpartition("/")[2]
     return f"{host(url)} {'?' + '&'.join(names) if mark else _masked(last)}"
 
@@ -132,7 +132,7 @@ def _versions(url: str) -> tuple[str, str]:
     if masked == url:
         return "", ""
     path, _, query = masked.partition("?")
-    parts = [part.partition("=")[0] for part in re.split("[&;]", query) if "#" in part]
+    parts = [part.partition("=")[0] for part in query_parts(query) if "#" in part]
     return masked, f"version {host(url)} {'/' * ('#' in path)}{'&'.join(sorted(parts))}"
 
 
@@ -293,27 +293,31 @@ class PageViews:
         _enter(known.pages, url_hash64(whole), PAGES)
 
     def among(
-        self, page: Page, linked_from: LinkedFrom, knows: Callable[[str], bool]
+        self,
+        page: str,
+        links: Sequence[Link],
+        linked_from: LinkedFrom,
+        knows: Callable[[str], bool],
     ) -> frozenset[str]:
         """The URLs that a page links to as to views, but for those that the frontier knows."""
-        if host(page.url) not in self._with_views:
+        if host(page) not in self._with_views:
             return frozenset()
-        urls, ends = urls_of(page.links), self._with_views
-        to_like = {url for url in urls if _end(url) in ends and url != page.url}
+        urls, ends = urls_of(links), self._with_views
+        to_like = {url for url in urls if _end(url) in ends and url != page}
         if not to_like:  # as on most pages
             return frozenset()
         to_like = {url for url in to_like if not knows(url)}
-        whole = self._views.get(page.url, "")
-        if whole and not self.is_view(page.url, linked_from):
+        whole = self._views.get(page, "")
+        if whole and not self.is_view(page, linked_from):
             whole = ""
         views: set[str] = set()
         others: set[str] = set()
         for at, url in enumerate(urls):
             if url not in to_like:
                 continue
-            known = self._suspected(page.url, url)
+            known = self._suspected(page, url)
             of_whole = self._suspected(whole, url) if whole else ()
-            text = _said(page.links[at].anchor.text) if known else ""
+            text = _said(links[at].anchor.text) if known else ""
             for one in known:
                 one.note(text, url)
             is_view = any(one.of_views for one in of_whole) or _are_views(known, text)

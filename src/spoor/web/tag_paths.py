@@ -11,7 +11,8 @@ _NUMBERS = re.compile(r"[0-9]{3,}")
 """That name one item of many, as `post-1889`: where they differ the place is the same."""
 _PATH_ELEMENTS = 32
 _REGIONS = {"nav": "nav", "header": "header", "footer": "footer", "aside": "aside", "main": "main"}
-_HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
+HEADINGS = {f"h{level}": level for level in range(1, 7)}
+"""Elements of headings, with their levels."""
 _ENTRIES = frozenset({"hentry", "h-entry"})
 _TEXTS = frozenset({"entry-content", "e-content"})
 """Classes of an entry and of its text, as hAtom and h-entry have them."""
@@ -70,7 +71,7 @@ class Places:
         if role:
             region = _ROLES.get(role.lower(), region)
         region = _REGIONS.get(tag, region)
-        is_heading = above.is_heading or tag in _HEADINGS
+        is_heading = above.is_heading or tag in HEADINGS
         in_entry = above.in_entry or not _ENTRIES.isdisjoint(names)
         in_text = above.in_text or (in_entry and not _TEXTS.isdisjoint(names))
         in_article = above.in_article or tag == "article"

@@ -89,6 +89,11 @@ def newsless(url: str) -> str:
     return f"{host(url)}: links of pages without news"
 
 
+def asked_last(url: str) -> str:
+    """The group of what is asked for last, on the host of a URL."""
+    return f"{host(url)}{LAST}"
+
+
 @lru_cache(maxsize=16_384)
 def names_of(url: str) -> Sequence[str]:
     """The groups of a URL, the narrowest first; the one of links that no page with news lists is

@@ -58,6 +58,7 @@ from spoor.web.trap_groups import (
     RELEVANT,
     Count,
     Group,
+    asked_last,
     in_rests,
     is_below_others,
     is_folder,
@@ -225,10 +226,12 @@ class Traps:
         names = [self.holder(url, linked_by=domain) for domain in domains]
         return names[0] if names and all(names) else ""
 
-    def views(self, page: Page, knows: Callable[[str], bool]) -> frozenset[str]:
-        """The URLs that a page links to, all of whose content is on another (`PageViews`); of those
-        that the frontier does not know."""
-        return self._views.among(page, self.linked_from, knows)
+    def views(
+        self, page: str, links: Sequence[Link], knows: Callable[[str], bool]
+    ) -> frozenset[str]:
+        """Of the URLs that a page links to and that the frontier does not know, those all of whose
+        content is on another page (`PageViews`)."""
+        return self._views.among(page, links, self.linked_from, knows)
 
     def is_view(self, url: str) -> bool:
         """Whether all known links to a URL are as those to views, and it is no try."""
@@ -386,7 +389,8 @@ class Traps:
             names += anywhere(page.url) if unwanted else ()
         elif page.flags >= _CLOSED:
             # The history of a page that is relevant says nothing for those of others.
-            names = [name for name in names if name not in anywhere(page.url)]
+            of_others = anywhere(page.url)
+            names = [name for name in names if name not in of_others]
         for name in names:
             if view and news != News.WORDS and is_folder(name):
                 continue  # one list in many orders says nothing of what it lists
@@ -396,7 +400,7 @@ class Traps:
         return news
 
     def _waits_no_longer(self, url: str, stranger: str) -> None:
-        for name in (*self._names(url), f"{host(url)}{LAST}"):
+        for name in (*self._names(url), asked_last(url)):
             self._waiting.drop(name, url)
         if stranger:
             for name in narrow(url):

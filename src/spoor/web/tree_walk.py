@@ -12,7 +12,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from spoor.web.other_ways import place_within
 from spoor.web.page_links import Found, PageLinks, Read
-from spoor.web.tag_paths import PLACES, Place
+from spoor.web.tag_paths import HEADINGS, PLACES, Place
 from spoor.web.urls import Joiner, canonical
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ _BLOCKS = frozenset(
     fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr legend li main menu nav ol
     option p pre section select summary table tbody td textarea tfoot th thead tr ul""".split()
 )
-_HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _SOURCES = {"frame": "src", "iframe": "src", "area": "href", "a": "href"}
 _REFRESH = re.compile(r"""^\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?["']?\s*([^"'>]+)""", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
@@ -313,7 +312,7 @@ def _on_heading(node: LexborNode, tag: str, walk: Walk) -> None:
     # The text of headings in headings is read again for each.
     walk.heading_room -= len(text)
     text = _SPACE.sub(" ", text[:_HEADING_CHARACTERS]).strip()
-    level = _HEADINGS[tag]
+    level = HEADINGS[tag]
     above = {rank: words for rank, words in walk.above.items() if rank < level}
     if text:
         above[level] = text
@@ -406,7 +405,7 @@ _HANDLERS: Mapping[str, _Enter] = {
     "html": _on_html,
     "time": _on_time,
     "article": _on_article,
-} | dict.fromkeys(_HEADINGS, _on_heading)
+} | dict.fromkeys(HEADINGS, _on_heading)
 
 
 class _Kind(NamedTuple):

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from spoor.web.actions import verb
 from spoor.web.novelty import without_numbers
+from spoor.web.urls import query_parts
 
 MAX_URL = 2_000
 MAX_SEGMENTS = 20
@@ -60,7 +61,7 @@ def groups(url: str) -> Sequence[tuple[str, bool]]:
     keys: list[tuple[str, bool]] = []
     names = ""
     if query:
-        parts = re.split("[&;]", query)
+        parts = query_parts(query)
         names = "&".join(sorted({part.partition("=")[0] for part in parts if part}))
     if query or shape != path:
         keys.append((f"{name}/{shape}?{names}" if query else f"{name}/{shape}", True))

@@ -30,6 +30,8 @@ SESSION_PARAMETERS = frozenset(
 MARKING_PARAMETERS = frozenset({"highlight", "hilit"})
 """Query parameters by which a page marks words that were searched for, unless they are numbers."""
 
+_PARTED = re.compile("[&;]")
+
 MAX_LENGTH = 8_192
 """Longer URLs are not fetched."""
 
@@ -352,6 +354,12 @@ def parameters(url: str) -> tuple[str, list[str]]:
     """A URL without its query, and the parts of its query."""
     path, _, query = url.partition("?")
     return path, [part for part in query.split("&") if part]
+
+
+def query_parts(query: str) -> list[str]:
+    """The parts of a query, of programs too that part them by semicolons; one for an empty query,
+    which is empty."""
+    return _PARTED.split(query)
 
 
 def without(url: str, names: frozenset[str]) -> str:
