@@ -87,11 +87,15 @@ def without(page: KeptPage, ids: NDArray[np.uint32]) -> None:
     page.ids, page.often = page.ids[is_own], page.often[is_own]
 
 
-def copies(pages: Sequence[KeptPage]) -> tuple[NDArray[np.bool_], Floats]:
-    """Of pages with labels first, whether each is the first with its title and text, and which
-    share of these it is: one page under many URLs counts as one."""
+def copies(
+    pages: Sequence[KeptPage], may_speak: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], Floats]:
+    """Of pages that `may_speak` first, and of these those with labels, whether each is the first
+    with its title and text, and which share of these it is: one page under many URLs counts as
+    one."""
     contents = np.array([page.content for page in pages], np.uint64)
-    order = np.argsort([page.label == 0 for page in pages], kind="stable")
+    unlabelled = np.array([page.label == 0 for page in pages], bool)
+    order = np.lexsort((unlabelled, ~may_speak))
     _, at, inverse, counts = np.unique(
         contents[order], return_index=True, return_inverse=True, return_counts=True
     )

@@ -306,11 +306,12 @@ class Relevance:
         allowed = np.array([page.tongue for page in pages]) >= 0.5
         allowed &= ~self._said.unwanted(pages)
         labels = np.array([page.label for page in pages])
-        first, shares_of_copies = copies(pages)
-        first &= ~views_again(pages)
         # What is no result has no say in what is one: a page of a tag says little but its name.
         documents = may_be_told(pages, lists=self.takes_lists)
-        first &= documents
+        once = documents & ~views_again(pages)
+        may_speak = once if once.any() else documents
+        first, shares_of_copies = copies(pages, may_speak)
+        first &= may_speak
         best = float(evidence[documents].max())
         model = Model(
             best_words=float(words[documents].max()),
