@@ -106,6 +106,25 @@ def test_signs_by_which_texts_are_told_may_stand_on_a_page() -> None:
     assert all(part in text for part in TEXT)
 
 
+@pytest.mark.parametrize("says", ["", SAYS["og"]], ids=["any page", "an article"])
+@pytest.mark.parametrize(
+    "icon", [chr(0xF0001), chr(0x100001), "&#x100001;", "&#1048577;", chr(0x10FFFF)], ids=ascii
+)
+def test_icons_of_a_font_name_no_texts_of_a_page(icon: str, says: str) -> None:
+    """As signs by which texts are told, they would take the menu for content."""
+    odd = "".join(f"<p>{icon} {text}</p>" for text in TEXT)
+    text = text_of(says, body("", odd))
+    assert text.count(TEXT[0]) == 2
+    assert "Home" not in text
+    assert "Blog" not in text
+
+
+def test_an_article_that_only_a_form_holds_is_read() -> None:
+    """Trafilatura takes what is in a button for text, and here it is no part of the page."""
+    within = f"<button><p>{chr(0xF0001)} {'some words ' * 40}</p></button>"
+    assert text_of(SAYS["linked data"], f"<body>{within}</body>") == ""
+
+
 @pytest.mark.parametrize("error", [ValueError("damaged"), RecursionError()])
 def test_where_it_fails_the_page_is_read_without_it(
     error: Exception, monkeypatch: pytest.MonkeyPatch

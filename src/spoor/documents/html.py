@@ -36,7 +36,11 @@ _OF_PAGE = frozenset(("title", "links"))
 _OF_FACTS = frozenset("title language date author licence".split())
 
 _MARKS = re.compile(f"[{chr(MARK)}-\U0010ffff]")
-"""What the walk set, and what a page may hold of itself."""
+"""What the walk sets; those that a page has of itself are left out, such as icons of a font."""
+_REFERENCES = re.compile(
+    r"&#(?:[xX]0*10[\da-fA-F]{4}|0*(?:104[89]\d{3}|10[5-9]\d{4}|11[01]\d{4}))(?![\da-fA-F]);?"
+)
+"""The same by their numbers."""
 _DEEPER = "<body><div><div><div>"
 """Resiliparse takes each list near the body for a menu of the site, and so all of a plain page."""
 _SAYS = 4
@@ -61,6 +65,7 @@ def read_html(
         source = source[:most]
         body = source.encode("utf-8", "replace")
         content_type = f"{content_type.partition(';')[0]}; charset=utf-8"
+    source = _without_marks(source)
     only = PARTS if limits.only is None else limits.only
     page = None
     if limits.only is None or not only.isdisjoint(_OF_PAGE):
@@ -127,6 +132,12 @@ def _told(
     }
 
 
+def _without_marks(source: str) -> str:
+    if not source.isascii():
+        source = _MARKS.sub("", source)
+    return _REFERENCES.sub("", source) if "&#" in source else source
+
+
 def _tree(source: str) -> LexborHTMLParser:
     tree = LexborHTMLParser(with_end_tags(source))
     for anchor in tree.css("a:not([href])"):
@@ -142,8 +153,9 @@ def _article(within: str, reader: Reader, limits: Limits) -> Iterator[Part]:
         marks = [ord(mark) - MARK for mark in _MARKS.findall(within)]
         found = article_of(_MARKS.split(within))
         if found is not None:
-            begins = [part.mark for part in reader.parts if part.mark >= 0]
+            begins = [-1, *(part.mark for part in reader.parts if part.mark >= 0)]
             kept = {begins[bisect_right(begins, marks[at]) - 1] for at in found if at < len(marks)}
+            kept.discard(-1)
             if _is_enough(reader, kept):
                 return (part for part in reader.parts if part.mark in kept)
     kept = _kept(within, comments=False)

@@ -20,7 +20,7 @@ from spoor.web.urls import Joiner
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
 
-MARK = 0xF0000
+MARK = 0x100000
 _MOST_PARTS = 32_000
 """Of a page; indexes of 4 MB have 20,000."""
 MOST_MARKS = 60_000
