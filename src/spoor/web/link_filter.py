@@ -359,7 +359,8 @@ class CrawlFilter:
         where nothing speaks against it."""
         if why := self.why_not(url):
             return why
-        if name := "" if self._traps is None else self._traps.holder(url):
+        traps = self._traps
+        if name := "" if traps is None else traps.holder(url) or traps.copied(url):
             return f"held back: {name}"
         if rule := self._left_out.rule_of(url):
             return rule

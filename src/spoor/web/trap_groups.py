@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from spoor.web.actions import is_view
 from spoor.web.chosen_by_others import is_of_stranger
+from spoor.web.mirrored_folders import Folders
 from spoor.web.url_groups import groups
 from spoor.web.urls import host
 
@@ -22,6 +23,8 @@ RELEVANT = 4
 
 LAST = ": other ways to pages"
 """End of the name of what is asked for last (`spoor.web.other_ways`), after its host."""
+_COPIES = ": copies of "
+"""Between the names of mirrored folders, the first of which waits."""
 NEVER = 1 << 40
 """Pages after which it is tried before that."""
 HOSTS = "hosts of "
@@ -42,7 +45,7 @@ class Group(NamedTuple):
     @property
     def why(self) -> str:
         """In words."""
-        if self.name.endswith(LAST):
+        if is_asked_last(self.name):
             return "asked for last"
         if self.name.endswith("="):
             return "the same pages as without this parameter"
@@ -92,6 +95,19 @@ def newsless(url: str) -> str:
 def asked_last(url: str) -> str:
     """The group of what is asked for last, on the host of a URL."""
     return f"{host(url)}{LAST}"
+
+
+def copies(folders: Folders | None) -> str:
+    """The group of what is below a folder and, fetched already, below another; empty for none."""
+    if folders is None:
+        return ""
+    one, other = (folder.partition("://")[2] for folder in folders)
+    return f"{one}{_COPIES}/{other.partition('/')[2]}"
+
+
+def is_asked_last(name: str) -> bool:
+    """Whether a group is of what is asked for once there is nothing else."""
+    return name.endswith(LAST) or _COPIES in name
 
 
 @lru_cache(maxsize=16_384)

@@ -34,6 +34,8 @@ that only pages without news link to; hosts of one domain. Its laws:
    as long as no page of the site links to them. For the same reason failures of links that stand on
    one page count a quarter, from the second on.
 7. A view of a list without news says nothing of its folder.
+8. What is below one folder and, the same, below another is asked for last where it was fetched once
+   (`spoor.web.mirrored_folders`).
 
 Every table is bounded; the oldest entries are dropped.
 """
@@ -48,18 +50,20 @@ from spoor.hashing import hash64
 from spoor.types import HeldLink, Link, Page, State, urls_of
 from spoor.web.actions import is_view
 from spoor.web.chosen_by_others import is_of_stranger, linking_domain, of_stranger, owner
+from spoor.web.mirrored_folders import MirroredFolders
 from spoor.web.novelty import News, Novelty
 from spoor.web.page_views import LinkedFrom, PageViews
 from spoor.web.parameter_effects import ParameterEffects
 from spoor.web.trap_groups import (
     HOSTS,
-    LAST,
     NEVER,
     RELEVANT,
     Count,
     Group,
     asked_last,
+    copies,
     in_rests,
+    is_asked_last,
     is_below_others,
     is_folder,
     longest_run,
@@ -122,6 +126,7 @@ class Traps:
         self._parameters = ParameterEffects()
         self.linked_from: LinkedFrom = _nowhere
         self._views = PageViews()
+        self._mirrors = MirroredFolders()
         self._told: OrderedDict[str, int] = OrderedDict()
         """URL of a page that was read and not yet counted, or the other way round → its news."""
         self._held: dict[str, None] = {}
@@ -218,6 +223,8 @@ class Traps:
             remember(self._tried, url, True)
             return ""
         name = self.holder(url)
+        if not name and self._mirrors and "" not in linked_by():
+            name = copies(self._mirrors.waits(url))
         if name or not self._of_strangers:
             return name
         domains = linked_by()
@@ -236,6 +243,10 @@ class Traps:
     def is_view(self, url: str) -> bool:
         """Whether all known links to a URL are as those to views, and it is no try."""
         return url not in self._trying and self._views.is_view(url, self.linked_from)
+
+    def copied(self, url: str) -> str:
+        """The group of copies that a URL would wait in; empty for none (`MirroredFolders`)."""
+        return copies(self._mirrors.copy_of(url))
 
     def tries(self, url: str) -> bool:
         """Whether a URL is about to be tried."""
@@ -257,7 +268,7 @@ class Traps:
         self._due = min(self._due, count.next)
 
     def _hold_back(self, name: str, count: Count) -> None:
-        last = name.endswith(LAST)
+        last = is_asked_last(name)
         count.held, count.next = 1, NEVER if last else self._pages + _FIRST_TRY
         self._held[name] = None
         self._of_strangers += is_of_stranger(name)
@@ -400,7 +411,7 @@ class Traps:
         return news
 
     def _waits_no_longer(self, url: str, stranger: str) -> None:
-        for name in (*self._names(url), asked_last(url)):
+        for name in (*self._names(url), asked_last(url), self.copied(url)):
             self._waiting.drop(name, url)
         if stranger:
             for name in narrow(url):
@@ -477,6 +488,9 @@ class Traps:
         if seen.last is not None and self._says_something(page):
             whose = found_on(), self.linked_from
             self._views.page(page.url, *whose, seen.last, is_list=is_list)
+            for folders in self._mirrors.page(page.url, page.canonical, seen.last):
+                if (name := copies(folders)) in self._held:
+                    self._open(name, self._count(name))
         return _COPY if copy and news else news
 
     def _names(self, url: str) -> Sequence[str]:
@@ -511,6 +525,7 @@ class Traps:
             "indexed": list(self._indexed),
             **self._parameters.save(),
             "views": self._views.save(),
+            "mirrors": self._mirrors.save(),
             "told": [[url, news] for url, news in self._told.items()],
             "held": list(self._held),
             "waiting": self._waiting.rows(),
@@ -535,6 +550,8 @@ class Traps:
         self._parameters.load(state)
         if "views" in state:
             self._views.load(state["views"])
+        if "mirrors" in state:
+            self._mirrors.load(state["mirrors"])
         self._told = OrderedDict(map(tuple, state["told"]))
         waiting, held = state["waiting"], state["held"]
         self._held = dict.fromkeys(held)

@@ -1,0 +1,343 @@
+"""Mirrored folders: what is below one folder of a host is below another one, too. The pages of a
+manual for each of its versions; those of a site for each language into which nobody put them.
+
+Two URLs of a host are *twins* where one has another folder in one place, or one folder more, and
+what follows is the same: `/en/5.0/topics/auth` and `/en/4.2/topics/auth`, `/docs/intro` and
+`/docs/next/intro`. A page is a copy of a twin that was fetched where that has what is the page's
+own, or where the page names it as its canonical URL. Two folders are mirrored once `COPIES` pages
+were copies, and `SURE` for each that was not. From then on a page whose twin was fetched waits
+(`spoor.web.traps`), but for one in `CHECKED`: it shows whether the folders are still the same. The
+first folders below them are counted by themselves, too, and decide where as many pages are known:
+the changes of each version differ, and its examples are the same.
+
+Substitutions in URLs that lead to similar pages are learned from samples of pages as by Z.
+Bar-Yossef, I. Keidar and U. Schonfeld, "Do not crawl in the DUST: different URLs with similar
+text", WWW 2007; of theirs only those of one folder. Only a host's own pages speak for it. Every
+table is bounded.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from spoor.bounded import remember
+from spoor.hashing import url_hash64
+from spoor.types import State
+from spoor.web.novelty import Own
+from spoor.web.urls import host
+
+COPIES = 3
+"""Pages that are copies, at least …"""
+SURE = 4
+"""… and so many for each that is none."""
+CHECKED = 8
+"""Of so many pages that are to wait, one does not."""
+
+_HELD = 0.8
+"""Share of what is a page's own that its twin has."""
+_EARLY = 8
+"""Pages of a domain after which its frame is known: what is on more than one page in so many …"""
+_FEW = 4
+"""… and on more than these, which may all be twins."""
+_LEAST = 8
+"""Triples of its own, of those that its twin's sketch is of, that a page must have."""
+_SKETCH = 64
+"""Triples of a page that are kept, those of the least hashes."""
+_PAGES = 1_024
+"""With which others are compared."""
+_TWINS = 3
+"""Of these, with which one is compared for each of its folders."""
+_FETCHED = 16_384
+"""Pages that are remembered as fetched."""
+_PAIRS = 1_000
+_MIRRORED = 64
+"""Pairs of one host that are mirrored."""
+_DEEP = 4
+"""Folders of a URL of which one may be another."""
+_STEPS = 3
+"""Folders in which a URL may differ from that of its copy: a language and a version, say."""
+_SEEN = 64
+"""URLs that are looked at for a copy of one."""
+
+Sketch = NDArray[np.uint32]
+
+
+class Folders(NamedTuple):
+    """Two folders, as the beginnings of the URLs below them."""
+
+    one: str
+    other: str
+
+    @property
+    def in_order(self) -> Folders:
+        return Folders(*sorted(self))
+
+    def with_first(self, url: str) -> Folders | None:
+        """The first folders below both, of a URL below `one`; None where the URL is right below."""
+        end = url.partition("?")[0].find("/", len(self.one)) + 1
+        first = url[len(self.one) : end]
+        return Folders(self.one + first, self.other + first) if first else None
+
+
+class _Pair:
+    """What is known of two folders."""
+
+    __slots__ = ("copies", "others", "waits")
+
+    def __init__(self, copies: int = 0, others: int = 0, waits: int = 0) -> None:
+        self.copies = copies
+        """Pages below one that are copies of twins below the other …"""
+        self.others = others
+        """… and that are not."""
+        self.waits = waits
+        """How often a page was to wait."""
+
+    @property
+    def different(self) -> bool:
+        return self.copies + self.others >= COPIES and not self.same
+
+    @property
+    def same(self) -> bool:
+        return self.copies >= COPIES and self.copies >= SURE * self.others
+
+
+class MirroredFolders:
+    """What a crawl has seen of them. O(words) a page; O(1) for a URL on a host without any, else
+    O(pairs) and at most `_SEEN` URLs that are looked up."""
+
+    def __init__(self) -> None:
+        self._pages: OrderedDict[str, Sketch] = OrderedDict()
+        """URL → the least of its triples, in order."""
+        self._like: dict[tuple[int, str], list[str]] = {}
+        """Where a folder begins in URLs, and what they are without it → the URLs, the newest last.
+        """
+        self._fetched: OrderedDict[int, None] = OrderedDict()
+        """Hashes of URLs."""
+        self._pairs: OrderedDict[Folders, _Pair] = OrderedDict()
+        """Of which there was a copy, each in order."""
+        self._mirrored: dict[str, dict[Folders, None]] = {}
+        """Host → its pairs that are mirrored."""
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self._mirrored)
+
+    def page(self, url: str, canonical: str | None, own: Own) -> list[Folders]:
+        """Take in a page that was fetched, and what it names as its canonical URL; pairs that are
+        mirrored no longer, each in both orders."""
+        ended: list[Folders] = []
+        triples = (own.triples >> np.uint64(32)).astype(np.uint32)
+        if own.pages >= _EARLY:
+            mine = triples[own.counts <= max(_FEW, own.pages / _EARLY)]
+            for twin, pairs in self._twins(url).items():
+                copied = _copied(mine, self._pages[twin])
+                if twin == canonical:
+                    canonical = None
+                for pair in pairs if copied is not None else ():
+                    ended += self._count_both(url, pair, copied=bool(copied))
+        if canonical and (named := _between(url, canonical)):
+            ended += self._count_both(url, named, copied=True)
+        remember(self._fetched, url_hash64(url), None, _FETCHED)
+        self._keep(url, _least(triples))
+        return ended
+
+    def _twins(self, url: str) -> dict[str, Sequence[Folders]]:
+        """Pages that a page is compared with, each with the folders that make the difference."""
+        found: dict[str, Sequence[Folders]] = {}
+        for at, end in _folders(url):
+            bare = url[:at] + url[end:]
+            if bare in self._pages:
+                found[bare] = [Folders(url[:end], url[:at])]
+            for key in ((at, bare), (at, url)):
+                for twin in self._like.get(key, ()):
+                    mine = url[:end] if key[1] == bare else url[:at]
+                    found[twin] = [Folders(mine, twin[: twin.index("/", at) + 1])]
+        found.pop(url, None)
+        way = self._way(url)
+        if way is not None and way[0] in self._pages:
+            found.setdefault(*way)
+        return found
+
+    def waits(self, url: str) -> Folders | None:
+        """The folder of a URL that is about to be asked for, and the one that has a copy of its
+        page, which was fetched; None where none has, or where the URL is to show whether the two
+        are still the same."""
+        way = self._way(url)
+        if way is None:
+            return None
+        first = way[1][0]
+        pair = self._pairs[first.in_order]
+        pair.waits += 1
+        return first if pair.waits % CHECKED else None
+
+    def copy_of(self, url: str) -> Folders | None:
+        """As `waits`, for a URL that is only looked at."""
+        way = self._way(url)
+        return None if way is None else way[1][0]
+
+    def _way(self, url: str) -> tuple[str, Sequence[Folders]] | None:
+        """A URL that was fetched, to which mirrored folders lead, and these."""
+        pairs = self._mirrored.get(host(url))
+        if not pairs:
+            return None
+        seen, ways = {url}, [(url, list[Folders]())]
+        for _ in range(_STEPS):
+            longer = []
+            for known, steps in ways:
+                for step in (order for pair in pairs for order in (pair, pair[::-1])):
+                    mine, other = step
+                    if not known.startswith(mine) or len(known) == len(mine):
+                        continue
+                    twin, folders = other + known[len(mine) :], Folders(mine, other)
+                    if twin in seen or self._differ(known, folders):
+                        continue
+                    way = twin, [*steps, folders]
+                    if url_hash64(twin) in self._fetched:
+                        return way
+                    if len(seen) == _SEEN:
+                        return None
+                    seen.add(twin)
+                    longer.append(way)
+            ways = longer
+        return None
+
+    def _count_both(self, url: str, folders: Folders, *, copied: bool) -> list[Folders]:
+        """Count a page for two folders, once there is a copy, and for the first ones below them; as
+        `page`."""
+        pair, first = folders.in_order, folders.with_first(url)
+        if not copied and pair not in self._pairs:
+            return []
+        ended = self._count(pair, copied=copied)
+        return ended + (self._count(first.in_order, copied=copied) if first else [])
+
+    def _differ(self, url: str, folders: Folders) -> bool:
+        """Whether the first folders on the way to a URL below two that are mirrored are not."""
+        first = folders.with_first(url)
+        known = self._pairs.get(first.in_order) if first else None
+        return known is not None and known.different
+
+    def _count(self, pair: Folders, *, copied: bool) -> list[Folders]:
+        """Count a page that was compared with its twin; as `page`."""
+        known = self._pairs.get(pair) or _Pair()
+        forgotten = remember(self._pairs, pair, known, _PAIRS)
+        ended = [] if forgotten is None else self._end(forgotten)
+        if copied:
+            known.copies += 1
+        else:
+            known.others += 1
+        if not known.same:
+            return ended + self._end(pair)
+        mirrored = self._mirrored.setdefault(host(pair.one), {})
+        if len(mirrored) < _MIRRORED:
+            mirrored[pair] = None
+        return ended
+
+    def _end(self, pair: Folders) -> list[Folders]:
+        """A pair is mirrored no longer."""
+        site = host(pair.one)
+        mirrored = self._mirrored.get(site, {})
+        if pair not in mirrored:
+            return []
+        del mirrored[pair]
+        if not mirrored:
+            del self._mirrored[site]
+        return [pair, Folders(pair.other, pair.one)]
+
+    def _keep(self, url: str, triples: Sketch) -> None:
+        """Keep a page, the newest, for others to be compared with."""
+        if url in self._pages:
+            self._leave(url)
+        gone = remember(self._pages, url, triples, _PAGES)
+        if gone is not None:
+            self._leave(gone)
+        for at, end in _folders(url):
+            like = self._like.setdefault((at, url[:at] + url[end:]), [])
+            like.append(url)
+            del like[:-_TWINS]
+
+    def _leave(self, url: str) -> None:
+        for at, end in _folders(url):
+            key = at, url[:at] + url[end:]
+            like = self._like.get(key, [])
+            if url in like:
+                like.remove(url)
+            if not like:
+                self._like.pop(key, None)
+
+    def save(self) -> State:
+        pages = list(self._pages.values())
+        return {
+            "pages": list(self._pages),
+            "lengths": [len(page) for page in pages],
+            "sketches": np.concatenate(pages) if pages else np.zeros(0, np.uint32),
+            "fetched": np.fromiter(self._fetched, np.uint64, len(self._fetched)),
+            "pairs": [[*pair, it.copies, it.others, it.waits] for pair, it in self._pairs.items()],
+            "mirrored": [[*pair] for pairs in self._mirrored.values() for pair in pairs],
+        }
+
+    def load(self, state: State) -> None:
+        ends = np.cumsum(state["lengths"], dtype=np.int64)
+        sketches = np.split(state["sketches"].copy(), ends[:-1]) if len(ends) else []
+        self._pages.clear()
+        self._like.clear()
+        for url, sketch in zip(state["pages"], sketches, strict=True):
+            self._keep(url, sketch)
+        self._fetched = OrderedDict.fromkeys(state["fetched"].tolist())
+        self._pairs = OrderedDict(
+            (Folders(one, other), _Pair(*counts)) for one, other, *counts in state["pairs"]
+        )
+        self._mirrored = {}
+        for one, other in state["mirrored"]:
+            self._mirrored.setdefault(host(one), {})[Folders(one, other)] = None
+
+
+def _folders(url: str) -> Iterator[tuple[int, int]]:
+    """Where the folders of a URL one of which may be another begin and end: something follows
+    each."""
+    path = url.partition("?")[0]
+    at = path.find("/", path.find("//") + 2) + 1
+    for _ in range(_DEEP):
+        end = path.find("/", at) + 1
+        if not end or end == len(path):
+            return
+        yield at, end
+        at = end
+
+
+def _between(url: str, other: str) -> Folders | None:
+    """The folders that make the difference between twins; None where two URLs are not."""
+    for at, end in _folders(url):
+        if not other.startswith(url[:at]):
+            break
+        rest = url[end:]
+        if other[at:] == rest:
+            return Folders(url[:end], url[:at])
+        its = other.find("/", at) + 1
+        if its and other[its:] == rest and other[at:its] != url[at:end]:
+            return Folders(url[:end], other[:its])
+    for at, end in _folders(other):
+        if url[:at] + other[end:] == url and other.startswith(url[:at]):
+            return Folders(url[:at], other[:end])
+    return None
+
+
+def _least(triples: Sketch) -> Sketch:
+    """The least `_SKETCH` of them, in order."""
+    if len(triples) > _SKETCH:
+        triples = np.partition(triples, _SKETCH - 1)[:_SKETCH]
+    return np.sort(triples)
+
+
+def _copied(mine: Sketch, its: Sketch) -> bool | None:
+    """Whether a page has what is another one's own, as far as its sketch tells; None where that
+    tells too little."""
+    known = mine[mine <= its[-1]] if len(its) == _SKETCH else mine
+    if not len(its) or len(known) < _LEAST:
+        return None
+    at = its.searchsorted(known)
+    return bool((its.take(at, mode="clip") == known).mean() >= _HELD)
