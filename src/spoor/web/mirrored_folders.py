@@ -3,12 +3,15 @@ manual for each of its versions; those of a site for each language into which no
 
 Two URLs of a host are *twins* where one has another folder in one place, or one folder more, and
 what follows is the same: `/en/5.0/topics/auth` and `/en/4.2/topics/auth`, `/docs/intro` and
-`/docs/next/intro`. A page is a copy of a twin that was fetched where that has what is the page's
-own, or where the page names it as its canonical URL. Two folders are mirrored once `COPIES` pages
-were copies, and `SURE` for each that was not. From then on a page whose twin was fetched waits
-(`spoor.web.traps`), but for one in `CHECKED`: it shows whether the folders are still the same. The
-first folders below them are counted by themselves, too, and decide where as many pages are known:
-the changes of each version differ, and its examples are the same.
+`/docs/next/intro`. A page is a copy of a twin that was fetched where that has its title and first
+heading, but for numbers, and what is the page's own; or where the page names it as its canonical
+URL. (Pages of two classes of a library may say the same of a method of each: these are two.)
+
+Two folders are mirrored once `COPIES` pages were copies, and `SURE` for each that was not. From
+then on a page whose twin was fetched waits (`spoor.web.traps`), but for one in `CHECKED`: it shows
+whether the folders are still the same. The first folders below them are counted by themselves, too,
+and decide where as many pages are known: the changes of each version differ, and its examples are
+the same.
 
 Substitutions in URLs that lead to similar pages are learned from samples of pages as by Z.
 Bar-Yossef, I. Keidar and U. Schonfeld, "Do not crawl in the DUST: different URLs with similar
@@ -18,6 +21,7 @@ table is bounded.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -26,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.bounded import remember
-from spoor.hashing import url_hash64
-from spoor.types import State
+from spoor.hashing import hash64, url_hash64
+from spoor.types import Page, State
 from spoor.web.novelty import Own
 from spoor.web.urls import host
 
@@ -36,7 +40,7 @@ COPIES = 3
 SURE = 4
 """… and so many for each that is none."""
 CHECKED = 8
-"""Of so many pages that are to wait, one does not."""
+"""Of so many pages that are to wait, or of as many as were copies, one does not."""
 
 _HELD = 0.8
 """Share of what is a page's own that its twin has."""
@@ -61,10 +65,20 @@ _DEEP = 4
 """Folders of a URL of which one may be another."""
 _STEPS = 3
 """Folders in which a URL may differ from that of its copy: a language and a version, say."""
+_DIGIT = re.compile(r"\d")
 _SEEN = 64
 """URLs that are looked at for a copy of one."""
 
 Sketch = NDArray[np.uint32]
+
+
+class _Kept(NamedTuple):
+    """A page with which others are compared."""
+
+    names: int
+    """A hash of its title and first heading, but for numbers."""
+    triples: Sketch
+    """The least of them, in order."""
 
 
 class Folders(NamedTuple):
@@ -111,8 +125,8 @@ class MirroredFolders:
     O(pairs) and at most `_SEEN` URLs that are looked up."""
 
     def __init__(self) -> None:
-        self._pages: OrderedDict[str, Sketch] = OrderedDict()
-        """URL → the least of its triples, in order."""
+        self._pages: OrderedDict[str, _Kept] = OrderedDict()
+        """By URL."""
         self._like: dict[tuple[int, str], list[str]] = {}
         """Where a folder begins in URLs, and what they are without it → the URLs, the newest last.
         """
@@ -127,36 +141,35 @@ class MirroredFolders:
         """Whether there are any."""
         return bool(self._mirrored)
 
-    def page(self, url: str, canonical: str | None, own: Own) -> list[Folders]:
-        """Take in a page that was fetched, and what it names as its canonical URL; pairs that are
-        mirrored no longer, each in both orders."""
+    def page(self, page: Page, own: Own) -> list[Folders]:
+        """Take in a page that was fetched; the pairs that are mirrored no longer, each twice, in
+        both orders."""
+        url, canonical, names = page.url, page.canonical, _names(page)
         ended: list[Folders] = []
-        triples = (own.triples >> np.uint64(32)).astype(np.uint32)
-        if own.pages >= _EARLY:
-            mine = triples[own.counts <= max(_FEW, own.pages / _EARLY)]
-            for twin, pairs in self._twins(url).items():
-                copied = _copied(mine, self._pages[twin])
-                if twin == canonical:
-                    canonical = None
-                for pair in pairs if copied is not None else ():
-                    ended += self._count_both(url, pair, copied=bool(copied))
+        for twin, pairs in self._twins(url).items() if own.pages >= _EARLY else ():
+            its = self._pages[twin]
+            copied = _copied(own, its.triples) if its.names == names else False
+            if twin == canonical:
+                canonical = None
+            for pair in pairs if copied is not None else ():
+                ended += self._count_both(url, pair, copied=bool(copied))
         if canonical and (named := _between(url, canonical)):
             ended += self._count_both(url, named, copied=True)
         remember(self._fetched, url_hash64(url), None, _FETCHED)
-        self._keep(url, _least(triples))
+        self._keep(url, _Kept(names, _least(own)))
         return ended
 
     def _twins(self, url: str) -> dict[str, Sequence[Folders]]:
         """Pages that a page is compared with, each with the folders that make the difference."""
         found: dict[str, Sequence[Folders]] = {}
+        like = self._like
         for at, end in _folders(url):
             bare = url[:at] + url[end:]
             if bare in self._pages:
                 found[bare] = [Folders(url[:end], url[:at])]
-            for key in ((at, bare), (at, url)):
-                for twin in self._like.get(key, ()):
-                    mine = url[:end] if key[1] == bare else url[:at]
-                    found[twin] = [Folders(mine, twin[: twin.index("/", at) + 1])]
+            for mine, twins in ((end, like.get((at, bare), ())), (at, like.get((at, url), ()))):
+                for twin in twins:
+                    found[twin] = [Folders(url[:mine], twin[: twin.index("/", at) + 1])]
         found.pop(url, None)
         way = self._way(url)
         if way is not None and way[0] in self._pages:
@@ -173,7 +186,7 @@ class MirroredFolders:
         first = way[1][0]
         pair = self._pairs[first.in_order]
         pair.waits += 1
-        return first if pair.waits % CHECKED else None
+        return first if pair.waits % max(CHECKED, pair.copies) else None
 
     def copy_of(self, url: str) -> Folders | None:
         """As `waits`, for a URL that is only looked at."""
@@ -248,11 +261,11 @@ class MirroredFolders:
             del self._mirrored[site]
         return [pair, Folders(pair.other, pair.one)]
 
-    def _keep(self, url: str, triples: Sketch) -> None:
+    def _keep(self, url: str, page: _Kept) -> None:
         """Keep a page, the newest, for others to be compared with."""
         if url in self._pages:
             self._leave(url)
-        gone = remember(self._pages, url, triples, _PAGES)
+        gone = remember(self._pages, url, page, _PAGES)
         if gone is not None:
             self._leave(gone)
         for at, end in _folders(url):
@@ -270,11 +283,12 @@ class MirroredFolders:
                 self._like.pop(key, None)
 
     def save(self) -> State:
-        pages = list(self._pages.values())
+        sketches = [page.triples for page in self._pages.values()]
         return {
             "pages": list(self._pages),
-            "lengths": [len(page) for page in pages],
-            "sketches": np.concatenate(pages) if pages else np.zeros(0, np.uint32),
+            "names": np.array([page.names for page in self._pages.values()], np.uint64),
+            "lengths": [len(sketch) for sketch in sketches],
+            "sketches": np.concatenate(sketches) if sketches else np.zeros(0, np.uint32),
             "fetched": np.fromiter(self._fetched, np.uint64, len(self._fetched)),
             "pairs": [[*pair, it.copies, it.others, it.waits] for pair, it in self._pairs.items()],
             "mirrored": [[*pair] for pairs in self._mirrored.values() for pair in pairs],
@@ -285,8 +299,9 @@ class MirroredFolders:
         sketches = np.split(state["sketches"].copy(), ends[:-1]) if len(ends) else []
         self._pages.clear()
         self._like.clear()
-        for url, sketch in zip(state["pages"], sketches, strict=True):
-            self._keep(url, sketch)
+        names = state["names"].tolist()
+        for url, *page in zip(state["pages"], names, sketches, strict=True):
+            self._keep(url, _Kept(*page))
         self._fetched = OrderedDict.fromkeys(state["fetched"].tolist())
         self._pairs = OrderedDict(
             (Folders(one, other), _Pair(*counts)) for one, other, *counts in state["pairs"]
@@ -326,16 +341,30 @@ def _between(url: str, other: str) -> Folders | None:
     return None
 
 
-def _least(triples: Sketch) -> Sketch:
-    """The least `_SKETCH` of them, in order."""
+def _names(page: Page) -> int:
+    """A hash of the title and the first heading of a page, without the words that have digits."""
+    names = f"{page.title}\n{page.headings[0] if page.headings else ''}"
+    if _DIGIT.search(names):
+        names = " ".join(word for word in names.split() if not _DIGIT.search(word))
+    return hash64(names)
+
+
+def _least(own: Own) -> Sketch:
+    """The least `_SKETCH` triples of a page, in order."""
+    triples = own.triples
     if len(triples) > _SKETCH:
         triples = np.partition(triples, _SKETCH - 1)[:_SKETCH]
-    return np.sort(triples)
+    return np.sort(_half(triples))
 
 
-def _copied(mine: Sketch, its: Sketch) -> bool | None:
-    """Whether a page has what is another one's own, as far as its sketch tells; None where that
+def _half(triples: NDArray[np.uint64]) -> Sketch:
+    return (triples >> np.uint64(32)).astype(np.uint32)
+
+
+def _copied(own: Own, its: Sketch) -> bool | None:
+    """Whether another page has what is a page's own, as far as its sketch tells; None where that
     tells too little."""
+    mine = _half(own.triples[own.counts <= max(_FEW, own.pages / _EARLY)])
     known = mine[mine <= its[-1]] if len(its) == _SKETCH else mine
     if not len(its) or len(known) < _LEAST:
         return None

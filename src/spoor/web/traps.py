@@ -488,7 +488,7 @@ class Traps:
         if seen.last is not None and self._says_something(page):
             whose = found_on(), self.linked_from
             self._views.page(page.url, *whose, seen.last, is_list=is_list)
-            for folders in self._mirrors.page(page.url, page.canonical, seen.last):
+            for folders in self._mirrors.page(page, seen.last):
                 if (name := copies(folders)) in self._held:
                     self._open(name, self._count(name))
         return _COPY if copy and news else news

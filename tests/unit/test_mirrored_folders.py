@@ -1,0 +1,230 @@
+"""What is below two folders alike is asked for once: versions of a manual, languages into which
+nobody put it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from spoor.crawl import Crawl
+from spoor.frontier.memory import MemoryFrontier
+from spoor.judges.keywords import Keywords
+from spoor.learn.state import pack, unpack
+from spoor.policies.breadth_first import BreadthFirst
+from spoor.simulation.replay import Replay
+from spoor.types import Fetch, Fetched, Page, Task
+from spoor.web.link_filter import CrawlFilter
+from spoor.web.mirrored_folders import CHECKED, Folders, MirroredFolders
+from spoor.web.novelty import Novelty
+from spoor.web.page import parse
+from spoor.web.scope import Scope
+from spoor.web.traps import Traps
+
+HOME = "http://a.example/"
+WORDS = np.random.default_rng(5).integers(97, 117, (20_000, 8), dtype=np.uint8)
+CHAPTERS = 40
+
+
+def words(number: int, count: int = 90) -> str:
+    at = number * count % (len(WORDS) - count)
+    return " ".join(bytes(word).decode() for word in WORDS[at : at + count])
+
+
+def page(path: str, text: str, title: str = "", canonical: str | None = None) -> Page:
+    name = title or f"Chapter {path.rpartition('/')[2]}"
+    link = f'<link rel="canonical" href="{HOME}{canonical}">' if canonical is not None else ""
+    return parse(f"{link}<title>{name}</title><h1>{name}</h1>{text}".encode(), HOME + path)
+
+
+class Mirrors(MirroredFolders):
+    """That read pages by themselves."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.novelty = Novelty()
+
+    def read(self, path: str, number: int, title: str = "", canonical: str | None = None) -> object:
+        one = page(path, words(number), title, canonical)
+        self.novelty.page("a.example", one.url, one.text)
+        assert self.novelty.last is not None
+        return self.page(one, self.novelty.last)
+
+    def others(self) -> Mirrors:
+        """After pages that tell what the frame is."""
+        for at in range(8):
+            self.read(f"other{at}", 100 + at)
+        return self
+
+
+def learned(one: str, other: str, copies: int = 3) -> Mirrors:
+    mirrors = Mirrors().others()
+    for folder in (one, other):
+        for at in range(copies):
+            mirrors.read(f"{folder}c{'abcdefghijklmnop'[at]}", at)
+    return mirrors
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("en/5.0/", "en/4.2/"),
+        ("docs/", "docs/next/"),
+        ("", "fr/"),
+        ("manual/2/", "manual/3/"),
+    ],
+)
+def test_a_page_waits_whose_twin_was_fetched(one: str, other: str) -> None:
+    mirrors = learned(one, other)
+    mirrors.read(f"{one}later", 50)
+    assert mirrors.waits(f"{HOME}{other}later") == Folders(HOME + other, HOME + one)
+    assert mirrors.copy_of(f"{HOME}{other}unknown") is None
+    assert mirrors.copy_of(f"{HOME}{one}unknown") is None
+    assert mirrors.copy_of(f"http://b.example/{other}later") is None
+
+
+def test_two_copies_say_nothing() -> None:
+    mirrors = learned("en/5.0/", "en/4.2/", copies=2)
+    mirrors.read("en/5.0/later", 50)
+    assert not mirrors
+    assert mirrors.copy_of(f"{HOME}en/4.2/later") is None
+
+
+def test_pages_by_other_names_are_no_copies() -> None:
+    """What a manual says of a method of two classes is the same, and these are two."""
+    mirrors = Mirrors().others()
+    for name in ("Map", "Set"):
+        for at in range(6):
+            mirrors.read(f"api/{name}/m{'abcdef'[at]}", at, title=f"{name}.m{'abcdef'[at]}")
+    assert not mirrors
+
+
+def test_a_number_in_a_title_makes_no_difference() -> None:
+    mirrors = Mirrors().others()
+    for version in ("1.4", "2.0"):
+        for at in range(3):
+            mirrors.read(f"en/{version}/c{'abc'[at]}", at, title=f"Pooling, Library {version}")
+    assert mirrors
+
+
+def test_a_page_that_names_its_twin_is_a_copy() -> None:
+    mirrors = Mirrors()
+    for at in "abc":
+        mirrors.read(f"docs/1.0/{at}", ord(at), canonical=f"docs/{at}")
+    mirrors.read("docs/later", 50)
+    assert mirrors.copy_of(f"{HOME}docs/1.0/later") == Folders(f"{HOME}docs/1.0/", f"{HOME}docs/")
+
+
+@pytest.mark.parametrize("canonical", ["", "docs/", "other/a", "http://b.example/docs/a"])
+def test_a_canonical_url_that_is_no_twin_says_nothing(canonical: str) -> None:
+    mirrors = Mirrors()
+    for at in range(6):
+        mirrors.read(f"docs/1.0/{'abcdef'[at]}", at, canonical=canonical)
+    assert not mirrors
+
+
+def test_where_a_language_and_a_version_differ() -> None:
+    mirrors = learned("docs/", "docs/next/")
+    for at in "abc":
+        mirrors.read(f"fr/docs/c{at}", ord(at) - 97)
+    mirrors.read("docs/later", 50)
+    assert mirrors.copy_of(f"{HOME}fr/docs/next/later") is not None
+
+
+def test_one_in_eight_is_asked_for_and_ends_it_where_it_differs() -> None:
+    mirrors = learned("de/", "en/")
+    for at in range(20):
+        mirrors.read(f"en/p{at}", 200 + at)
+    passed = [at for at in range(20) if mirrors.waits(f"{HOME}de/p{at}") is None]
+    assert len(passed) == 20 // CHECKED
+    ended = mirrors.read(f"de/p{passed[0]}", 600)
+    assert ended == [
+        Folders(f"{HOME}de/", f"{HOME}en/"),
+        Folders(f"{HOME}en/", f"{HOME}de/"),
+    ]
+    assert not mirrors
+
+
+def test_a_folder_below_decides_for_itself() -> None:
+    mirrors = learned("1/", "2/", copies=14)
+    for at in range(3):
+        mirrors.read(f"1/changes/{'abc'[at]}", 300 + at)
+        mirrors.read(f"2/changes/{'abc'[at]}", 400 + at)
+    mirrors.read("1/changes/later", 500)
+    mirrors.read("1/later", 501)
+    assert mirrors.copy_of(f"{HOME}2/changes/later") is None
+    assert mirrors.copy_of(f"{HOME}2/later") is not None
+
+
+PATHS = st.lists(
+    st.tuples(st.sampled_from(["a", "b", "c", "1.0", "2.0", ""]), st.integers(0, 3)),
+    min_size=1,
+    max_size=4,
+)
+
+
+@given(st.lists(st.tuples(PATHS, st.integers(0, 2)), max_size=40))
+def test_a_saved_state_goes_on_the_same(pages: list[tuple[list[tuple[str, int]], int]]) -> None:
+    first, second = Mirrors().others(), Mirrors()
+    paths = ["/".join(name for name, _ in steps) for steps, _ in pages]
+    for path, (_, text) in zip(paths, pages, strict=True):
+        first.read(path, text, title="same")
+    second.load(unpack(pack(first.save())))
+    second.novelty = first.novelty
+    for path in paths:
+        assert first.waits(HOME + path) == second.waits(HOME + path)
+        one = page(path, words(1), "same")
+        own = first.novelty.last
+        assert own is not None
+        assert first.page(one, own) == second.page(one, own)
+    assert pack(first.save()) == pack(second.save())
+
+
+class Manual:
+    """A manual in three versions, each page of which leads to the next and to other versions."""
+
+    def __init__(self, translated: bool = False) -> None:
+        self.asked: list[str] = []
+        self.translated = translated
+
+    def answer(self, fetch: Fetch) -> Fetched:
+        path = fetch.url.removeprefix(HOME)
+        self.asked.append(path)
+        if not path:
+            links = "".join(f'<a href="/en/{one}/c0">{one}</a>' for one in (1, 2, 3))
+            return Fetched(fetch.ticket, parse(f"<title>Manual</title>{links}".encode(), HOME))
+        _, version, name = path.split("/")
+        at = int(name[1:])
+        others = "".join(f'<a href="/en/{one}/{name}">{one}</a>' for one in (1, 2, 3))
+        following = f'<a href="/en/{version}/c{(at + 1) % CHAPTERS}">next</a>'
+        text = words(at + CHAPTERS * int(version) * self.translated)
+        return Fetched(fetch.ticket, page(path, text + others + following))
+
+
+def crawled(manual: Manual, pages: int, traps: Traps | None = None) -> Crawl:
+    policy = BreadthFirst(Task(np.random.default_rng(0)))
+    guard = CrawlFilter(Scope(), traps=traps or Traps())
+    crawl = Crawl(policy, Keywords("kiln"), MemoryFrontier(), pages=pages, link_filter=guard)
+    crawl.seed([HOME])
+    for _ in Replay(crawl, manual):
+        pass
+    return crawl
+
+
+def test_a_manual_is_read_once_and_its_versions_in_the_end() -> None:
+    manual, traps = Manual(), Traps()
+    crawled(manual, 60, traps)
+    chapters = {path.rpartition("/")[2] for path in manual.asked if path}
+    assert len(chapters) == CHAPTERS
+    held = [group for group in traps.held_groups() if ": copies of /en/" in group.name]
+    assert {group.why for group in held} == {"asked for last"}
+    assert "held back: a.example/en/" in CrawlFilter(Scope(), traps=traps).explained(
+        next(f"{HOME}en/{one}/c39" for one in (1, 2, 3) if f"en/{one}/c39" not in manual.asked)
+    )
+
+
+def test_what_differs_in_each_folder_is_all_read() -> None:
+    manual = Manual(translated=True)
+    crawled(manual, 500)
+    assert len({*manual.asked}) == 3 * CHAPTERS + 1
