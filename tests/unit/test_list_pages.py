@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from urllib.parse import unquote
 
 import pytest
 from hypothesis import given
@@ -110,6 +111,33 @@ def test_links_with_their_dates_and_little_else_are_a_list(unit: str) -> None:
     assert is_list(f"{MENU}<h1>About kilns</h1>{dated(unit)}{ASIDE}")
     assert not is_list(f"<h1>Kilns</h1><p>{TEXT}</p>{dated(unit)}")
     assert not is_list(f"{dated(unit)}<p>{TEXT}</p>")
+
+
+APACHE = (
+    '<tr><td><a href="{name}">{said}</a></td><td align="right">2023-05-25 15:54</td>'
+    '<td align="right">1.9K</td></tr>'
+)
+NGINX = '<a href="{name}">{cut}</a>{gap}25-May-2023 15:54{gap}1949\n'
+
+
+def listing(row: str, names: list[str], *, above: str = "") -> str:
+    said = [unquote(name) for name in names]
+    cut = [f"{name[:13]}..&gt;" if len(name) > 16 else name for name in said]
+    rows = (
+        row.format(name=n, said=s, cut=c, gap=" " * 30)
+        for n, s, c in zip(names, said, cut, strict=True)
+    )
+    orders = '<a href="?C=N;O=D">Name</a> <a href="?C=M;O=A">Last modified</a>'
+    return f"<h1>Index of /blog</h1><table>{orders}{above}{''.join(rows)}</table>"
+
+
+@pytest.mark.parametrize("row", [APACHE, NGINX])
+def test_the_listing_of_a_folder_of_files_is_a_list(row: str) -> None:
+    names = ["NEWS.Debian.gz", "kilns%20and%20glazes/", "potters-handbook.pdf"]
+    assert is_list(listing(row, names))
+    assert is_list(listing(row, names[:2], above='<a href="/">Parent Directory</a>'))
+    assert not is_list(listing(row, [f"/people/{name}" for name in names[::2]]))
+    assert not is_list(f"{listing(row, names)}<p>{TEXT}</p>".replace("<table>", f"<p>{TEXT}</p>"))
 
 
 def test_a_short_article_above_links_with_dates_is_none() -> None:

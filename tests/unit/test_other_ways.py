@@ -17,7 +17,15 @@ from spoor.policies.breadth_first import BreadthFirst
 from spoor.simulation.replay import Replay
 from spoor.types import Fetch, Fetched, Link, Page, Task, kinds_of
 from spoor.web.link_filter import CrawlFilter
-from spoor.web.other_ways import markup_of, other_way, place_within, view_of_list, view_of_source
+from spoor.web.other_ways import (
+    data_of,
+    markup_of,
+    names_data,
+    other_way,
+    place_within,
+    view_of_list,
+    view_of_source,
+)
 from spoor.web.page import parse
 from spoor.web.page_links import PageLinks
 from spoor.web.scope import Scope
@@ -122,12 +130,47 @@ def test_the_text_that_a_page_is_made_of_is_told_by_its_url(
 
 
 @pytest.mark.parametrize(
+    ("url", "page", "is_it"),
+    [
+        ("films/7.json", "films/7", True),
+        ("films.csv?facet=a&size=max", "films?facet=a", True),
+        (".json", "", True),
+        ("films/index.csv", "films/", True),
+        ("films.csv", "films/", True),
+        ("film.jsonld", "film.html", True),
+        ("film?id=7&_format=json", "film?id=7", True),
+        ("films.csv", "films?facet=a", False),
+        ("films/8.json", "films/7", False),
+        ("film.pdf", "film.html", False),
+        ("films.xml", "films/", False),
+        ("film?id=7&format=short", "film?id=7", False),
+        ("film?format=json", "films?id=7", False),
+        ("films/7.csv", "films/7.json", False),
+    ],
+)
+def test_what_a_page_shows_as_data_is_told_by_its_url(url: str, page: str, is_it: bool) -> None:
+    assert data_of(f"{HOME}{url}", f"{HOME}{page}") == is_it
+
+
+@pytest.mark.parametrize(
+    ("pattern", "names"),
+    [("type:text/csv", True), (r"url:\.json$", True), ("type:text/*", True), ("url:.", False)],
+)
+def test_who_asks_for_data_wants_it_beside_its_pages(pattern: str, names: bool) -> None:
+    assert names_data([pattern]) == names
+
+
+@pytest.mark.parametrize(
     ("url", "page", "is_view"),
     [
         ("films/?sort=price", "films/", True),
         ("films/?sort_by=price&dir=asc", "films/", True),
         ("films/?product_list_order=name", "films/", True),
         ("films/?page=2&orderby=date", "films/?page=2", True),
+        ("pool/?C=M;O=A", "pool/", True),
+        ("films/?by=price&way=desc", "films/", True),
+        ("films/?by=price&way=down", "films/", False),
+        ("films/?q=kiln&by=price&way=desc", "films/", False),
         ("films/?filter_color=red&filter_size=9", "films/?filter_color=red", True),
         ("films/?facet=a&facet=b", "films/?facet=a", True),
         ("films/?facet=a&facet=a", "films/?facet=a", True),
@@ -152,6 +195,7 @@ def test_any_text_is_looked_at(one: str, other: str) -> None:
     assert not other_way(f"{HOME}{one}") or "?" in one
     assert not view_of_source(f"{HOME}{one}", f"{HOME}{one}")
     assert not markup_of(f"{HOME}{one}", f"{HOME}{one}")
+    assert not data_of(f"{HOME}{one}", f"{HOME}{one}")
 
 
 def words(seed: int, count: int = 40) -> str:

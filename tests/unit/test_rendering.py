@@ -261,3 +261,5 @@ def test_a_browser_that_is_not_there_is_told_once(
     assert renders.as_json()["lines"][0].startswith("nothing: 10 pages show little without")
     renders.unrendered = 1
     assert renders.as_json()["lines"][0].startswith("nothing: 1 page shows little without")
+    renders.unfilled = 1
+    assert renders.as_json()["lines"][0].startswith("nothing: 1 page has a list that scripts may")

@@ -54,6 +54,11 @@ SHOP = (
     '<input type="radio" name="by" value="price"><input type="text" name="no" disabled>'
     "<button>Go</button></form>"
 )
+TABLE = (
+    '<form action="t"><input type="search" name="_search"><select name="column"><option value="">'
+    '- column -<option>id</select><select name="op"><option value="exact">=</select>'
+    '<input type="text" name="value"></form>'
+)
 
 
 @pytest.mark.parametrize(
@@ -66,6 +71,7 @@ SHOP = (
             "&title=Special%3ASearch+%26+all&fulltext=Search",
         ),
         (SHOP, "http://a.example/shop/find?in=pots&q=kiln+%26+glaze&sale=on"),
+        (TABLE, "http://a.example/shop/t?_search=kiln+%26+glaze&column=&op=exact&value="),
         (
             f"<form action=/login><input name=user></form>{WORDPRESS}",
             "http://a.example/?s=kiln+%26+glaze",
@@ -87,7 +93,8 @@ def test_a_form_is_filled_in_as_a_browser_does(markup: str, asks: str) -> None:
         WORDPRESS.replace(' name="s"', ""),
         WORDPRESS.replace("</form>", "<input type=password name=p></form>"),
         WORDPRESS.replace("</form>", "<textarea name=message></textarea></form>"),
-        WORDPRESS.replace("</form>", "<input name=town></form>"),
+        WORDPRESS.replace("</form>", "<input name=town><input type=search name=t></form>"),
+        SHOP.replace("<button", "<input name=town><button"),
         f"<!-- {WORDPRESS} -->",
         f"<script>write('{WORDPRESS}')</script>",
         WORDPRESS.replace("</form>", f"<input type=hidden name=x value={'y' * 2_000}></form>"),

@@ -14,7 +14,7 @@ from spoor.errors import InputError
 from spoor.rendering import browser
 from spoor.rendering.browser import Browser
 from spoor.rendering.browser_thread import BrowserThread
-from spoor.rendering.lacks import SCRIPTS, lacks, shape
+from spoor.rendering.lacks import EMPTY_LIST, SCRIPTS, lacks, shape
 from spoor.rendering.value import MOST_HOSTS, Arm, Brought, RenderValues, is_text
 from spoor.runs.renders import RenderTotals
 from spoor.runs.rows import RenderRow
@@ -87,7 +87,9 @@ class Renders:
         self._load: browser.Load | None = None
         self.totals = RenderTotals()
         self.unrendered = 0
-        """Pages that show little without JavaScript, and nothing was there to render them."""
+        """Pages that lack something without JavaScript, and nothing was there to render them; …"""
+        self.unfilled = 0
+        """… those of them that have a text, and a list that scripts may fill."""
         for row in earlier:
             self.totals.add(RenderTotals.of(row))
             arm = Arm(row.host, row.shape, row.lack)
@@ -116,10 +118,14 @@ class Renders:
         """What rendering took and brought in all, for `--json`; `lines`: the same for a person."""
         lines = [str(self.totals)] if self.totals.pages else []
         if self.unrendered:
-            pages = "1 page shows" if self.unrendered == 1 else f"{self.unrendered:,} pages show"
+            little = self.unrendered - self.unfilled
+            pages = "1 page shows" if little == 1 else f"{little:,} pages show"
+            said = [f"{pages} little without JavaScript"] if little else []
+            pages = "1 page has" if self.unfilled == 1 else f"{self.unfilled:,} pages have"
+            said += [f"{pages} a list that scripts may fill"] if self.unfilled else []
             lines.append(
-                f"nothing: {pages} little without JavaScript; install a "
-                f"Chromium and pip install '{NAME}[render]', or give --render never"
+                f"nothing: {', '.join(said)}; install a Chromium and pip install "
+                f"'{NAME}[render]', or give --render never"
             )
         return {**asdict(self.totals), "unrendered": self.unrendered, "lines": lines}
 
@@ -199,8 +205,14 @@ class Renders:
                 learned = self._loop.create_future()
                 self._waiting.append(learned)
             await learned
-        self.unrendered += arm.lack != SCRIPTS
+        self._lacks(arm)
         return ""
+
+    def _lacks(self, arm: Arm | None) -> None:
+        """A page is not rendered, whatever it lacks."""
+        if arm is not None:
+            self.unrendered += arm.lack != SCRIPTS
+            self.unfilled += arm.lack == EMPTY_LIST
 
     async def _by_browser(
         self, fetch: Fetch, exchange: Exchange, page: Page, arm: Arm | None, why: str
@@ -213,7 +225,7 @@ class Renders:
             self._cancel(arm)
             if not isinstance(error, InputError) or self._settings.render == "always":
                 raise
-            self.unrendered += arm is not None and arm.lack != SCRIPTS
+            self._lacks(arm)
             if self._able:  # and no other page told it
                 self._able = False
                 self._report(f"no page is rendered: {error}")

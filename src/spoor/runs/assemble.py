@@ -35,6 +35,7 @@ from spoor.setting import WITH_TEXT
 from spoor.settings import Settings
 from spoor.types import NOTHING_LEFT_OUT, Judgement, LeftOut, Page, Task, Topic
 from spoor.web.link_filter import CrawlFilter
+from spoor.web.other_ways import names_data
 from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
 from spoor.web.search_forms import queries_of
@@ -268,6 +269,7 @@ def _make_crawl(
             found_per_host=settings.found_per_host,
             sitemaps=settings.sitemaps or lists,
             follow_seeds=settings.follow_seeds,
+            data=names_data((*settings.want, *settings.include)),
         ),
         backoff=settings.backoff,
         late_after=LATE_AFTER if outbox is None else math.inf,

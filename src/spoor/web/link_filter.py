@@ -63,6 +63,7 @@ class CrawlFilter:
     run, and what they list enters little by little (`spoor.web.listed_links`). Where a seed
     redirects out of the scope, what it leads to is a seed as well with `follow_seeds`. Without
     `traps` and `repeats`, other ways to what a page is, or links to plainly too, are no links.
+    `data`: what a page shows as data (`a.csv` of `a`) is wanted, and no other way to it.
     """
 
     def __init__(
@@ -77,10 +78,12 @@ class CrawlFilter:
         sitemaps: bool = False,
         follow_seeds: bool = False,
         repeats: bool = True,
+        data: bool = False,
     ) -> None:
         self.scope = scope
         self._follow_seeds = follow_seeds
         self._repeats = repeats
+        self._data = data
         self.owns: Callable[[str], bool] | None = None
         self.knows: Callable[[str], bool] = _nothing
         self.revisits: Revisits | None = None
@@ -264,7 +267,7 @@ class CrawlFilter:
         last = frozenset[str]()
         if "sitemap" not in page.flags:
             views = traps.views(page.url, links, self.knows)
-            last = other_ways(page, links) | views
+            last = other_ways(page, links, data=not self._data) | views
         if not (last or traps.may_hold):
             return links
         admitted = []

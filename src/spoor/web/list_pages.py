@@ -2,7 +2,8 @@
 
 Such a page is made of entries: a heading that leads to a document, a few words of it, and its date
 or an `article` element of its own; or a link, its date, and nothing else. A forum's thread has no
-such headings, a team's page no dates, and an article with related ones a long text of its own.
+such headings, a team's page no dates, and an article with related ones a long text of its own. The
+listing of a folder of files is one, too: its links say the names of what lies in it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote
 
 from spoor.web.text import UNSPACED
 
@@ -30,6 +32,8 @@ SHARE = 0.5
 """Least share of the words of its page, without links beside it."""
 OF_ROWS = 0.6
 """The same of links with their dates."""
+FILES = 2
+"""Rows of a folder of files, at least."""
 LONGEST = 3.0
 """An entry counts with so many times the median at most: what stands between the site's name and
 the first related article is none."""
@@ -54,6 +58,7 @@ _DAY = re.compile(
     rf"""(?<![\w/.-])(?:
     {_YEAR}([-./])[01]?\d\1[0-3]?\d (?=[\sT.,;:)]|$)        # 2025-06-05
     | [0-3]?\d([-./])[0-3]?\d\2{_YEAR} (?![\w/-])            # 05.06.2025
+    | [0-3]?\d-[^\W\d]{{3}}-{_YEAR} (?![\w/-])               # 05-Jun-2025
     | {_YEAR}\s?年\s?\d\d?\s?月\s?\d\d?\s?日
     | [0-3]?\d(?:st|nd|rd|th|er|\.|º)?,?\s(?:de\s)?[^\W\d]{{3,12}}\.?,?\s(?:de\s)?{_YEAR} (?!\w)
     | [^\W\d]{{3,12}}\.?\s[0-3]?\d(?:st|nd|rd|th)?,?\s{_YEAR} (?!\w)  # June 5, 2025
@@ -90,7 +95,7 @@ def is_list_page(
     """Of a page that was walked; `text`: its words, `counts`: words before each cut. O(links)."""
     if _has_entries(walk, words, counts, url):
         return True
-    may_be_dated = len(walk.times) >= LEAST or text.count("19") + text.count("20") >= LEAST
+    may_be_dated = len(walk.times) >= FILES or text.count("19") + text.count("20") >= FILES
     return may_be_dated and _has_rows(walk, words, counts, url)
 
 
@@ -124,11 +129,14 @@ def _has_entries(walk: Walk, words: Sequence[str], counts: Sequence[int], url: s
 
 
 def _has_rows(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> bool:
-    """Whether it has little but links with a date each."""
+    """Whether it has little but links with a date each: titles, or names of files."""
     rows = _rows(walk, words, counts, url)
-    if len(rows) < LEAST or not _are_titles(words, rows):
+    files = len(rows) >= FILES and _are_files(walk, words, rows, url)
+    if not files and (len(rows) < LEAST or not _are_titles(words, rows)):
         return False
     end, beside = _around(walk, counts, rows[-1].number)
+    if files:  # what stands above them puts them in order, or leads back
+        beside = max(beside, rows[0].begin)
     sizes = [min(after.begin, row.title + NEAR) - row.begin for row, after in pairwise(rows)]
     sizes.append(min(end, rows[-1].title + NEAR) - rows[-1].begin)
     if sum(sizes) < OF_ROWS * (end - beside):
@@ -196,7 +204,7 @@ def _rows(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> 
             links.append((number, begin, title))
             last, cut = title, end
     gaps.append(_is_day(walk.times, words[last : last + OWN], cut, walk.cuts))
-    if sum(gaps) < LEAST:
+    if sum(gaps) < FILES:
         return []
     site = _site(url)
     rows: dict[bool, list[_Entry]] = {False: [], True: []}
@@ -276,6 +284,20 @@ def _are_titles(words: Sequence[str], entries: Sequence[_Entry]) -> bool:
         title = words[entry.begin : entry.title]
         long += entry.is_card or len(title) != 1 or UNSPACED.match(title[0]) is not None
     return 2 * long > len(entries)
+
+
+def _are_files(walk: Walk, words: Sequence[str], rows: Sequence[_Entry], url: str) -> bool:
+    """Whether these links lead to what lies in the folder of their page, and say its names."""
+    folder = url.partition("?")[0].rpartition("/")[0]
+    named = 0
+    for row in rows:
+        to = walk.urls[row.number].partition("?")[0].rstrip("/")
+        above, _, name = to.rpartition("/")
+        said = " ".join(words[row.begin : row.title]).rstrip("/")
+        begin, cut, _ = said.partition("..")  # a long one is cut short
+        name = unquote(name)
+        named += above == folder and (said == name or bool(cut and name.startswith(begin)))
+    return named >= DATED * len(rows)
 
 
 def _own_articles(articles: Sequence[int], entries: Sequence[_Entry]) -> list[bool]:

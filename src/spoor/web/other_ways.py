@@ -1,6 +1,6 @@
 """Other ways to a page: links to a place within it, to its newest part, to its neighbour, to a
-print or the plain source of it, to the text that it is made of. Told by conventions that programs
-share.
+print or the plain source of it, to the text that it is made of, to what it shows as data. Told by
+conventions that programs share.
 
 What such a link leads to is on the page, which has a URL of its own. So it is asked for last: once
 a crawl has no other link (`spoor.web.traps`). A thread of a forum is else asked for once for each
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from spoor.types import Link, Page, kinds_of, urls_of
@@ -42,6 +42,8 @@ _ORDER = re.compile(
     r"|view_?mode|per_?page|page_?size|product_list_(mode|limit)"
 )
 """Names of parameters that put a list in another order or form."""
+_DIRECTION = re.compile(r"[^=]+=(asc|desc)(ending)?|o=[ad]")
+"""Parameters that say in which direction, whatever says by what: Apache's `C=N;O=D`."""
 _SOURCE = frozenset("tree blob src source file files browse view commit commits log show".split())
 """Segments of a code browser's page of a file or a commit …"""
 _OF_SOURCE = frozenset("plain raw blame annotate diff rawdiff patch".split())
@@ -52,6 +54,11 @@ _ENDS = tuple(
 )
 """Of what a page is made of."""
 _INDEX = re.compile(r"(^|/)(index|readme|_index)$")
+_DATA = "json jsonld geojson ndjson csv tsv yaml yml ttl nt n3"
+"""Forms of data that a program writes of what it shows. Feeds lead on, and a PDF is a document."""
+_DATA_ENDS = tuple(f".{end}" for end in _DATA.split())
+_SPEAKS_OF_DATA = re.compile(rf"\b({_DATA.replace(' ', '|')})\b|^type:.*\*", re.IGNORECASE)
+_AS_DATA = re.compile(rf"[._]?(format|fmt|output|export|out)=({_DATA.replace(' ', '|')})")
 
 
 def place_within(href: str) -> bool:
@@ -133,6 +140,30 @@ def markup_of(url: str, page: str) -> bool:
     return _INDEX.sub("", own) == _INDEX.sub("", here)
 
 
+def data_of(url: str, page: str) -> bool:
+    """Whether a canonical URL gives as data what `page`, which links to it, shows: `a.json?q=7` of
+    `a?q=7`, `a/index.csv` of `a/`, `a?format=json` of `a`."""
+    own, _, query = url.partition("?")
+    its, _, its_query = page.partition("?")
+    parts, known = {*query_parts(query)}, {*query_parts(its_query)} - {""}
+    if not known <= parts or its.endswith(_DATA_ENDS):
+        return False
+    if own == its:
+        return any(map(_AS_DATA.fullmatch, parts - known))
+    if not own.endswith(_DATA_ENDS):
+        return False
+    folder, _, file = its.rpartition("/")
+    stem, dot, end = file.rpartition(".")
+    here = f"{folder}/{stem if dot and 'htm' in end else file}".rstrip("/")
+    return _INDEX.sub("", own.rpartition(".")[0]).rstrip("/") == _INDEX.sub("", here)
+
+
+def names_data(patterns: Iterable[str]) -> bool:
+    """Whether one of some patterns of URLs or media types speaks of a form of data: who asks for
+    tables wants them beside the pages that show them."""
+    return any(_SPEAKS_OF_DATA.search(pattern) for pattern in patterns)
+
+
 def view_of_list(url: str, page: str) -> bool:
     """Whether a canonical URL shows a part of the list on `page`, which links to it, or all of it
     in another order: it adds nothing but an order, or a filter where that has one already."""
@@ -140,11 +171,13 @@ def view_of_list(url: str, page: str) -> bool:
     its, _, its_query = page.partition("?")
     if not asked or path != its:
         return False
-    own, others = Counter(query.split("&")), Counter(filter(None, its_query.split("&")))
+    own, others = Counter(query_parts(query)), Counter(filter(None, query_parts(its_query)))
     added = own - others
     if not added or others - own:
         return False
     if all(map(_orders, added)):
+        return True
+    if len(added) == 2 and any(_DIRECTION.fullmatch(part.lower()) for part in added):
         return True
     return is_view(page) and all(map(is_view_by, added))
 
@@ -155,8 +188,9 @@ def _orders(part: str) -> bool:
     return _ORDER.fullmatch(name) is not None and not (name == "order" and value.isdigit())
 
 
-def other_ways(page: Page, links: Sequence[Link]) -> frozenset[str]:
-    """The URLs of a page's links that are other ways to a page, and nothing else on this one."""
+def other_ways(page: Page, links: Sequence[Link], *, data: bool = True) -> frozenset[str]:
+    """The URLs of a page's links that are other ways to a page, and nothing else on this one.
+    `data`: what it shows as data is one, too."""
     source = may_show_source(page.url)
     ways = [
         kind == "place"
@@ -164,6 +198,7 @@ def other_ways(page: Page, links: Sequence[Link]) -> frozenset[str]:
         or (source and view_of_source(url, page.url))
         or (url.endswith(_ENDS) and markup_of(url, page.url))
         or ("?" in url and view_of_list(url, page.url))
+        or (data and ("?" in url or url.endswith(_DATA_ENDS)) and data_of(url, page.url))
         for url, kind in zip(urls_of(links), kinds_of(links), strict=True)
     ]
     if not any(ways):

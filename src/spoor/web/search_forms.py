@@ -143,7 +143,6 @@ class _Control:
 
     name: str
     value: str = ""
-    is_text: bool = False
 
 
 class _Form:
@@ -152,7 +151,7 @@ class _Form:
     def __init__(self, text: str) -> None:
         self._attributes: Mapping[str, str] = {}
         self._controls: list[_Control] = []
-        self._texts: list[Mapping[str, str]] = []
+        self._texts: list[tuple[Mapping[str, str], _Control]] = []
         self._other = False
         """Whether a field is for something else: a password, a message."""
         self._sent = False
@@ -196,8 +195,9 @@ class _Form:
         elif kind in _OTHERS:
             self._other = True
         else:  # a browser takes any kind that it does not know for text
-            self._texts.append(its)
-            self._add(_Control(name, is_text=True))
+            control = _Control(name, value)
+            self._texts.append((its, control))
+            self._add(control)
 
     def _add(self, control: _Control) -> None:
         if control.name:
@@ -206,12 +206,12 @@ class _Form:
     def action(self, page: str, base: str) -> str | None:
         """Where it asks, without a query, its address counted from `base`; None where it is no
         search of the page's host."""
-        form, texts = self._attributes, self._texts
-        if self._other or len(texts) != 1 or not texts[0].get("name") or not form.get("action"):
+        form = self._attributes
+        its, _ = self._asked or ({}, None)
+        if self._other or not its.get("name") or not form.get("action"):
             return None
         if form.get("method", "").strip().lower() in ("post", "dialog"):
             return None
-        its = texts[0]
         says = [form.get(name, "") for name in ("role", "id", "class", "name", "action")]
         says += [its.get(name, "") for name in ("id", "class", "placeholder")]
         named = its["name"].lower() in SEARCH_NAMES or SEARCH_WORD.search(its["name"]) is not None
@@ -224,6 +224,15 @@ class _Form:
         plain = joined.partition("?")[0]
         return None if plain.lower().endswith(_SCRIPTED) else plain
 
+    @property
+    def _asked(self) -> tuple[Mapping[str, str], _Control] | None:
+        """The field for what is asked: the one for words, or that for a search beside others."""
+        texts = self._texts
+        if len(texts) > 1:
+            texts = [its for its in texts if its[0].get("type", "").strip().lower() == "search"]
+        return texts[0] if len(texts) == 1 else None
+
     def filled_in(self, query: str) -> list[tuple[str, str]]:
         """Names and values, as sent for a query."""
-        return [(its.name, query if its.is_text else its.value) for its in self._controls]
+        asked = None if self._asked is None else self._asked[1]
+        return [(its.name, query if its is asked else its.value) for its in self._controls]
