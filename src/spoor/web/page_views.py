@@ -3,7 +3,7 @@ message of a thread that shows all of them, the source of a page, an older state
 
 How the URL of a view stands to that of the page that has it all is a *relation* (`relation`), and
 so is what it looks like. Both are learned from pages: what a page has of its own is compared with
-the pages that link to it, the page without its query, the one above it, and another version of it,
+the page that led to it, the page without its query, the one above it, and another version of it,
 where the URL has a name for that (a hash). A relation is one of views once `VIEWS` of it were seen,
 of `PAGES` pages, where at most half as many others had anything more. Links to further views are
 then asked for last.
@@ -11,7 +11,7 @@ then asked for last.
 What a list shows in full are documents all the same, such as the posts of a blog. Lists that are
 told by their headings and dates (`spoor.web.list_pages`) have no views but lists; on others a link
 to a document says its title. So only links count whose text says the same, but for numbers, of
-`SAME` URLs (“raw”, “permalink”, “msg7”), and those of views that such links led to.
+`SAME` URLs (“raw”, “permalink”, “msg7”).
 
 Only a host's own pages speak for its relations. Every table is bounded.
 """
@@ -61,8 +61,6 @@ _TEXTS = 32
 """Texts of links of one relation."""
 _FIRST = 64
 """Triples, about, that are looked for first."""
-_WAYS = 8
-"""Pages that link to one, with which it is compared."""
 _LONG = 16
 """Characters of a segment with numbers, or of a value, that is a name of something."""
 _SUFFIX = re.compile(r"\.[a-z][a-z\d]{0,4}$")
@@ -230,22 +228,19 @@ class PageViews:
         self._views: OrderedDict[str, str] = OrderedDict()
         """A page that is one → the page that has all of it."""
 
-    def page(
-        self, url: str, found_on: str, linked_from: LinkedFrom, own: Own, *, is_list: bool = False
-    ) -> None:
+    def page(self, url: str, found_on: str, own: Own, *, is_list: bool = False) -> None:
         """Take in a page that was fetched, and which page led to it (empty for a seed)."""
         mine = _sketch(own.triples[own.counts <= max(_FEW, own.pages / _EARLY)])
         if own.pages >= _EARLY and len(mine) >= _LEAST:
-            leading = (found_on, *(page for page, _ in linked_from(url)[:_WAYS]))
-            self._compare(url, mine, dict.fromkeys(leading), is_list=is_list)
+            self._compare(url, mine, found_on, is_list=is_list)
         every = _sketch(own.triples)
         every.sort()  # in a twentieth of the time of np.unique; the same one twice does no harm
         self._keep(url, _Kept(every, is_list))
 
-    def _compare(self, url: str, mine: Sketch, leading: Iterable[str], *, is_list: bool) -> None:
-        """What is a page's own with the pages that lead to it: lists with lists alone."""
+    def _compare(self, url: str, mine: Sketch, found_on: str, *, is_list: bool) -> None:
+        """What is a page's own with the page that led to it, and others: lists with lists alone."""
         whole, compared = "", False
-        for name, other in self._related(leading, url):
+        for name, other in self._related(found_on, url):
             its = self._sketches[other]
             if its.is_list and not is_list:
                 continue
@@ -266,14 +261,13 @@ class PageViews:
         if masked := _versions(url)[0]:
             remember(self._of_versions, masked, url, _PAGES)
 
-    def _related(self, pages: Iterable[str], url: str) -> Iterator[tuple[str, str]]:
-        """How a URL stands to those of some pages that link to it, to those above it, and to
-        another version of its page: the relation and the other URL, of pages with which it can be
+    def _related(self, page: str, url: str) -> Iterator[tuple[str, str]]:
+        """How a URL stands to that of a page that links to it, to those above it, and to another
+        version of its page: the relation and the other URL, of pages with which it can be
         compared."""
         known = self._sketches
-        for page in pages:
-            if page in known and (name := relation(page, url)):
-                yield name, page
+        if page in known and (name := relation(page, url)):
+            yield name, page
         for other in _above(url):
             if other in known and (name := relation(other, url)):
                 yield f"above {name}", other
@@ -293,11 +287,7 @@ class PageViews:
         _enter(known.pages, url_hash64(whole), PAGES)
 
     def among(
-        self,
-        page: str,
-        links: Sequence[Link],
-        linked_from: LinkedFrom,
-        knows: Callable[[str], bool],
+        self, page: str, links: Sequence[Link], knows: Callable[[str], bool]
     ) -> frozenset[str]:
         """The URLs that a page links to as to views, but for those that the frontier knows."""
         if host(page) not in self._with_views:
@@ -307,21 +297,16 @@ class PageViews:
         if not to_like:  # as on most pages
             return frozenset()
         to_like = {url for url in to_like if not knows(url)}
-        whole = self._views.get(page, "")
-        if whole and not self.is_view(page, linked_from):
-            whole = ""
         views: set[str] = set()
         others: set[str] = set()
         for at, url in enumerate(urls):
             if url not in to_like:
                 continue
             known = self._suspected(page, url)
-            of_whole = self._suspected(whole, url) if whole else ()
             text = _said(links[at].anchor.text) if known else ""
             for one in known:
                 one.note(text, url)
-            is_view = any(one.of_views for one in of_whole) or _are_views(known, text)
-            (views if is_view else others).add(url)
+            (views if _are_views(known, text) else others).add(url)
         return frozenset(views - others)
 
     def is_view(self, url: str, linked_from: LinkedFrom) -> bool:
@@ -343,7 +328,7 @@ class PageViews:
         page that links to it or to one above it, and of URLs like it."""
         if not page or host(page) != host(url):
             return []
-        names = [name for name, _ in self._related((page,), url)]
+        names = [name for name, _ in self._related(page, url)]
         found = map(self._relations.get, (*names, _shape(url)))
         return [one for one in found if one is not None and one.views]
 

@@ -238,7 +238,7 @@ class Traps:
     ) -> frozenset[str]:
         """Of the URLs that a page links to and that the frontier does not know, those all of whose
         content is on another page (`PageViews`)."""
-        return self._views.among(page, links, self.linked_from, knows)
+        return self._views.among(page, links, knows)
 
     def is_view(self, url: str) -> bool:
         """Whether all known links to a URL are as those to views, and it is no try."""
@@ -486,8 +486,7 @@ class Traps:
         seen, is_list = self._novelty, "list" in page.flags
         news, copy = seen.page(domain, page.url, words, keep=not chosen, is_list=is_list)
         if seen.last is not None and self._says_something(page):
-            whose = found_on(), self.linked_from
-            self._views.page(page.url, *whose, seen.last, is_list=is_list)
+            self._views.page(page.url, found_on(), seen.last, is_list=is_list)
             for folders in self._mirrors.page(page, seen.last):
                 if (name := copies(folders)) in self._held:
                     self._open(name, self._count(name))
