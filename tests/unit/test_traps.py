@@ -293,6 +293,19 @@ def test_known_words_are_no_news_on_a_page_whose_url_has_one_of_them() -> None:
     assert novelty.page("a.example", f"{url}grey", f"{colours} and violet")[0] == News.WORDS
 
 
+def test_a_page_that_came_waits_no_longer_whatever_held_it_back() -> None:
+    """It may have waited for other pages, too, and was asked for as one of these."""
+    traps = Traps()
+    for name in "abcdef":
+        url, text = f"http://a.example/wiki/{name}", f"all that is known of {name * 9}"
+        seen(traps, page_at(url, name, text, f"{url}?v=1"))
+        if name < "e":
+            seen(traps, page_at(f"{url}?v=1", name, text, url))
+    assert [(group.name, group.links) for group in traps.held_groups()] == [("a.example?v=", 2)]
+    seen(traps, page_at(f"{url}?v=1", name, text, url))
+    assert [(group.name, group.links) for group in traps.held_groups()] == [("a.example?v=", 1)]
+
+
 def test_a_group_is_held_back_after_a_sample_and_opened_by_news() -> None:
     traps = Traps()
     for month in range(SAMPLE + 1):  # the first is new

@@ -90,11 +90,16 @@ class ParameterEffects:
         longer = self._longer.get(hash64(url), "")
         if longer and self._is_idle(longer):
             return longer
+        idle = self.idle(url)
+        names = frozenset(name[:-1].partition("?")[2] for name in idle)
+        return idle[0] if idle and hash64(without(url, names)) in self._texts else ""
+
+    def idle(self, url: str) -> list[str]:
+        """The parameters of a URL that do not matter, each as `host?name=`."""
+        if not self._idle or host(url) not in self._idle:
+            return []
         names = {part.partition("=")[0] for part in parameters(url)[1]}
-        idle = [name for name in sorted(names) if self._is_idle(f"{host(url)}?{name}=")]
-        if idle and hash64(without(url, frozenset(idle))) in self._texts:
-            return f"{host(url)}?{idle[0]}="
-        return ""
+        return list(filter(self._is_idle, (f"{host(url)}?{name}=" for name in sorted(names))))
 
     def save(self) -> State:
         """Go on with `load`."""

@@ -411,7 +411,8 @@ class Traps:
         return news
 
     def _waits_no_longer(self, url: str, stranger: str) -> None:
-        for name in (*self._names(url), asked_last(url), self.copied(url)):
+        others = asked_last(url), self.copied(url), *self._parameters.idle(url)
+        for name in (*self._names(url), *others):
             self._waiting.drop(name, url)
         if stranger:
             for name in narrow(url):
