@@ -81,7 +81,6 @@ def _masked(segment: str) -> str:
     return f"*{found[0]}" if found else "*"
 
 
-@lru_cache(maxsize=16_384)
 def relation(page: str, url: str) -> str:
     """How a canonical URL stands to that of another page of its host: so many segments up, and what
     of its path and query is not in the other's, with numbers and names masked. Empty for the same
