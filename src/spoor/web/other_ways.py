@@ -22,6 +22,7 @@ from spoor.web.urls import parameters, query_parts, without
 _NUMBER = re.compile(r"\d+$")
 _PART = re.compile(r"[&;?/]")
 _JUMP = re.compile(
+    r"(?:^|[&;])("
     r"(action|view|goto|do|mode)=(last_?post|new_?post|first_?new|unread|get_?(new|last)_?post"
     r"|find_?post|next_?(oldest|newest)|threaded|linear|hybrid|who_?posted"
     r"|find_?(user|all|posts|threads|user_?threads))"
@@ -30,6 +31,7 @@ _JUMP = re.compile(
     r"|(action|view|mode|do|format|layout|tmpl|type|output|display)=print(able|er|page|view"
     r"|version|friendly|thread)?"
     r"|a=(\w+_plain|blame\w*|snapshot|commitdiff|blobdiff|patch(es)?)"
+    r")(?=[&;]|$)"
 )
 """Parameters of a jump within a page, a list of who wrote it, a print; and the views that gitweb
 names by letters."""
@@ -85,7 +87,7 @@ def other_way(url: str) -> bool:
     path, _, query = url.partition("?")
     if not query:
         return False
-    if any(_JUMP.fullmatch(part) for part in query_parts(query.lower())):
+    if _JUMP.search(query.lower()):
         return True
     return _PRINT.search(path.lower()) is not None
 
@@ -144,18 +146,27 @@ def data_of(url: str, page: str) -> bool:
     """Whether a canonical URL gives as data what `page`, which links to it, shows: `a.json?q=7` of
     `a?q=7`, `a/index.csv` of `a/`, `a?format=json` of `a`."""
     own, _, query = url.partition("?")
-    its, _, its_query = page.partition("?")
-    parts, known = {*query_parts(query)}, {*query_parts(its_query)} - {""}
-    if not known <= parts or its.endswith(_DATA_ENDS):
+    its, known, _ = _asked(page)
+    if not (_AS_DATA.search(query) if own == its else own.endswith(_DATA_ENDS)):
+        return False
+    parts = {*query_parts(query)}
+    if not known.keys() <= parts or its.endswith(_DATA_ENDS):
         return False
     if own == its:
-        return any(map(_AS_DATA.fullmatch, parts - known))
-    if not own.endswith(_DATA_ENDS):
-        return False
+        return any(map(_AS_DATA.fullmatch, parts - known.keys()))
     folder, _, file = its.rpartition("/")
     stem, dot, end = file.rpartition(".")
     here = f"{folder}/{stem if dot and 'htm' in end else file}".rstrip("/")
     return _INDEX.sub("", own.rpartition(".")[0]).rstrip("/") == _INDEX.sub("", here)
+
+
+@lru_cache(maxsize=16)
+def _asked(page: str) -> tuple[str, Counter[str], int]:
+    """The URL of a page without its query, the parts of that, and their characters: once for all of
+    its links."""
+    path, _, query = page.partition("?")
+    parts = Counter(filter(None, query_parts(query)))
+    return path, parts, sum(map(len, parts.elements()))
 
 
 def names_data(patterns: Iterable[str]) -> bool:
@@ -168,10 +179,10 @@ def view_of_list(url: str, page: str) -> bool:
     """Whether a canonical URL shows a part of the list on `page`, which links to it, or all of it
     in another order: it adds nothing but an order, or a filter where that has one already."""
     path, asked, query = url.partition("?")
-    its, _, its_query = page.partition("?")
-    if not asked or path != its:
+    its, others, size = _asked(page)
+    if not asked or path != its or len(query) <= size:
         return False
-    own, others = Counter(query_parts(query)), Counter(filter(None, query_parts(its_query)))
+    own = Counter(query_parts(query))
     added = own - others
     if not added or others - own:
         return False

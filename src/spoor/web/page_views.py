@@ -86,9 +86,9 @@ def relation(page: str, url: str) -> str:
     of its path and query is not in the other's, with numbers and names masked. Empty for the same
     URL, for another host, and for the same place in another folder: `/de/3` is a translation of
     `/en/3`, or to be one."""
-    its, _, its_query = page.partition("?")
+    steps, known = _parted(page)
     own, _, query = url.partition("?")
-    steps, path = its.rstrip("/").split("/")[2:], own.split("/")[2:]
+    path = own.split("/")[2:]
     if page == url or steps[:1] != path[:1]:
         return ""
     pairs = zip(steps, path, strict=False)
@@ -97,10 +97,17 @@ def relation(page: str, url: str) -> str:
         same = min(len(steps), len(path))
     if len(steps) - same > 1 and _in_another_folder(steps[same:], path[same:]):
         return ""
-    known = set(query_parts(its_query))
     new = sorted({_parameter(part) for part in query_parts(query) if part not in known})
     rest = "/".join(map(_masked, path[same:]))
     return f"{path[0]} {len(steps) - same}/{rest}?{'&'.join(new)}"
+
+
+@lru_cache(maxsize=64)
+def _parted(page: str) -> tuple[Sequence[str], frozenset[str]]:
+    """The host and the segments of a URL, and the parts of its query: once for all links of its
+    page."""
+    path, _, query = page.partition("?")
+    return path.rstrip("/").split("/")[2:], frozenset(query_parts(query))
 
 
 @lru_cache(maxsize=16_384)
