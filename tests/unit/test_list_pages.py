@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -13,14 +16,17 @@ from loopback import ADDRESS, Loopback, beside, reply, site
 from spoor.cli.main import run
 from spoor.documents.page import page_of
 from spoor.judges.keywords import Keywords
-from spoor.judges.relevance import LIST_SCORE, Relevance
+from spoor.judges.relevance import LIST_SCORE, ONLY_LISTS, Relevance
 from spoor.judges.second_opinion import Limits, SecondOpinion
 from spoor.judges.topic import judge_of_topic, read_topic
 from spoor.judges.topic_draft import TopicDraft
 from spoor.judges.wish import parse as wish
 from spoor.protocols import Rejudges
+from spoor.runs import files
 from spoor.runs.assemble import judge_and_topic
+from spoor.runs.inputs import with_inputs
 from spoor.runs.reader import Run
+from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Page
 from spoor.web.page import parse
@@ -304,9 +310,7 @@ def told(judge: Relevance, seen: list[Page]) -> set[str]:
     now |= dict(judge.revise())
     lists = [now[page.url] for page in seen if "list" in page.flags]
     assert all(one.score <= LIST_SCORE for one in lists if not one.relevant)
-    assert all(
-        one.why[0][0] == "it lists documents, and is none" for one in lists if not one.relevant
-    )
+    assert all(one.why[0][0] == ONLY_LISTS for one in lists if not one.relevant)
     return {url.removeprefix("http://a.example") for url, one in now.items() if one.relevant}
 
 
@@ -402,6 +406,23 @@ def test_a_person_has_the_last_word_on_a_list_page_also_after_a_restart() -> Non
 
 
 # ---------------------------------------------------------------- a crawl
+
+
+def test_only_lists_that_are_no_results_for_that_are_told(tmp_path: Path) -> None:
+    """Not those of a crawl that takes lists, or of another judge, that are near enough to none."""
+    home = "http://a.example/"
+    RunWriter(tmp_path / "x", with_inputs(Settings(topic="kiln"), [home])).close()
+    rows = [(ONLY_LISTS, 0.4, 0), (ONLY_LISTS, 0.39, 0), ("said", 0.45, 0), (ONLY_LISTS, 1.0, 1)]
+    with closing(sqlite3.connect(tmp_path / "x" / files.DATABASE)) as db, db:
+        db.executemany(
+            "INSERT INTO pages (url, host, flags, ticket, why, score, relevant)"
+            " VALUES (?, 'a.example', 'list', ?, ?, ?, ?)",
+            [
+                (f"{home}{at}", at, json.dumps([[why, 0.0]]), *told)
+                for at, (why, *told) in enumerate(rows)
+            ],
+        )
+    assert Run(tmp_path / "x").list_pages() == 1
 
 
 @pytest.mark.server

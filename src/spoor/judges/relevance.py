@@ -107,6 +107,8 @@ PLAIN = 0.35
 """Least evidence of a page that is relevant by it alone, if no page has much more."""
 LIST_SCORE = 0.4
 """Highest score of a list page: it leads to what is wanted."""
+ONLY_LISTS = "it lists documents, and is none"
+"""The reason that one has which is no result for that."""
 VALUE_CUT = 1.0
 """The fixed cut of values; where no page links to another, half of what a value can reach."""
 DOUBT = 40.0
@@ -506,5 +508,5 @@ class Relevance:
 
 
 _SAID = (("a person said so", 1.0),)
-_LIST = (("it lists documents, and is none", 0.0),)
+_LIST = ((ONLY_LISTS, 0.0),)
 _LINKED = "pages that it is linked with stand for it"

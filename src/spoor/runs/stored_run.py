@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.formats.warc_reader import read_page
-from spoor.judges.relevance import LIST_SCORE
+from spoor.judges.relevance import LIST_SCORE, ONLY_LISTS
 from spoor.learn.harvest_estimate import Estimate
 from spoor.runs import files, shards, snapshot
 from spoor.runs.ahead import Wanted, read_ahead
@@ -237,8 +237,8 @@ class StoredRun:
 
     def list_pages(self) -> int:
         """How many list pages are no result but for that."""
-        where = " AND NOT relevant AND score >= ? AND instr(' ' || flags || ' ', ' list ') > 0"
-        rows = self._rows("pages", columns="seq", where=where, values=(LIST_SCORE,))
+        where = " AND NOT relevant AND score >= ? AND instr(why, ?) > 0"
+        rows = self._rows("pages", columns="seq", where=where, values=(LIST_SCORE, ONLY_LISTS))
         return sum(1 for _ in rows)
 
     def page(self, url: str) -> PageRow | None:
@@ -335,7 +335,7 @@ class StoredRun:
         after: int = 0,
         columns: str = "*",
         where: str = "",
-        values: Sequence[float] = (),
+        values: Sequence[float | str] = (),
     ) -> Iterator[sqlite3.Row]:
         """The present rows of a table, in their order."""
         with self._read() as db:
@@ -345,7 +345,7 @@ class StoredRun:
         return self._chunks(query, after, last, values)
 
     def _chunks(
-        self, query: str, after: int, last: int, values: Sequence[float]
+        self, query: str, after: int, last: int, values: Sequence[float | str]
     ) -> Iterator[sqlite3.Row]:
         with ExitStack() as own:
             db = self._db
