@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from urllib.parse import unquote
@@ -29,6 +30,7 @@ from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Page
+from spoor.web import list_pages
 from spoor.web.page import parse
 
 SIDEBAR = "".join(f'<li><a href="/tag/{at}/">a tag</a></li>' for at in range(40))
@@ -403,6 +405,21 @@ def test_a_person_has_the_last_word_on_a_list_page_also_after_a_restart() -> Non
     now = dict(again.revise())
     assert now["http://a.example/t/0/"].relevant
     assert "http://a.example/t/1/" not in now or not now["http://a.example/t/1/"].relevant
+
+
+def test_dates_are_looked_for_until_too_many_lack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Words that are nearly dates took 48 ms of a page of 240 kB, four times the rest."""
+    looked = list[bool]()
+
+    def looks(words: Sequence[str], *, at_end: bool = False) -> bool:
+        looked.append(at_end)
+        return False
+
+    monkeypatch.setattr(list_pages, "_has_day", looks)
+    monkeypatch.setattr(list_pages, "_has_rows", lambda *_: False)
+    titles = "".join(f"<h2><a href=/{at}>A kiln of {at}</a></h2>1/2/20" for at in range(100))
+    assert "list" not in parse(titles.encode(), "http://a.example/").flags
+    assert len(looked) == 3 * 21
 
 
 # ---------------------------------------------------------------- a crawl

@@ -321,14 +321,16 @@ def _dated(
     after = [end > begin for begin, end in pairwise([*at, len(times)])]
     before = [end > begin for begin, end in pairwise([0, *at])]
     ends = [*(entry.begin for entry in entries[1:]), end]
-    last = 0
+    last = without = 0
     for number, (entry, to) in enumerate(zip(entries, ends, strict=True)):
-        if to - entry.begin > SHORT:
-            continue
-        before[number] = before[number] or _has_day(words[last : entry.begin], at_end=True)
-        text = words[entry.title : to]
-        after[number] = after[number] or _has_day(text) or _has_day(text, at_end=True)
-        last = entry.title
+        if to - entry.begin <= SHORT:
+            before[number] = before[number] or _has_day(words[last : entry.begin], at_end=True)
+            text = words[entry.title : to]
+            after[number] = after[number] or _has_day(text) or _has_day(text, at_end=True)
+            last = entry.title
+        without += not (before[number] or after[number] or entry.is_marked)
+        if len(entries) - without < DATED * len(entries):
+            break  # whatever the others have
     return max(after, before, key=sum)
 
 
