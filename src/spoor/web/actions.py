@@ -69,6 +69,7 @@ SEGMENTS: Mapping[str, str] = {
 """Rule → last segments of paths, in several languages."""
 
 _PARAMETER = {rule: re.compile(shapes) for rule, shapes in PARAMETERS.items()}
+_OF_ANY_RULE = re.compile("|".join(PARAMETERS.values()))
 _SEGMENT = {word: rule for rule, words in SEGMENTS.items() for word in words.split()}
 _DEEP = 3
 """Segments before the last from which on a path says too little."""
@@ -120,9 +121,8 @@ def _matched(url: str) -> tuple[str, str]:
     if query:
         for part in query.lower().split("&"):
             bare = part.lstrip("@:_")  # of programs that mark the names of their own so
-            for rule, fitting in _PARAMETER.items():
-                if fitting.fullmatch(bare):
-                    return rule, part
+            if _OF_ANY_RULE.fullmatch(bare):  # few are
+                return next(rule for rule, its in _PARAMETER.items() if its.fullmatch(bare)), part
     plain = unquote(path + "?" + query) if "%" in url else path + "?" + query
     if ":" in plain and (special := _SPECIAL.search(plain.partition("/")[2].lower())):
         rule = "log in or out" if "log" in special[1] or "account" in special[1] else "edit"
