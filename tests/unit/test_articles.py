@@ -3,6 +3,7 @@ it, by trafilatura where that is installed."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import pytest
@@ -133,6 +134,13 @@ def test_where_it_fails_the_page_is_read_without_it(
         raise error
 
     monkeypatch.setattr("trafilatura.extract", fails)
+    assert all(part in text_of(SAYS["og"], body(BESIDE)) for part in TEXT)
+
+
+def test_where_the_extra_lacks_a_library_pages_are_read_without_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "trafilatura", None)  # importing it fails
     assert all(part in text_of(SAYS["og"], body(BESIDE)) for part in TEXT)
 
 

@@ -32,18 +32,19 @@ def is_installed() -> bool:
 
 def article_of(pieces: Sequence[str]) -> set[int] | None:
     """Which texts of a page are its article: `pieces` is its body as HTML, cut before each text.
-    None where that cannot be told: nothing is found, or the page is too large. Some 15 ms for a
+    None where that cannot be told: nothing is found, the page is too large, or the extra cannot be
+    used. Some 15 ms for a
     page of a newspaper; memory some 30 times its size."""
     if len(pieces) > MARKS or sum(map(len, pieces)) > MOST:
         return None
-    (trafilatura,) = import_extra("articles", "The text of articles", "trafilatura")
     first, *others = (_ANY.sub(" ", piece) for piece in pieces)
     body = first + "".join(f"{_mark(at)}{piece}" for at, piece in enumerate(others))
     try:
+        (trafilatura,) = import_extra("articles", "The text of articles", "trafilatura")
         text = trafilatura.extract(f"<html><body>{body}</body></html>", include_comments=False)
     except MemoryError:
         raise
-    except Exception:  # of a library that reads what strangers write
+    except Exception:  # of a library that reads what strangers write, or lacks one of its own
         return None
     found = {
         (ord(high) - _BRAILLE) * _SIGNS + ord(low) - _BRAILLE
