@@ -397,10 +397,15 @@ def test_a_parameter_that_does_not_matter_keeps_no_page_back_that_was_not_fetche
         for session in "xy":
             page = page_at(f"http://a.example/{at}?s={session}{at}", "T", f"word{'abcde'[at]} so")
             seen(traps, page)
-    assert traps.holder("http://a.example/3?s=z", listed=True) == "a.example?s="
-    assert traps.holder("http://a.example/9?s=z", listed=True) == ""
+    assert (
+        traps.holder("http://a.example/3?s=z", listed_by="http://a.example/index/")
+        == "a.example?s="
+    )
+    assert traps.holder("http://a.example/9?s=z", listed_by="http://a.example/index/") == ""
     seen(traps, page_at("http://a.example/3?s=w", "T", "another text"))
-    assert traps.holder("http://a.example/3?s=z", listed=True) == "", "it matters after all"
+    assert traps.holder("http://a.example/3?s=z", listed_by="http://a.example/index/") == "", (
+        "it matters after all"
+    )
 
 
 def test_a_page_that_came_with_a_parameter_that_does_not_matter_is_not_asked_for_without_it() -> (
@@ -413,17 +418,31 @@ def test_a_page_that_came_with_a_parameter_that_does_not_matter_is_not_asked_for
         seen(traps, page_at(f"http://a.example/{at}?from=text", "T", f"word{'abcdef'[at]} so"))
     for at in range(3):
         seen(traps, page_at(f"http://a.example/{at}", "T", f"word{'abcdef'[at]} so"))
-    assert traps.holder("http://a.example/4", listed=True) == "", "three pairs are too few"
+    assert traps.holder("http://a.example/4", listed_by="http://a.example/index/") == "", (
+        "three pairs are too few"
+    )
     seen(traps, page_at("http://a.example/3", "T", "wordd so"))
     again = Traps()
     again.load(traps.save())
     for guard in (traps, again):
-        assert guard.holder("http://a.example/4", listed=True) == "a.example?from="
-        assert guard.holder("http://a.example/4?from=menu", listed=True) == "a.example?from="
-        assert guard.holder("http://a.example/4?sort=size", listed=True) == ""
-        assert guard.holder("http://a.example/9", listed=True) == "", "not fetched in any way"
+        assert (
+            guard.holder("http://a.example/4", listed_by="http://a.example/index/")
+            == "a.example?from="
+        )
+        assert (
+            guard.holder("http://a.example/4?from=menu", listed_by="http://a.example/index/")
+            == "a.example?from="
+        )
+        assert (
+            guard.holder("http://a.example/4?sort=size", listed_by="http://a.example/index/") == ""
+        )
+        assert guard.holder("http://a.example/9", listed_by="http://a.example/index/") == "", (
+            "not fetched in any way"
+        )
         seen(guard, page_at("http://a.example/5", "T", "another text"))
-        assert guard.holder("http://a.example/4", listed=True) == "", "it matters after all"
+        assert guard.holder("http://a.example/4", listed_by="http://a.example/index/") == "", (
+            "it matters after all"
+        )
 
 
 def test_a_held_link_is_asked_for_in_the_end_and_a_catalogue_is_fetched_whole() -> None:
@@ -767,16 +786,20 @@ def test_forms_below_documents_are_held_back_and_their_documents_are_not(relevan
         seen(traps, its, relevant=relevant)
         form = f"{its.url}reviews/add/"
         if number <= SAMPLE:  # the first is new
-            assert not traps.holder(form, listed=True)
+            assert not traps.holder(form, listed_by="http://a.example/index/")
             page = Page(form, title=its.title, text=f"{its.text} Leave a review Score Name Save it")
             seen(traps, page, relevant=relevant)
-    assert traps.holder("http://s.example/films/zfilm/reviews/add/", listed=True)
+    assert traps.holder(
+        "http://s.example/films/zfilm/reviews/add/", listed_by="http://a.example/index/"
+    )
     assert not traps.holder("http://s.example/films/zfilm/")
     assert not traps.holder("http://s.example/films/zfilm/cast/")
     for number in (20, 21):  # forms that come before their documents bring the words of these
         late = film(number)
         seen(traps, Page(f"{late.url}reviews/add/", title=late.title, text=late.text))
-        held = traps.holder("http://s.example/films/zfilm/reviews/add/", listed=True)
+        held = traps.holder(
+            "http://s.example/films/zfilm/reviews/add/", listed_by="http://a.example/index/"
+        )
         assert bool(held) == (number == 20)
 
 
@@ -789,12 +812,44 @@ def test_pages_of_one_name_below_documents_with_news_are_not_held_back() -> None
         assert not traps.holder("http://s.example/films/zzfilm/cast/")
 
 
+def test_what_has_one_name_below_documents_of_many_folders_is_held_back() -> None:
+    traps = Traps()
+    histories = [
+        f"{film(at).url.replace('films', f'{chr(98 + at)}s')}_history/" for at in range(20)
+    ]
+    for number, url in enumerate(histories[: SAMPLE + 1]):
+        seen(traps, film(number))
+        assert not traps.holder(url)
+        seen(traps, Page(url, title=film(number).title, text=f"History Older Newer {number}"))
+    held, document = histories[-1], histories[-1].removesuffix("_history/")
+    assert traps.holder(held)
+    assert traps.holder(held, listed_by=document), "its own document lists it"
+    assert traps.holder(held, listed_by=f"{document}_source/"), "and so does all that is beside it"
+    assert traps.holder(held, listed_by="http://s.example/bs/_history/")
+    assert not traps.holder(held, listed_by="http://s.example/changes/")
+    assert not traps.holder(document)
+    link = Link(held)
+    traps.read(replace(film(21), url=document), [link])
+    assert traps.holder(held)
+    traps.read(replace(film(22), url="http://s.example/changes/"), [link])
+    assert not traps.holder(held)
+
+
+def test_a_name_below_documents_that_leads_to_a_log_in_is_held_back() -> None:
+    traps = Traps()
+    for folder in "bcdefg"[:SAMPLE]:
+        assert not traps.holder("http://s.example/films/alien/_create/")
+        traps.led_to_action(f"http://s.example/{folder}s/alien/_create/")
+    assert traps.holder("http://s.example/films/alien/_create/")
+    assert not traps.holder("http://s.example/films/alien/")
+
+
 def test_links_to_what_is_not_there_say_nothing_of_their_folder() -> None:
     traps = Traps()
     seen(traps, film(0))
     for number in range(40):
         traps.failed(f"http://s.example/old/{number}x.html", f"http://s.example/p{number}/")
-    assert not traps.holder("http://s.example/old/other.html", listed=True)
+    assert not traps.holder("http://s.example/old/other.html", listed_by="http://a.example/index/")
 
 
 def test_views_of_a_list_say_nothing_of_its_folder() -> None:

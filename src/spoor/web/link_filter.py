@@ -17,6 +17,7 @@ from spoor.types import (
     LinkId,
     Outcome,
     Page,
+    Reply,
     State,
     Ways,
     urls_of,
@@ -272,9 +273,10 @@ class CrawlFilter:
             return links
         admitted = []
         for index, url in enumerate(urls_of(links)):
-            listed = news and traps.outside(url, page)
+            listed_by = page.url if news and traps.outside(url, page) else ""
             name = asked_last(url) if url in last else ""
-            name = name or traps.holder(url, listed=listed, linked_by=linking_domain(url, page.url))
+            linked_by = linking_domain(url, page.url)
+            name = name or traps.holder(url, listed_by=listed_by, linked_by=linked_by)
             if name and not self.knows(url):
                 traps.hold(name, HeldLink(links[index], parent, score, depth, False))
             else:
@@ -520,6 +522,8 @@ class CrawlFilter:
                 if self._traps is not None and in_vain:
                     # Where a link led to says nothing of what else is there.
                     self._traps.failed(asked, found_on())
+            elif asked is not None and self._traps is not None and _led_to_action(outcome.reply):
+                self._traps.led_to_action(asked, found_on())
             return
         if self._shares_of_sitemaps is not None and "sitemap" not in page.flags:
             self._shares_of_sitemaps.ended(page.url, relevant=relevant)
@@ -612,6 +616,12 @@ class CrawlFilter:
 
 _IN_VAIN = ("http", "absent", "duplicate")
 """Failures that say that there is nothing at a URL."""
+
+
+def _led_to_action(reply: Reply) -> bool:
+    if not isinstance(reply, Failed) or reply.kind != "skipped":
+        return False
+    return reply.reason.startswith(DOES)
 
 
 def _name(url: str) -> str:

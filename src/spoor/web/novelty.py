@@ -224,6 +224,11 @@ class Novelty:
         """Whether `add` took in all of these URLs; wrongly true for 1 in 20 at most."""
         return not self._unseen(*_places(_hashed(urls))).any()
 
+    def unknown(self, urls: Sequence[str]) -> list[str]:
+        """Those of some URLs that `add` did not take in; 1 in 20 is missed at most."""
+        unseen = self._unseen(*_places(_hashed(urls)))
+        return [urls[at] for at in np.flatnonzero(unseen).tolist()]
+
     def _own(self, url: str) -> Hashes:
         """Hashes of the words of a URL, however a page spells them."""
         path = unquote(url.partition("://")[2].partition("/")[2]).lower()[:512]

@@ -87,6 +87,11 @@ def is_below_others(name: str) -> bool:
     return "/*/" in name and "?" not in name
 
 
+def is_anywhere(name: str) -> bool:
+    """Whether it is of what has one name below documents of any folder (`*/*/add`)."""
+    return "/*/*/" in name
+
+
 def newsless(url: str) -> str:
     """The group of what only pages without news link to, on the host of a URL."""
     return f"{host(url)}: links of pages without news"

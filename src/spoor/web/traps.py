@@ -14,9 +14,12 @@ that only pages without news link to; hosts of one domain. Its laws:
    A page with a query that is a copy but for little (`Novelty`) counts as one without news, for
    groups whose URLs differ in numbers or in their query.
    What only pages without news link to is held back where others of its own shape were tried.
+   Of what has one name below other documents those documents list each, and what stands beside it
+   there: that says nothing for it.
 3. It is tried again: two of its links after 32 more pages of the crawl, later and later, and at the
    end. One page with news opens it, and all that was held back is asked for like any link (what
-   has one name below other documents, `film/*/reviews/add`, is opened by a quarter). Tries in
+   has one name below other documents, `film/*/reviews/add`, is opened by a quarter, and below
+   those of any folder, `*/*/add`, by half). Tries in
    vain take a thirtieth of the pages of their domain at most (`spoor.web.trap_tries`). Once no
    other link is left, in any shard of the crawl, more is asked for of what pays
    (`spoor.web.trap_rests`).
@@ -58,11 +61,13 @@ from spoor.web.trap_groups import (
     HOSTS,
     NEVER,
     RELEVANT,
+    SAMPLE,
     Count,
     Group,
     asked_last,
     copies,
     in_rests,
+    is_anywhere,
     is_asked_last,
     is_below_others,
     is_folder,
@@ -73,7 +78,7 @@ from spoor.web.trap_groups import (
 )
 from spoor.web.trap_rests import Rests, worth
 from spoor.web.trap_tries import Tries
-from spoor.web.url_groups import anywhere, groups, narrow
+from spoor.web.url_groups import anywhere, belongs_to, groups, narrow
 from spoor.web.urls import domain_of, host, registrable_domain
 from spoor.web.waiting_places import WaitingLinks
 
@@ -91,7 +96,9 @@ _WEIGHT_OF_CLOSED = 2
 
 _SEES_MORE = 4
 """What has one name below other documents is another view of them, whose words come with whichever
-is read first. So one page of it with news opens nothing, only one in fewer than so many."""
+is read first. So one page of it with news opens nothing, only one in fewer than so many …"""
+_SEES_MORE_ANYWHERE = 2
+"""… or than so many, where they are below documents of any folder."""
 
 _FIRST_TRY = 32
 """Pages of the crawl after which a group is tried again; then twice as many each time."""
@@ -161,12 +168,12 @@ class Traps:
         if news in (News.WORDS, _COPY):
             own = set(narrow(page.url))
             outside = [url for url in urls if own.isdisjoint(narrow(url))] if own else urls
-            self._listed.add(outside)
+            self._listed.add([_own(url) if belongs_to(url, page.url) else url for url in outside])
         elif urls:
             own_groups = set(groups(page.url))
             site = f"//{host(page.url)}/"
             away = [url for url in urls if site in url and own_groups.isdisjoint(groups(url))]
-            if not self._listed.knows(away):
+            if not self._are_listed(away):
                 news = _VOUCHED
         if known is None:
             remember(self._told, page.url, int(news))
@@ -177,8 +184,13 @@ class Traps:
         """Whether there is anything that could hold a URL back."""
         return bool(self._held or self._parameters)
 
-    def holder(self, url: str, *, listed: bool = False, linked_by: str = "") -> str:
-        """The group that holds a URL back; empty where none does. `listed`: a page with news, of
+    def _are_listed(self, urls: Sequence[str]) -> bool:
+        """Whether pages with news, of other groups, link to all of these URLs."""
+        others = self._listed.unknown(urls)
+        return not others or self._listed.knows([_own(url) for url in others])
+
+    def holder(self, url: str, *, listed_by: str = "", linked_by: str = "") -> str:
+        """The group that holds a URL back; empty where none does. `listed_by`: a page with news, of
         another group, links to it; `linked_by`: another domain does, and nobody else is known to.
         """
         if name := self._parameters.repeats(url):
@@ -194,7 +206,13 @@ class Traps:
                 continue
             if name.endswith("?*") and self._is_good(url):
                 continue
-            listed = listed or self._listed.knows([url])
+            if is_anywhere(name) and self._is_good_here(url):
+                continue
+            if is_below_others(name):  # that its own document leads to it says nothing
+                elsewhere = bool(listed_by) and not belongs_to(url, listed_by)
+                listed = elsewhere or self._listed.knows([url])
+            else:
+                listed = bool(listed_by) or self._are_listed([url])
             if not listed:
                 return name
             # Whoever has a host below a domain chooses what its sample is of.
@@ -214,6 +232,13 @@ class Traps:
         """Whether half of what looks like this URL brought news, whatever other parameters do."""
         count = self._groups.get(narrowest(url))
         return count is not None and count.pages > 0 and 2 * count.new >= count.pages
+
+    def _is_good_here(self, url: str) -> bool:
+        """Whether enough of what has the name of this URL below other documents of its folder
+        brought news."""
+        names = (name for name in names_of(url) if is_below_others(name) and not is_anywhere(name))
+        counts = (count for name in names if (count := self._groups.get(name)) is not None)
+        return any(one.pages >= SAMPLE and _SEES_MORE * one.new > one.pages for one in counts)
 
     def passes(self, url: str, linked_by: Callable[[], Collection[str]] = tuple) -> str:
         """As `holder`, for a URL that is about to be asked for: one that is tried passes once.
@@ -392,7 +417,7 @@ class Traps:
         view = is_view(page.url) or any(
             name in self._held for name in names if is_below_others(name)
         )
-        if self._listed.knows([page.url]):
+        if self._are_listed([page.url]):
             names.remove(newsless(page.url))
         if news == _COPY:
             # A whole folder of copies may well be documents that moved.
@@ -451,12 +476,21 @@ class Traps:
             self._add(name, url, News.NOTHING, weight, same=not again, tried=tried)
             self._count(name).blamed = blamed
 
+    def led_to_action(self, url: str, found_on: str = "") -> None:
+        """Count a URL that redirected to what does something, a log-in say: among those of its name
+        below other documents. It was found on the page of another URL (empty for a seed)."""
+        tried = not self._rests.ended(url, news=False) and self._tried.pop(url, False)
+        chosen = linking_domain(url, found_on)
+        for name in () if chosen else filter(is_below_others, names_of(url)):
+            self._add(name, url, News.NOTHING, RELEVANT, same=True, tried=tried)
+
     def _add(self, name: str, url: str, news: int, weight: int, same: bool, *, tried: bool) -> None:
         count = self._count(name)
         count.pages += 1
         if news == News.WORDS:
             count.new += 1
-            if is_below_others(name) and _SEES_MORE * count.new <= count.pages:
+            most = _SEES_MORE_ANYWHERE if is_anywhere(name) else _SEES_MORE
+            if is_below_others(name) and most * count.new <= count.pages:
                 return
             count.run = count.same = 0
             self._open(name, count)
@@ -576,6 +610,11 @@ class Traps:
             if (count := self._groups.get(name)) is not None and name in self._waiting
         ]
         return sorted(found, key=lambda group: -group.links)
+
+
+def _own(url: str) -> str:
+    """What stands in a table for a URL that a page lists to which it belongs."""
+    return f"{url} of a page"
 
 
 def _nowhere(url: str) -> Sequence[tuple[str, str]]:

@@ -54,7 +54,7 @@ def groups(url: str) -> Sequence[tuple[str, bool]]:
     """The groups that a URL is of, the narrowest first, and whether each is narrow: its path and
     names of parameters, numbers masked; its path with any query; these parameters anywhere on its
     host; its folder; all below its first folder; what has the same name below another document (a
-    form for a review, say)."""
+    form for a review, say), of its folder and of any."""
     path, _, query = _as_path(url).partition("?")
     name, _, path = path.partition("/")
     shape = without_numbers(path)
@@ -80,11 +80,22 @@ def groups(url: str) -> Sequence[tuple[str, bool]]:
 
 
 def _below_others(shape: str) -> Sequence[str]:
-    """A path with the segment masked that stands before its last one or two: `film/*/reviews/add`
-    of `film/alien/reviews/add`."""
+    """A path with the segment masked that stands before its last one or two, and with all of them
+    masked: `film/*/reviews/add` and `*/*/add` of `film/alien/reviews/add`."""
     parts = shape.strip("/").split("/")
     last = len(parts) - 1
-    return ["/".join((*parts[:at], "*", *parts[at + 1 :])) for at in (last - 2, last - 1) if at > 0]
+    found = [
+        "/".join((*parts[:at], "*", *parts[at + 1 :])) for at in (last - 2, last - 1) if at > 0
+    ]
+    return found if last < 2 or parts[-1] == "#" else [*found, f"*/*/{parts[-1]}"]
+
+
+def belongs_to(url: str, page: str) -> bool:
+    """Whether a canonical URL is one of what stands below a document, and a page is that document,
+    another of these, or one that has the same name: that such a page leads to it says nothing."""
+    path, its = (one.partition("?")[0].rstrip("/") for one in (url, page))
+    above, _, name = path.rpartition("/")
+    return path.startswith(f"{its}/") or its.startswith(f"{above}/") or its.endswith(f"/{name}")
 
 
 def _as_path(url: str) -> str:
