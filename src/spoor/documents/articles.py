@@ -33,8 +33,7 @@ def is_installed() -> bool:
 def article_of(pieces: Sequence[str]) -> set[int] | None:
     """Which texts of a page are its article: `pieces` is its body as HTML, cut before each text.
     None where that cannot be told: nothing is found, the page is too large, or the extra cannot be
-    used. Some 15 ms for a
-    page of a newspaper; memory some 30 times its size."""
+    used. Some 15 ms for a page of a newspaper; memory some 30 times its size."""
     if len(pieces) > MARKS or sum(map(len, pieces)) > MOST:
         return None
     first, *others = (_ANY.sub(" ", piece) for piece in pieces)
