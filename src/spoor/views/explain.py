@@ -205,7 +205,8 @@ def left_out_lines(left_out: LeftOut) -> list[str]:
         lines.append(f"left out {_links(odd)} with odd addresses (repeated, too long): --traps")
     if left_out.held:
         name, links, why = left_out.held[0]
-        others = f", and {len(left_out.held) - 1} more groups" if left_out.held[1:] else ""
+        more = len(left_out.held) - 1
+        others = f", and {more} more group{'s' * (more > 1)}" if more else ""
         waiting = _links(left_out.waiting)
         lines.append(
             f"held back {waiting} that lead to nothing new: {links} like {name} ({why}){others}: "
