@@ -114,6 +114,8 @@ def test_a_page_that_names_its_twin_is_a_copy() -> None:
         mirrors.read(f"docs/1.0/{at}", ord(at), canonical=f"docs/{at}")
     mirrors.read("docs/later", 50)
     assert mirrors.copy_of(f"{HOME}docs/1.0/later") == Folders(f"{HOME}docs/1.0/", f"{HOME}docs/")
+    mirrors.read("docs/1.0/new", 51)
+    assert mirrors.copy_of(f"{HOME}docs/new") is None
 
 
 @pytest.mark.parametrize("canonical", ["", "docs/", "other/a", "http://b.example/docs/a"])
@@ -124,12 +126,47 @@ def test_a_canonical_url_that_is_no_twin_says_nothing(canonical: str) -> None:
     assert not mirrors
 
 
+def test_what_names_a_twin_and_differs_does_not_wait() -> None:
+    mirrors = Mirrors().others()
+    for at in range(6):
+        mirrors.read(f"good/{'abcdef'[at]}", at)
+        mirrors.read(f"bad/{'abcdef'[at]}", 200 + at, canonical=f"good/{'abcdef'[at]}")
+    mirrors.read("good/later", 50)
+    mirrors.read("bad/new", 51)
+    assert mirrors.copy_of(f"{HOME}bad/later") is None
+    assert mirrors.copy_of(f"{HOME}good/new") is None
+
+
+def test_what_was_long_the_same_is_found_out() -> None:
+    mirrors = learned("de/", "en/", copies=16)
+    for at in range(400):
+        mirrors.read(f"en/p{at}", 200 + at)
+    for at in range(400):
+        if mirrors.waits(f"{HOME}de/p{at}") is None:
+            mirrors.read(f"de/p{at}", 700 + at)
+        if not mirrors:
+            break
+    assert at < 120
+
+
 def test_where_a_language_and_a_version_differ() -> None:
     mirrors = learned("docs/", "docs/next/")
     for at in "abc":
         mirrors.read(f"fr/docs/c{at}", ord(at) - 97)
     mirrors.read("docs/later", 50)
     assert mirrors.copy_of(f"{HOME}fr/docs/next/later") is not None
+    mirrors.read("fr/docs/next/later", 50)
+    folders = {name for one, other, *_ in mirrors.save()["pairs"] for name in (one, other)}
+    assert folders <= {HOME + name for name in ("", "docs/", "docs/next/", "fr/", "fr/docs/")}
+
+
+def test_a_third_folder_in_the_same_place_takes_one_copy() -> None:
+    mirrors = learned("docs/", "docs/next/")
+    mirrors.read("docs/1.0/ca", 0)
+    mirrors.read("docs/later", 50)
+    assert mirrors.copy_of(f"{HOME}docs/1.0/later") is not None
+    mirrors.read("docs/1.0/cb", 300)
+    assert mirrors.copy_of(f"{HOME}docs/1.0/later") is None
 
 
 def test_one_in_eight_is_asked_for_and_ends_it_where_it_differs() -> None:

@@ -36,7 +36,7 @@ from spoor.web.novelty import Own
 from spoor.web.urls import host
 
 COPIES = 3
-"""Pages that are copies, at least …"""
+"""Pages that are copies, at least, or one where two others in the same place are mirrored …"""
 SURE = 4
 """… and so many for each that is none."""
 CHECKED = 8
@@ -54,13 +54,15 @@ _SKETCH = 64
 """Triples of a page that are kept, those of the least hashes."""
 _PAGES = 1_024
 """With which others are compared."""
+_LAST = 24
+"""Pages of two folders after which those before count half."""
 _TWINS = 3
 """Of these, with which one is compared for each of its folders."""
 _FETCHED = 16_384
 """Pages that are remembered as fetched."""
 _PAIRS = 1_000
-_MIRRORED = 64
-"""Pairs of one host that are mirrored."""
+_MIRRORED = 128
+"""Folders of one host whose pages wait for those of another."""
 _DEEP = 4
 """Folders of a URL of which one may be another."""
 _STEPS = 3
@@ -91,6 +93,14 @@ class Folders(NamedTuple):
     def in_order(self) -> Folders:
         return Folders(*sorted(self))
 
+    @property
+    def place(self) -> str:
+        """The folder that both lie in: the other one, where one lies in the other."""
+        one, other = self
+        if other.startswith(one) or one.startswith(other):
+            return min(one, other, key=len)
+        return one[: one.rstrip("/").rindex("/") + 1]
+
     def with_first(self, url: str) -> Folders | None:
         """The first folders below both, of a URL below `one`; None where the URL is right below."""
         end = url.partition("?")[0].find("/", len(self.one)) + 1
@@ -101,23 +111,46 @@ class Folders(NamedTuple):
 class _Pair:
     """What is known of two folders."""
 
-    __slots__ = ("copies", "others", "waits")
+    __slots__ = ("copies", "named", "named_back", "others", "waits")
 
-    def __init__(self, copies: int = 0, others: int = 0, waits: int = 0) -> None:
+    def __init__(
+        self, copies: int = 0, others: int = 0, waits: int = 0, named: int = 0, named_back: int = 0
+    ) -> None:
         self.copies = copies
         """Pages below one that are copies of twins below the other …"""
         self.others = others
-        """… and that are not."""
+        """… and that are not; of both some `_LAST`, the latest."""
         self.waits = waits
         """How often a page was to wait."""
+        self.named = named
+        """Pages below the first that name twins below the other as their canonical URLs …"""
+        self.named_back = named_back
+        """… and the other way round."""
+
+    def count(self, *, copied: bool) -> None:
+        """Count a page that was compared with its twin."""
+        if self.copies + self.others >= _LAST:
+            self.copies, self.others = self.copies // 2, self.others // 2
+        self.copies += copied
+        self.others += not copied
+
+    @property
+    def same(self) -> bool:
+        return self.copies >= COPIES and self.copies >= SURE * self.others
 
     @property
     def different(self) -> bool:
         return self.copies + self.others >= COPIES and not self.same
 
-    @property
-    def same(self) -> bool:
-        return self.copies >= COPIES and self.copies >= SURE * self.others
+    def leads(self, *, back: bool, others: bool) -> bool:
+        """Whether pages below the first folder wait for those below the other, or the other way
+        round. `others`: two folders in the same place are the same."""
+        named = self.named_back if back else self.named
+        so_far = others and self.copies >= max(1, SURE * self.others)
+        return self.same or so_far or (named >= COPIES and not self.different)
+
+    def row(self) -> list[int]:
+        return [self.copies, self.others, self.waits, self.named, self.named_back]
 
 
 class MirroredFolders:
@@ -135,15 +168,16 @@ class MirroredFolders:
         self._pairs: OrderedDict[Folders, _Pair] = OrderedDict()
         """Of which there was a copy, each in order."""
         self._mirrored: dict[str, dict[Folders, None]] = {}
-        """Host → its pairs that are mirrored."""
+        """Host → folders below whose first pages wait for those below the other."""
+        self._same: dict[str, dict[Folders, None]] = {}
+        """Place → pairs of folders that are the same, in order."""
 
     def __bool__(self) -> bool:
         """Whether there are any."""
         return bool(self._mirrored)
 
     def page(self, page: Page, own: Own) -> list[Folders]:
-        """Take in a page that was fetched; the pairs that are mirrored no longer, each twice, in
-        both orders."""
+        """Take in a page that was fetched; those folders below whose first no page waits now."""
         url, canonical, names = page.url, page.canonical, _names(page)
         ended: list[Folders] = []
         for twin, pairs in self._twins(url).items() if own.pages >= _EARLY else ():
@@ -151,10 +185,12 @@ class MirroredFolders:
             copied = _copied(own, its.triples) if its.names == names else False
             if twin == canonical:
                 canonical = None
-            for pair in pairs if copied is not None else ():
-                ended += self._count_both(url, pair, copied=bool(copied))
+            known = url
+            for one, other in pairs if copied is not None else ():
+                ended += self._count_both(known, Folders(one, other), copied=bool(copied))
+                known = other + known[len(one) :]
         if canonical and (named := _between(url, canonical)):
-            ended += self._count_both(url, named, copied=True)
+            ended += self._name(named)
         remember(self._fetched, url_hash64(url), None, _FETCHED)
         self._keep(url, _Kept(names, _least(own)))
         return ended
@@ -202,11 +238,11 @@ class MirroredFolders:
         for _ in range(_STEPS):
             longer = []
             for known, steps in ways:
-                for step in (order for pair in pairs for order in (pair, pair[::-1])):
-                    mine, other = step
+                for folders in pairs:
+                    mine, other = folders
                     if not known.startswith(mine) or len(known) == len(mine):
                         continue
-                    twin, folders = other + known[len(mine) :], Folders(mine, other)
+                    twin = other + known[len(mine) :]
                     if twin in seen or self._differ(known, folders):
                         continue
                     way = twin, [*steps, folders]
@@ -236,30 +272,45 @@ class MirroredFolders:
 
     def _count(self, pair: Folders, *, copied: bool) -> list[Folders]:
         """Count a page that was compared with its twin; as `page`."""
+        known, ended = self._known(pair)
+        known.count(copied=copied)
+        return ended + self._settle(pair, known)
+
+    def _name(self, folders: Folders) -> list[Folders]:
+        """A page below the first folder names its twin below the other; as `page`."""
+        known, ended = self._known(folders.in_order)
+        if folders == folders.in_order:
+            known.named += 1
+        else:
+            known.named_back += 1
+        return ended + self._settle(folders.in_order, known)
+
+    def _known(self, pair: Folders) -> tuple[_Pair, list[Folders]]:
+        """What is known of two folders in order; as `page` for those that are forgotten for it."""
         known = self._pairs.get(pair) or _Pair()
         forgotten = remember(self._pairs, pair, known, _PAIRS)
-        ended = [] if forgotten is None else self._end(forgotten)
-        if copied:
-            known.copies += 1
-        else:
-            known.others += 1
-        if not known.same:
-            return ended + self._end(pair)
-        mirrored = self._mirrored.setdefault(host(pair.one), {})
-        if len(mirrored) < _MIRRORED:
-            mirrored[pair] = None
-        return ended
+        return known, [] if forgotten is None else self._settle(forgotten, _Pair())
 
-    def _end(self, pair: Folders) -> list[Folders]:
-        """A pair is mirrored no longer."""
-        site = host(pair.one)
-        mirrored = self._mirrored.get(site, {})
-        if pair not in mirrored:
-            return []
-        del mirrored[pair]
+    def _settle(self, pair: Folders, known: _Pair) -> list[Folders]:
+        """Say whether pages below two folders in order wait, by what is known; as `page`."""
+        site, ended = host(pair.one), list[Folders]()
+        same = self._same.setdefault(pair.place, {})
+        if known.same:
+            same[pair] = None
+        else:
+            same.pop(pair, None)
+        if not same:
+            del self._same[pair.place]
+        mirrored = self._mirrored.setdefault(site, {})
+        for folders, back in ((pair, False), (Folders(pair.other, pair.one), True)):
+            if not known.leads(back=back, others=bool(same)):
+                ended += [folders] if folders in mirrored else ()
+                mirrored.pop(folders, None)
+            elif len(mirrored) < _MIRRORED:
+                mirrored[folders] = None
         if not mirrored:
             del self._mirrored[site]
-        return [pair, Folders(pair.other, pair.one)]
+        return ended
 
     def _keep(self, url: str, page: _Kept) -> None:
         """Keep a page, the newest, for others to be compared with."""
@@ -290,7 +341,7 @@ class MirroredFolders:
             "lengths": [len(sketch) for sketch in sketches],
             "sketches": np.concatenate(sketches) if sketches else np.zeros(0, np.uint32),
             "fetched": np.fromiter(self._fetched, np.uint64, len(self._fetched)),
-            "pairs": [[*pair, it.copies, it.others, it.waits] for pair, it in self._pairs.items()],
+            "pairs": [[*pair, *known.row()] for pair, known in self._pairs.items()],
             "mirrored": [[*pair] for pairs in self._mirrored.values() for pair in pairs],
         }
 
@@ -306,9 +357,12 @@ class MirroredFolders:
         self._pairs = OrderedDict(
             (Folders(one, other), _Pair(*counts)) for one, other, *counts in state["pairs"]
         )
-        self._mirrored = {}
+        self._mirrored, self._same = {}, {}
         for one, other in state["mirrored"]:
             self._mirrored.setdefault(host(one), {})[Folders(one, other)] = None
+        for pair, known in self._pairs.items():
+            if known.same:
+                self._same.setdefault(pair.place, {})[pair] = None
 
 
 def _folders(url: str) -> Iterator[tuple[int, int]]:
