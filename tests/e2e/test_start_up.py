@@ -146,7 +146,7 @@ LATER = {
     "spoor.web.tree_walk": "pages",
 }
 """What is imported while the first reply is waited for, or later, and for what."""
-MOST_OF_OURS = 240
+MOST_OF_OURS = 245
 """Modules of this package; 237 are imported, 257 were before any was put off."""
 
 
