@@ -18,6 +18,8 @@ MAX_SAME_SEGMENT = 4
 
 _MEMO = 16_384
 """URLs whose verdict is cached: navigation repeats the same ones on every page."""
+_BELOW_OTHERS = 5
+"""Slashes of a URL that may be below a document in a folder, at least."""
 _REPEATED = re.compile(r"((?:/[^/]+)+?)\1\1(?=/|$)")
 
 
@@ -93,9 +95,19 @@ def _below_others(shape: str) -> Sequence[str]:
 def belongs_to(url: str, page: str) -> bool:
     """Whether a canonical URL is one of what stands below a document, and a page is that document,
     another of these, or one that has the same name: that such a page leads to it says nothing."""
-    path, its = (one.partition("?")[0].rstrip("/") for one in (url, page))
+    if url.count("/") < _BELOW_OTHERS:
+        return False
+    below, above, name = _places(url)
+    its = _places(page)[0]
+    return below.startswith(its) or its.startswith(above) or its.endswith(name)
+
+
+@lru_cache(maxsize=_MEMO)
+def _places(url: str) -> tuple[str, str, str]:
+    """A URL without its query as a folder, the folder that it is in, and its name in that."""
+    path = url.partition("?")[0].rstrip("/")
     above, _, name = path.rpartition("/")
-    return path.startswith(f"{its}/") or its.startswith(f"{above}/") or its.endswith(f"/{name}")
+    return f"{path}/", f"{above}/", f"/{name}/"
 
 
 def _as_path(url: str) -> str:
