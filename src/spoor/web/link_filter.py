@@ -24,7 +24,6 @@ from spoor.types import (
 )
 from spoor.web.action_trials import ActionTrials
 from spoor.web.actions import action
-from spoor.web.chosen_by_others import linking_domain
 from spoor.web.depths import Depths
 from spoor.web.domain_shares import DomainShares
 from spoor.web.held_lists import HeldLists
@@ -273,10 +272,7 @@ class CrawlFilter:
             return links
         admitted = []
         for index, url in enumerate(urls_of(links)):
-            listed_by = page.url if news and traps.outside(url, page) else ""
-            name = asked_last(url) if url in last else ""
-            linked_by = linking_domain(url, page.url)
-            name = name or traps.holder(url, listed_by=listed_by, linked_by=linked_by)
+            name = asked_last(url) if url in last else traps.holder_on(url, page, news=news)
             if name and not self.knows(url):
                 traps.hold(name, HeldLink(links[index], parent, score, depth, False))
             else:

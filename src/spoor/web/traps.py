@@ -78,7 +78,7 @@ from spoor.web.trap_groups import (
 )
 from spoor.web.trap_rests import Rests, worth
 from spoor.web.trap_tries import Tries
-from spoor.web.url_groups import anywhere, belongs_to, groups, narrow
+from spoor.web.url_groups import anywhere, belonging_to, groups, narrow
 from spoor.web.urls import domain_of, host, registrable_domain
 from spoor.web.waiting_places import WaitingLinks
 
@@ -168,7 +168,8 @@ class Traps:
         if news in (News.WORDS, _COPY):
             own = set(narrow(page.url))
             outside = [url for url in urls if own.isdisjoint(narrow(url))] if own else urls
-            self._listed.add([_own(url) if belongs_to(url, page.url) else url for url in outside])
+            below = belonging_to(page.url, outside)
+            self._listed.add([_own(url) if url in below else url for url in outside])
         elif urls:
             own_groups = set(groups(page.url))
             site = f"//{host(page.url)}/"
@@ -209,7 +210,7 @@ class Traps:
             if is_anywhere(name) and self._is_good_here(url):
                 continue
             if is_below_others(name):  # that its own document leads to it says nothing
-                elsewhere = bool(listed_by) and not belongs_to(url, listed_by)
+                elsewhere = bool(listed_by) and not belonging_to(listed_by, (url,))
                 listed = elsewhere or self._listed.knows([url])
             else:
                 listed = bool(listed_by) or self._are_listed([url])
@@ -219,6 +220,15 @@ class Traps:
             if not name.startswith(HOSTS) and self._groups[name].same >= longest_run(name, url):
                 return name
         return ""
+
+    def holder_on(self, url: str, page: Page, *, news: bool) -> str:
+        """As `holder`, for a URL that a page links to; `news`: the page brought any."""
+        linked_by = linking_domain(url, page.url) if self._of_strangers else ""
+        name = self.holder(url, linked_by=linked_by)
+        # Whoever lists a URL can only speak for it, and few are held back.
+        if name and news and set(narrow(page.url)).isdisjoint(narrow(url)):
+            return self.holder(url, listed_by=page.url, linked_by=linked_by)
+        return name
 
     def _is_untried(self, url: str) -> bool:
         """Whether little is known of what looks like this URL, or half of it brought news."""
@@ -276,10 +286,6 @@ class Traps:
     def tries(self, url: str) -> bool:
         """Whether a URL is about to be tried."""
         return url in self._trying
-
-    def outside(self, url: str, page: Page) -> bool:
-        """Whether a page is of another group than a URL that it links to."""
-        return set(narrow(page.url)).isdisjoint(narrow(url))
 
     def hold(self, name: str, held: HeldLink) -> None:
         """Let a link wait until its group is tried again."""

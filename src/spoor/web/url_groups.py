@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from spoor.web.actions import verb
@@ -92,14 +92,16 @@ def _below_others(shape: str) -> Sequence[str]:
     return found if last < 2 or parts[-1] == "#" else [*found, f"*/*/{parts[-1]}"]
 
 
-def belongs_to(url: str, page: str) -> bool:
-    """Whether a canonical URL is one of what stands below a document, and a page is that document,
-    another of these, or one that has the same name: that such a page leads to it says nothing."""
-    if url.count("/") < _BELOW_OTHERS:
-        return False
-    below, above, name = _places(url)
-    its = _places(page)[0]
-    return below.startswith(its) or its.startswith(above) or its.endswith(name)
+def belonging_to(page: str, urls: Iterable[str]) -> set[str]:
+    """The canonical URLs of what stands below a document, where a page is that document, another of
+    these, or one that has the same name: that such a page leads to them says nothing."""
+    its, found = _places(page)[0], set[str]()
+    for url in urls:
+        if url.count("/") >= _BELOW_OTHERS:
+            below, above, name = _places(url)
+            if below.startswith(its) or its.startswith(above) or its.endswith(name):
+                found.add(url)
+    return found
 
 
 @lru_cache(maxsize=_MEMO)
