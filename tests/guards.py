@@ -12,7 +12,15 @@ import pytest
 
 from spoor.testing.small_worlds import SmallWorld
 from spoor.types import Anchor, Link
-from spoor.web import depths, domain_shares, listed_links, sitemap_shares, trap_groups, traps
+from spoor.web import (
+    depths,
+    domain_shares,
+    held_groups,
+    listed_links,
+    sitemap_shares,
+    trap_groups,
+    traps,
+)
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.scope import Scope
 from spoor.web.traps import Traps
@@ -27,7 +35,12 @@ SMALL = (
     *((sitemap_shares, "LEAST", 1), (sitemap_shares, "OF_PAGES", 10)),
     *((sitemap_shares, "_AT_ONCE", 1),),
     *((trap_groups, "SAMPLE", 2), (trap_groups, "VIEWS", 1), (trap_groups, "WIDE", 3)),
-    *((traps, "_FIRST_TRY", 4), (traps, "_LAST", 2), (traps, "_UNTRIED", 1), (depths, "_EVERY", 3)),
+    *(
+        (held_groups, "_FIRST_TRY", 4),
+        (held_groups, "_LAST", 2),
+        (traps, "_UNTRIED", 1),
+        (depths, "_EVERY", 3),
+    ),
 )
 
 GUARDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

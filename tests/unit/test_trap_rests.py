@@ -116,12 +116,14 @@ def test_links_to_fetched_pages_do_not_wait() -> None:
     world, guard = Manual(50), CrawlFilter(Scope(), traps=Traps())
     _crawl(world, guard, 4)
     assert guard._traps is not None
-    waiting = {held.link.url for name in guard._traps._waiting for held in _all(guard._traps, name)}
+    waiting = {
+        held.link.url for name in guard._traps._groups._waiting for held in _all(guard._traps, name)
+    }
     assert waiting.isdisjoint(world.asked)
 
 
 def _all(traps: Traps, name: str) -> list:  # type: ignore[type-arg]
-    return traps._waiting.all(name)
+    return traps._groups._waiting.all(name)
 
 
 def test_more_and_more_is_asked_for_until_too_much_was_in_vain() -> None:
@@ -165,7 +167,7 @@ def test_what_was_not_asked_for_here_does_not_count() -> None:
 
 def _waiting(traps: Traps, url: str) -> None:
     traps.hold("a.example/x/*", HeldLink(Link(url, Anchor()), NO_PARENT, 0.0, 1, False))
-    traps._count("a.example/x/*").tries = 9
+    traps._groups.count("a.example/x/*").tries = 9
 
 
 def test_what_led_elsewhere_brought_the_news_of_that_page() -> None:
@@ -205,8 +207,8 @@ def test_the_looks_that_are_remembered_are_bounded() -> None:
     traps = Traps()
     for number in range(30_000):
         _waiting(traps, f"http://a.example/x/{number}")
-    assert len(traps._shapes) <= 20_000
-    assert {*traps._waiting.urls()} <= {*traps._shapes}
+    assert len(traps._groups._shapes) <= 20_000
+    assert {*traps._groups._waiting.urls()} <= {*traps._groups._shapes}
 
 
 def test_a_group_that_opens_again_and_again_is_not_entered_whole_each_time() -> None:
@@ -237,7 +239,7 @@ def test_links_of_a_group_that_opened_enter_some_at_a_time() -> None:
     traps, came = Traps(), list[str]()
     for number in range(300):
         _waiting(traps, f"http://a.example/x/{number}")
-    traps._open("a.example/x/*", traps._count("a.example/x/*"))
+    traps._groups.open("a.example/x/*")
     while links := traps.release(over=False):
         assert len(links) <= 64
         came += [held.link.url for held in links]

@@ -13,7 +13,7 @@ from spoor import bounded
 from spoor.learn.state import pack, unpack
 from spoor.types import Anchor, HeldLink, Link, LinkId
 from spoor.views.explain import left_out_lines
-from spoor.web import domain_shares, page_limits, traps
+from spoor.web import domain_shares, held_groups, page_limits
 from spoor.web.link_filter import TOO_MANY, CrawlFilter
 from spoor.web.page import parse
 from spoor.web.scope import Scope
@@ -30,7 +30,7 @@ def test_links_that_were_more_than_may_wait_are_told_after_the_others_entered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(domain_shares, "_WAITING", 3)
-    monkeypatch.setattr(traps, "_WAITING", 2)
+    monkeypatch.setattr(held_groups, "_WAITING", 2)
     within = CrawlFilter(Scope(), traps=Traps())
     assert within._domains is not None
     assert within._traps is not None
@@ -45,7 +45,7 @@ def test_links_that_were_more_than_may_wait_are_told_after_the_others_entered(
         while one._domains is not None and one._domains.release(over=True):
             pass
         assert one._traps is not None
-        one._traps._open("b.example/#", one._traps._count("b.example/#"))
+        one._traps._groups.open("b.example/#")
         assert len(one._traps.release(over=False)) == 2 * (one is within)
         left_out = one.left_out()
         assert (left_out.rules, left_out.held) == ({TOO_MANY: 7 + 8}, [])
@@ -55,7 +55,7 @@ def test_links_that_were_more_than_may_wait_are_told_after_the_others_entered(
 def test_what_waits_for_a_group_that_is_forgotten_may_enter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(traps, "remember", partial(bounded.remember, most=2))
+    monkeypatch.setattr(held_groups, "remember", partial(bounded.remember, most=2))
     guard = Traps()
     for number in range(3):
         guard.hold(f"{number}.example/#", _held(f"http://{number}.example/1", dropped=True))

@@ -21,6 +21,9 @@ WIDE = 12
 RELEVANT = 4
 """A relevant page without news counts one part in so many."""
 
+VOUCHED = -1
+"""News of a page without any whose links lead to something new: it counts neither way."""
+
 LAST = ": other ways to pages"
 """End of the name of what is asked for last (`spoor.web.other_ways`), after its host."""
 _COPIES = ": copies of "

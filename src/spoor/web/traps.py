@@ -46,29 +46,27 @@ Every table is bounded; the oldest entries are dropped.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from spoor.bounded import remember
 from spoor.hashing import hash64
 from spoor.types import HeldLink, Link, Page, State, urls_of
 from spoor.web.actions import is_view
-from spoor.web.chosen_by_others import is_of_stranger, linking_domain, of_stranger, owner
+from spoor.web.chosen_by_others import linking_domain, of_stranger
+from spoor.web.held_groups import SEES_MORE, HeldGroups
 from spoor.web.mirrored_folders import MirroredFolders
 from spoor.web.novelty import News, Novelty
 from spoor.web.page_views import LinkedFrom, PageViews
 from spoor.web.parameter_effects import ParameterEffects
 from spoor.web.trap_groups import (
     HOSTS,
-    NEVER,
     RELEVANT,
     SAMPLE,
-    Count,
+    VOUCHED,
     Group,
     asked_last,
     copies,
-    in_rests,
     is_anywhere,
-    is_asked_last,
     is_below_others,
     is_folder,
     longest_run,
@@ -76,44 +74,18 @@ from spoor.web.trap_groups import (
     narrowest,
     newsless,
 )
-from spoor.web.trap_rests import Rests, worth
-from spoor.web.trap_tries import Tries
 from spoor.web.url_groups import anywhere, belonging_to, groups, narrow
 from spoor.web.urls import domain_of, host, registrable_domain
-from spoor.web.waiting_places import WaitingLinks
 
 _UNTRIED = 3
 """Pages of one shape, below which links of pages without news say nothing of it."""
 _COPY = -2
 """News of a page whose own words were on another one, but for few."""
-_VOUCHED = -1
-"""News of a page without any whose links lead to something new: it counts neither way."""
 
 _CLOSED = frozenset({"noindex", "nofollow"})
 """What a page says that neither is for search engines nor leads them anywhere …"""
 _WEIGHT_OF_CLOSED = 2
 """… and for how many pages without news it counts."""
-
-_SEES_MORE = 4
-"""What has one name below other documents is another view of them, whose words come with whichever
-is read first. So one page of it with news opens nothing, only one in fewer than so many …"""
-_SEES_MORE_ANYWHERE = 2
-"""… or than so many, where they are below documents of any folder."""
-
-_FIRST_TRY = 32
-"""Pages of the crawl after which a group is tried again; then twice as many each time."""
-_EACH = 2
-"""Links of a group that are tried at a time."""
-_LAST = 5
-"""Tries of a group where nothing else is left."""
-
-_WAITING = 5_000
-"""Links that wait to be tried; of others only the number is kept."""
-_AT_ONCE = 64
-"""Links of groups that opened that enter at a time: a group with a page of news now and then opens
-again and again, and what has not entered until it is held back once more stays where it is."""
-_SHAPES = 4 * _WAITING
-"""URLs whose look is remembered, those that wait among them."""
 
 
 class Traps:
@@ -123,7 +95,7 @@ class Traps:
         self._novelty = Novelty()
         self._listed = Novelty()
         """URLs that pages with news link to, from outside of their groups."""
-        self._groups: OrderedDict[str, Count] = OrderedDict()
+        self._groups = HeldGroups()
         self._hosts: OrderedDict[str, None] = OrderedDict()
         """Hosts that have had a page."""
         self._with_text: OrderedDict[str, None] = OrderedDict()
@@ -136,26 +108,6 @@ class Traps:
         self._mirrors = MirroredFolders()
         self._told: OrderedDict[str, int] = OrderedDict()
         """URL of a page that was read and not yet counted, or the other way round → its news."""
-        self._held: dict[str, None] = {}
-        """Groups that are held back."""
-        self._waiting = WaitingLinks(_WAITING, owner)
-        """Of these groups."""
-        self._opened: dict[str, None] = {}
-        """Groups that hold nothing back, with links that still wait."""
-        self._shapes: dict[str, str] = {}
-        """URL that waits → its narrowest group: what all of them look like takes half a second."""
-        self._of_strangers = 0
-        """How many groups that are held back are of links of other domains."""
-        self._tries = Tries()
-        self._rests = Rests()
-        self._ready: list[HeldLink] = []
-        """Links to enter again at once."""
-        self._trying: set[str] = set()
-        self._tried: OrderedDict[str, bool] = OrderedDict()
-        """URLs that are asked for as tries."""
-        self._pages = 0
-        self._due = 0
-        """Pages of the crawl at which a group is tried next."""
 
     # -- what a crawl asks
 
@@ -175,7 +127,7 @@ class Traps:
             site = f"//{host(page.url)}/"
             away = [url for url in urls if site in url and own_groups.isdisjoint(groups(url))]
             if not self._are_listed(away):
-                news = _VOUCHED
+                news = VOUCHED
         if known is None:
             remember(self._told, page.url, int(news))
         return news in (News.WORDS, _COPY)
@@ -183,7 +135,7 @@ class Traps:
     @property
     def may_hold(self) -> bool:
         """Whether there is anything that could hold a URL back."""
-        return bool(self._held or self._parameters)
+        return bool(self._groups or self._parameters)
 
     def _are_listed(self, urls: Sequence[str]) -> bool:
         """Whether pages with news, of other groups, link to all of these URLs."""
@@ -196,13 +148,13 @@ class Traps:
         """
         if name := self._parameters.repeats(url):
             return name
-        if not self._held:
+        if not self._groups:
             return ""
-        if linked_by and self._of_strangers:
+        if linked_by and self._groups.of_strangers:
             for name in narrow(url):
-                if (theirs := of_stranger(name, linked_by)) in self._held:
+                if (theirs := of_stranger(name, linked_by)) in self._groups:
                     return theirs
-        for name in filter(self._held.__contains__, self._names(url)):
+        for name in filter(self._groups.__contains__, self._names(url)):
             if name == newsless(url) and self._is_untried(url):
                 continue
             if name.endswith("?*") and self._is_good(url):
@@ -217,13 +169,15 @@ class Traps:
             if not listed:
                 return name
             # Whoever has a host below a domain chooses what its sample is of.
-            if not name.startswith(HOSTS) and self._groups[name].same >= longest_run(name, url):
+            known = self._groups.known(name)
+            same = 0 if known is None else known.same
+            if not name.startswith(HOSTS) and same >= longest_run(name, url):
                 return name
         return ""
 
     def holder_on(self, url: str, page: Page, *, news: bool) -> str:
         """As `holder`, for a URL that a page links to; `news`: the page brought any."""
-        linked_by = linking_domain(url, page.url) if self._of_strangers else ""
+        linked_by = linking_domain(url, page.url) if self._groups.of_strangers else ""
         name = self.holder(url, linked_by=linked_by)
         # Whoever lists a URL can only speak for it, and few are held back.
         if name and news and set(narrow(page.url)).isdisjoint(narrow(url)):
@@ -233,34 +187,32 @@ class Traps:
     def _is_untried(self, url: str) -> bool:
         """Whether little is known of what looks like this URL, or half of it brought news."""
         own = narrow(url)
-        count = self._groups.get(own[0]) if own else None
+        count = self._groups.known(own[0]) if own else None
         return bool(own) and (
             count is None or count.pages < _UNTRIED or 2 * count.new >= count.pages
         )
 
     def _is_good(self, url: str) -> bool:
         """Whether half of what looks like this URL brought news, whatever other parameters do."""
-        count = self._groups.get(narrowest(url))
+        count = self._groups.known(narrowest(url))
         return count is not None and count.pages > 0 and 2 * count.new >= count.pages
 
     def _is_good_here(self, url: str) -> bool:
         """Whether enough of what has the name of this URL below other documents of its folder
         brought news."""
         names = (name for name in names_of(url) if is_below_others(name) and not is_anywhere(name))
-        counts = (count for name in names if (count := self._groups.get(name)) is not None)
-        return any(one.pages >= SAMPLE and _SEES_MORE * one.new > one.pages for one in counts)
+        counts = (count for name in names if (count := self._groups.known(name)) is not None)
+        return any(one.pages >= SAMPLE and SEES_MORE * one.new > one.pages for one in counts)
 
     def passes(self, url: str, linked_by: Callable[[], Collection[str]] = tuple) -> str:
         """As `holder`, for a URL that is about to be asked for: one that is tried passes once.
         `linked_by` gives the domains whose pages link to it, empty for that of a seed."""
-        if url in self._trying:
-            self._trying.discard(url)
-            remember(self._tried, url, True)
+        if self._groups.passes_as_try(url):
             return ""
         name = self.holder(url)
         if not name and self._mirrors and "" not in linked_by():
             name = copies(self._mirrors.waits(url))
-        if name or not self._of_strangers:
+        if name or not self._groups.of_strangers:
             return name
         domains = linked_by()
         if "" in domains or domain_of(url) in domains:
@@ -277,7 +229,7 @@ class Traps:
 
     def is_view(self, url: str) -> bool:
         """Whether all known links to a URL are as those to views, and it is no try."""
-        return url not in self._trying and self._views.is_view(url, self.linked_from)
+        return not self._groups.tries(url) and self._views.is_view(url, self.linked_from)
 
     def copied(self, url: str) -> str:
         """The group of copies that a URL would wait in; empty for none (`MirroredFolders`)."""
@@ -285,96 +237,28 @@ class Traps:
 
     def tries(self, url: str) -> bool:
         """Whether a URL is about to be tried."""
-        return url in self._trying
+        return self._groups.tries(url)
 
     def hold(self, name: str, held: HeldLink) -> None:
         """Let a link wait until its group is tried again."""
-        count = self._count(name)
-        if name not in self._held:
-            self._hold_back(name, count)
-        self._waiting.add(name, held)
-        self._shapes[held.link.url] = narrowest(held.link.url)
-        if len(self._shapes) > _SHAPES:
-            self._shapes = {url: self._shapes[url] for url in self._waiting.urls()}
-        self._due = min(self._due, count.next)
-
-    def _hold_back(self, name: str, count: Count) -> None:
-        last = is_asked_last(name)
-        count.held, count.next = 1, NEVER if last else self._pages + _FIRST_TRY
-        self._held[name] = None
-        self._of_strangers += is_of_stranger(name)
-
-    def _let_go(self, name: str) -> None:
-        """A group holds nothing back any more."""
-        if name in self._held:
-            del self._held[name]
-            self._of_strangers -= is_of_stranger(name)
-
-    def _from_opened(self) -> list[HeldLink]:
-        """Some of the links that waited for groups that opened."""
-        found: list[HeldLink] = []
-        for name in list(self._opened):
-            while name not in self._held and len(found) < _AT_ONCE:
-                if (held := self._waiting.first(name)) is None:
-                    break
-                found.append(held)
-            if name in self._held or name not in self._waiting:
-                del self._opened[name]
-            if len(found) == _AT_ONCE:
-                break
-        return found
+        self._groups.hold(name, held)
 
     def leave(self, owns: Callable[[str], bool]) -> list[HeldLink]:
         """Links that were dropped and wait no longer, since their URLs are another shard's."""
-        gone = [held for held in self._ready if held.dropped and not owns(held.link.url)]
-        self._ready = [held for held in self._ready if not held.dropped or owns(held.link.url)]
-        return gone + self._waiting.leave(owns)
+        return self._groups.leave(owns)
 
     @property
     def lost(self) -> int:
         """Links that were more than may wait, of groups of which none waits any more."""
-        return self._waiting.lost
+        return self._groups.lost
 
     def release(self, *, over: bool) -> Sequence[HeldLink]:
         """Links that may enter the frontier again. `over`: there are no others in any shard."""
-        ready, self._ready = self._ready + self._from_opened(), []
-        if not over and self._pages < self._due:
-            return ready
-        self._due = self._pages + _FIRST_TRY
-        for name in list(self._held):
-            count = self._count(name)
-            if name not in self._waiting:
-                continue
-            last = over and count.tries < _LAST and not in_rests(name)
-            if not (self._pages >= count.next or last):
-                continue
-            if not self._tries.left(self._waiting.domain(name)):
-                continue
-            count.tries += 1
-            count.next = self._pages + (_FIRST_TRY << min(count.tries, 20))
-            for turn in range(_EACH):
-                held = self._waiting.newest(name) if turn else self._waiting.first(name)
-                if held is not None:
-                    self._trying.add(held.link.url)
-                    ready.append(held)
-        if over and not ready:
-            ready = [held for domain in self._waiting.domains() for held in self._rest(domain)]
-        return ready
+        return self._groups.release(over=over)
 
-    def _rest(self, domain: str) -> Sequence[HeldLink]:
-        """Links of a domain to ask for once there are no others."""
-        most, waiting = self._rests.most(domain, self._tries.pages(domain)), self._waiting
-        for name in waiting.groups(domain) if most else ():
-            if in_rests(name) and (links := waiting.best(name, most, self._worth)):
-                urls = [held.link.url for held in links]
-                self._rests.ask(domain, urls)
-                self._trying.update(urls)
-                return links
-        return ()
-
-    def _worth(self, url: str) -> float:
-        count = self._groups.get(self._shapes[url])
-        return worth(0, 0) if count is None else worth(count.new, count.pages)
+    def held_groups(self) -> list[Group]:
+        """The groups that hold links back, the largest first."""
+        return self._groups.largest()
 
     # -- what it learns
 
@@ -388,16 +272,12 @@ class Traps:
         if news is None:
             news = int(self._news(page, found_on))
             remember(self._told, page.url, news)
-        self._pages += 1
         site = host(page.url)
-        tried = self._tried.pop(page.url, False)
-        tried = not self._rests.ended(asked or page.url, news=news == News.WORDS) and tried
-        self._tries.count(registrable_domain(site), pages=1)
+        tried = self._groups.came(page.url, asked or page.url, news=news == News.WORDS)
         if page.text:
             remember(self._with_text, site, None)
         stranger = linking_domain(page.url, found_on())
-        if self._waiting:
-            self._waits_no_longer(page.url, stranger)
+        self._groups.waits_no_longer(page.url, lambda: self._all_names(page.url, stranger))
         if self._says_something(page) and stranger:
             self._count_for(stranger, page, news, relevant=relevant, tried=tried)
         if self._says_something(page) and (news == News.WORDS or not stranger):
@@ -421,7 +301,7 @@ class Traps:
         same = variant or news in (News.NOTHING, _COPY)
         names = list(self._names(page.url))
         view = is_view(page.url) or any(
-            name in self._held for name in names if is_below_others(name)
+            name in self._groups for name in names if is_below_others(name)
         )
         if self._are_listed([page.url]):
             names.remove(newsless(page.url))
@@ -438,22 +318,21 @@ class Traps:
                 continue  # one list in many orders says nothing of what it lists
             # What is below a relevant document is relevant by what it says of that.
             its = RELEVANT if is_below_others(name) else weight
-            self._add(name, page.url, news, its, same, tried=tried)
+            self._groups.add(name, page.url, news, its, same, tried=tried)
         return news
 
-    def _waits_no_longer(self, url: str, stranger: str) -> None:
-        others = asked_last(url), self.copied(url), *self._parameters.idle(url)
-        for name in (*self._names(url), *others):
-            self._waiting.drop(name, url)
+    def _all_names(self, url: str, stranger: str) -> Iterator[str]:
+        """All groups that a URL may wait in, where a stranger chose it (empty for none)."""
+        yield from self._names(url)
+        yield from (asked_last(url), self.copied(url), *self._parameters.idle(url))
         if stranger:
-            for name in narrow(url):
-                self._waiting.drop(of_stranger(name, stranger), url)
+            yield from (of_stranger(name, stranger) for name in narrow(url))
 
     def _count_for(
         self, stranger: str, page: Page, news: int, *, relevant: bool, tried: bool
     ) -> None:
         """Count a page that another domain chose among those that it chose."""
-        if news == _VOUCHED:
+        if news == VOUCHED:
             return
         domain, words = domain_of(page.url), f"{page.title} {page.text}"
         name, is_list = of_stranger(domain, stranger), "list" in page.flags
@@ -461,7 +340,9 @@ class Traps:
         new = max(News.NOTHING, min(news, seen))
         weight = 1 if relevant and new != News.NOTHING else RELEVANT
         for name in narrow(page.url):
-            self._add(of_stranger(name, stranger), page.url, new, weight, same=True, tried=tried)
+            self._groups.add(
+                of_stranger(name, stranger), page.url, new, weight, same=True, tried=tried
+            )
 
     def _says_something(self, page: Page) -> bool:
         return bool(page.text or (page.title and host(page.url) in self._with_text))
@@ -469,7 +350,7 @@ class Traps:
     def failed(self, url: str, found_on: str = "") -> None:
         """Count a URL with a query that brought an error, or led to a known page; it was found
         on the page of another URL (empty for a seed)."""
-        tried = not self._rests.ended(url, news=False) and self._tried.pop(url, False)
+        tried = self._groups.failed(url)
         if "?" not in url:
             return
         blamed = hash64(found_on) if found_on else 0
@@ -477,51 +358,26 @@ class Traps:
         for name in narrow(url):
             if stranger:
                 name = of_stranger(name, stranger)
-            again = blamed != 0 and self._count(name).blamed == blamed
+            again = blamed != 0 and self._groups.count(name).blamed == blamed
             weight = 1 if again else RELEVANT
-            self._add(name, url, News.NOTHING, weight, same=not again, tried=tried)
-            self._count(name).blamed = blamed
+            self._groups.add(name, url, News.NOTHING, weight, same=not again, tried=tried)
+            self._groups.count(name).blamed = blamed
 
     def led_to_action(self, url: str, found_on: str = "") -> None:
         """Count a URL that redirected to what does something, a log-in say: among those of its name
         below other documents. It was found on the page of another URL (empty for a seed)."""
-        tried = not self._rests.ended(url, news=False) and self._tried.pop(url, False)
+        tried = self._groups.failed(url)
         chosen = linking_domain(url, found_on)
         for name in () if chosen else filter(is_below_others, names_of(url)):
-            self._add(name, url, News.NOTHING, RELEVANT, same=True, tried=tried)
-
-    def _add(self, name: str, url: str, news: int, weight: int, same: bool, *, tried: bool) -> None:
-        count = self._count(name)
-        count.pages += 1
-        if news == News.WORDS:
-            count.new += 1
-            most = _SEES_MORE_ANYWHERE if is_anywhere(name) else _SEES_MORE
-            if is_below_others(name) and most * count.new <= count.pages:
-                return
-            count.run = count.same = 0
-            self._open(name, count)
-        elif news != _VOUCHED:
-            count.run += weight
-            count.same = count.same + weight if same else 0
-            if name in self._held:
-                self._tries.count(owner(name, url), vain=tried)
-            elif count.run >= longest_run(name, url):
-                self._hold_back(name, count)
-                self._due = min(self._due, count.next)
-
-    def _open(self, name: str, count: Count) -> None:
-        self._let_go(name)
-        if name in self._waiting:
-            self._opened[name] = None
-        count.held = count.tries = 0
+            self._groups.add(name, url, News.NOTHING, RELEVANT, same=True, tried=tried)
 
     def _news(self, page: Page, found_on: Callable[[], str]) -> int:
         words = f"{page.title} {page.text}"
         chosen = bool(linking_domain(page.url, found_on()))
         if self._says_something(page):
             for group in self._parameters.note(page.url, hash64(words), chosen=chosen):
-                if group in self._held:
-                    self._open(group, self._count(group))
+                if group in self._groups:
+                    self._groups.open(group)
         # Else another domain could have its pages say first, at other addresses, what they say.
         domain = domain_of(page.url)
         seen, is_list = self._novelty, "list" in page.flags
@@ -529,8 +385,8 @@ class Traps:
         if seen.last is not None and self._says_something(page):
             self._views.page(page.url, found_on(), seen.last, is_list=is_list)
             for folders in self._mirrors.page(page, seen.last):
-                if (name := copies(folders)) in self._held:
-                    self._open(name, self._count(name))
+                if (name := copies(folders)) in self._groups:
+                    self._groups.open(name)
         return _COPY if copy and news else news
 
     def _names(self, url: str) -> Sequence[str]:
@@ -540,26 +396,12 @@ class Traps:
             return names
         return (*names, f"{HOSTS}{registrable_domain(name)}")
 
-    def _count(self, name: str) -> Count:
-        count = self._groups.get(name)
-        if count is None:
-            count = Count()
-        # What waits for a group that is forgotten is asked for like any link.
-        if forgotten := remember(self._groups, name, count):
-            self._let_go(forgotten)
-            self._ready += self._waiting.all(forgotten)
-        return count
-
     # -- saving
 
     def save(self) -> State:
         return {
             "novelty": self._novelty.save(),
             "listed": self._listed.save(),
-            "groups": [
-                [name, *count.row(self._waiting.count(name))]
-                for name, count in self._groups.items()
-            ],
             "hosts": list(self._hosts),
             "with_text": list(self._with_text),
             "indexed": list(self._indexed),
@@ -567,23 +409,12 @@ class Traps:
             "views": self._views.save(),
             "mirrors": self._mirrors.save(),
             "told": [[url, news] for url, news in self._told.items()],
-            "held": list(self._held),
-            "waiting": self._waiting.rows(),
-            "opened": list(self._opened),
-            "ready": [held.row() for held in self._ready],
-            "trying": sorted(self._trying),
-            "pages": self._pages,
-            "lost": self.lost,
-            "tried": list(self._tried),
-            "in_vain": self._tries.save(),
-            "rests": self._rests.save(),
-            "due": self._due,
+            **self._groups.save(),
         }
 
     def load(self, state: State) -> None:
         self._novelty.load(state["novelty"])
         self._listed.load(state["listed"])
-        self._groups = OrderedDict((name, Count(*row)) for name, *row in state["groups"])
         self._hosts = OrderedDict.fromkeys(state["hosts"])
         self._with_text = OrderedDict.fromkeys(state["with_text"])
         self._indexed = OrderedDict.fromkeys(state["indexed"])
@@ -593,29 +424,7 @@ class Traps:
         if "mirrors" in state:
             self._mirrors.load(state["mirrors"])
         self._told = OrderedDict(map(tuple, state["told"]))
-        waiting, held = state["waiting"], state["held"]
-        self._held = dict.fromkeys(held)
-        self._of_strangers = sum(map(is_of_stranger, held))
-        waits = {name: len(rows) for name, rows in waiting}
-        left = {name: row[7] - waits[name] for name, *row in state["groups"] if name in waits}
-        self._waiting.load(waiting, left, state["lost"])
-        self._shapes = {url: narrowest(url) for url in self._waiting.urls()}
-        self._tried = OrderedDict.fromkeys(state["tried"], True)
-        self._tries.load(state["in_vain"])
-        self._rests.load(state["rests"])
-        self._opened = dict.fromkeys(state["opened"])
-        self._ready = list(map(HeldLink.of, state["ready"]))
-        self._trying = set(state["trying"])
-        self._pages, self._due = state["pages"], state["due"]
-
-    def held_groups(self) -> list[Group]:
-        """The groups that hold links back, the largest first."""
-        found = [
-            Group(name, count.pages, count.new, self._waiting.count(name))
-            for name in self._held
-            if (count := self._groups.get(name)) is not None and name in self._waiting
-        ]
-        return sorted(found, key=lambda group: -group.links)
+        self._groups.load(state)
 
 
 def _own(url: str) -> str:
