@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spoor.crawl import Crawl
+from spoor.errors import DAMAGED
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
@@ -46,7 +47,9 @@ class Mirrors(MirroredFolders):
         self.novelty = Novelty()
 
     def read(self, path: str, number: int, title: str = "", canonical: str | None = None) -> object:
-        one = page(path, words(number), title, canonical)
+        return self.take(page(path, words(number), title, canonical))
+
+    def take(self, one: Page) -> object:
         self.novelty.page("a.example", one.url, one.text)
         assert self.novelty.last is not None
         return self.page(one, self.novelty.last)
@@ -106,6 +109,50 @@ def test_a_number_in_a_title_makes_no_difference() -> None:
         for at in range(3):
             mirrors.read(f"en/{version}/c{'abc'[at]}", at, title=f"Pooling, Library {version}")
     assert mirrors
+
+
+def table(at: int, year: int) -> str:
+    """Rows with numbers of that year."""
+    figures = np.random.default_rng([year, at]).integers(100, 10_000, 90).tolist()
+    rows = words(at, 30).split()
+    return " ".join(f"{row} {figures[3 * n : 3 * n + 3]}" for n, row in enumerate(rows))
+
+
+@pytest.mark.parametrize("text", ["", "the same of each year "])
+@pytest.mark.parametrize("rows", ["own", "of all"])
+def test_tables_of_two_years_are_no_copies(text: str, rows: str) -> None:
+    mirrors = Mirrors().others()
+    for year in range(2019, 2024):
+        for at in range(6):
+            about = words(40 + at, 40) if text else ""
+            name = f"Team {'abcdef'[at]} in {year}"
+            its = table(at if rows == "own" else 7, 10 * year + at)
+            mirrors.take(page(f"{year}/{'abcdef'[at]}", about + its, name))
+    assert not mirrors
+
+
+def test_the_same_tables_are_copies() -> None:
+    mirrors = Mirrors().others()
+    for version in ("1", "2"):
+        for at in range(4):
+            name = f"Part {'abcd'[at]}, edition {version}"
+            mirrors.take(page(f"{version}/{'abcd'[at]}", table(at, 2020), name))
+    assert mirrors
+
+
+def test_a_row_of_the_same_words_is_one() -> None:
+    mirrors = Mirrors().others()
+    for folder in ("a", "b"):
+        for at in range(4):
+            own = words(20 + at + 10 * (folder == "b"), 20)
+            mirrors.take(page(f"{folder}/{'cdef'[at]}", own + " none" * 400))
+    assert not mirrors
+
+
+@pytest.mark.parametrize(("one", "other"), [("~ann/", "~bob/"), ("~ann/", ""), ("a/~b/", "a/~c/")])
+def test_folders_of_two_owners_are_not_compared(one: str, other: str) -> None:
+    assert not learned(one, other)
+    assert learned(f"{one}en/", f"{one}de/")
 
 
 def test_a_page_that_names_its_twin_is_a_copy() -> None:
@@ -216,6 +263,29 @@ def test_a_saved_state_goes_on_the_same(pages: list[tuple[list[tuple[str, int]],
         assert own is not None
         assert first.page(one, own) == second.page(one, own)
     assert pack(first.save()) == pack(second.save())
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("names", np.zeros(12, np.int64)),
+        ("lengths", []),
+        ("sketches", np.zeros((2, 8), np.uint32)),
+        ("sketches", np.array(["a"])),
+        ("fetched", np.array([-1])),
+        ("pages", [1]),
+        ("pairs", [["a"]]),
+        ("pairs", [["a", "b", "c", 1, 1, 1, 1]]),
+        ("pairs", [[HOME, HOME, 4.5, 1, 1, 1, 1]]),
+        ("pairs", []),
+        ("mirrored", [[HOME, f"{HOME}other/"]]),
+        ("mirrored", [[1, 2]]),
+    ],
+)
+def test_a_damaged_state_is_told_when_it_is_read(name: str, value: object) -> None:
+    state = learned("de/", "en/").save()
+    with pytest.raises(DAMAGED):
+        MirroredFolders().load({**state, name: value})
 
 
 class Manual:

@@ -144,6 +144,10 @@ class Own(NamedTuple):
     """On how many pages before it each was, about."""
     pages: float
     """Of the domain before it, about."""
+    plain: Hashes
+    """The same triples with their numbers."""
+    masked: NDArray[np.bool_]
+    """Which have a number, or another word that is masked."""
 
 
 class Novelty:
@@ -174,11 +178,11 @@ class Novelty:
         hashes = self._words.of_text(words[:_CHARACTERS])
         bare = hashes[1]
         bare[(bare == self._own(url)[:, None]).any(axis=0)] = 1
-        triples, unseen, fresh = self._new_in(hashes, domain, keep=keep and not is_list)
+        (plain, triples), unseen, fresh = self._new_in(hashes, domain, keep=keep and not is_list)
         if is_list:
             _, of_lists, masked_of_lists = self._new_in(hashes, f"lists of {domain}", keep=keep)
             unseen, fresh = unseen & of_lists, fresh & masked_of_lists
-        self.last = self._counted_in(domain, triples) if keep else None
+        self.last = self._counted_in(domain, plain, triples, hashes) if keep else None
         copy = self.last is not None and _is_copy(self.last, fresh)
         numbers, is_view = _three_in_a_row(unseen), "?" in url
         if is_view:
@@ -193,15 +197,15 @@ class Novelty:
     def _new_in(
         self, hashes: Hashes, name: str, *, keep: bool
     ) -> tuple[Hashes, NDArray[np.bool_], NDArray[np.bool_]]:
-        """The masked triples of hashes of words; which triples, and which of the masked ones, are
-        new among what goes by this name."""
+        """The triples of hashes of words, and the masked ones; which of either are new among what
+        goes by this name."""
         triples = _triples(hashes, hashes64((name, f"{name} masked")))
         places, bits = _places(triples)
         see = self._add if keep else self._unseen
-        return triples[1], see(places[0], bits[0]), see(places[1], bits[1])
+        return triples, see(places[0], bits[0]), see(places[1], bits[1])
 
-    def _counted_in(self, domain: str, triples: Hashes) -> Own:
-        """Count a page's triples; how many pages had each before."""
+    def _counted_in(self, domain: str, plain: Hashes, triples: Hashes, words: Hashes) -> Own:
+        """Count a page's masked triples; how many pages had each before."""
         places = triples >> np.uint64(64 - _COUNTS)
         counts = self._counts.take(places.view(np.int64))
         pages = self._pages.get(domain, 0.0)
@@ -214,7 +218,10 @@ class Novelty:
             self._counts >>= np.uint8(1)
             self._counted //= 2
             self._pages = {name: count / 2 for name, count in self._pages.items()}
-        return Own(triples, counts, pages)
+        masked = np.zeros(len(triples) + 2, bool)
+        masked[2:-2] = words[0] != words[1]
+        masked[:-2] |= masked[1:-1] | masked[2:]
+        return Own(triples, counts, pages, plain, masked[:-2])
 
     def add(self, urls: Sequence[str]) -> None:
         """Take in URLs."""
