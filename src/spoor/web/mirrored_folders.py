@@ -358,17 +358,14 @@ class MirroredFolders:
 
     def load(self, state: State) -> None:
         """Go on from `save`. Raises ValueError and its like for a state that is none."""
-        sketches, names, fetched = (
-            _row(state[name], kind)
-            for name, kind in (("sketches", np.uint32), ("names", np.uint64), ("fetched", np.uint64))
-        )
+        sketches, names = _row(state["sketches"], np.uint32), _row(state["names"], np.uint64)
         ends = np.cumsum(state["lengths"], dtype=np.int64)
         parts = np.split(sketches, ends[:-1]) if len(ends) else []
         self._pages.clear()
         self._like.clear()
         for url, *page in zip(state["pages"], names.tolist(), parts, strict=True):
             self._keep(url, _Kept(*page))
-        self._fetched = OrderedDict.fromkeys(fetched.tolist())
+        self._fetched = OrderedDict.fromkeys(_row(state["fetched"], np.uint64).tolist())
         self._pairs, self._mirrored, self._same = OrderedDict(), {}, {}
         for one, other, *counts in state["pairs"]:
             pair = Folders(one, other)
