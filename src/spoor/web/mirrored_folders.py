@@ -183,7 +183,7 @@ class MirroredFolders:
         url, canonical, names = page.url, page.canonical, _names(page)
         ended: list[Folders] = []
         twins = self._twins(url) if own.pages >= _EARLY else {}
-        mine = _mine(own) if twins else None
+        mine = _mine(own) if twins else _NOTHING
         for twin, pairs in twins.items():
             its = self._pages[twin]
             copied = its.names == names and _copied(mine, its.triples)
@@ -456,6 +456,9 @@ class _Mine(NamedTuple):
     """What is on few pages …"""
     figures: Sketch
     """… or has a number: the rows of a table are on many pages, and its numbers are not."""
+
+
+_NOTHING = _Mine(np.zeros(0, np.uint32), np.zeros(0, np.uint32))
 
 
 def _mine(own: Own) -> _Mine:
