@@ -18,8 +18,11 @@ from spoor.distribution import import_extra
 MOST = 1 << 20
 """Characters of HTML, beyond which lxml's tree takes more memory than a document may."""
 _BRAILLE, _SIGNS = 0x2800, 256
-MARKS = _SIGNS * _SIGNS
-"""How many there are."""
+MARKS = 8_192
+"""Texts of a page, of `_SIGNS` ** 2 that can be marked: those of newspapers have 400 at most, and
+with 28,000 short ones trafilatura takes more than a second."""
+_TAGS = 16_384
+"""Of a page, begins and ends; more take trafilatura more than half a second."""
 _ANY = re.compile("[\u2800-\u28ff]")
 _PAIR = re.compile("([\u2800-\u28ff])([\u2800-\u28ff])")
 
@@ -35,6 +38,8 @@ def article_of(pieces: Sequence[str]) -> set[int] | None:
     None where that cannot be told: nothing is found, the page is too large, or the extra cannot be
     used. Some 15 ms for a page of a newspaper; memory some 30 times its size."""
     if len(pieces) > MARKS or sum(map(len, pieces)) > MOST:
+        return None
+    if sum(piece.count("<") for piece in pieces) > _TAGS:
         return None
     first, *others = (_ANY.sub(" ", piece) for piece in pieces)
     body = first + "".join(f"{_mark(at)}{piece}" for at, piece in enumerate(others))
