@@ -36,7 +36,7 @@ from spoor.lab.kinds.judges import BY_WORDS
 from spoor.simulation.replay import Replay
 from spoor.types import Page, Task
 from spoor.web.link_filter import CrawlFilter
-from spoor.web.mirrored_folders import Folders, MirroredFolders
+from spoor.web.mirrored_folders import MirroredFolders
 from spoor.web.novelty import Own
 from spoor.web.scope import Scope
 from spoor.web.traps import Traps
@@ -46,8 +46,8 @@ from spoor.worlds.folders import open_web
 class Unlearned(MirroredFolders):
     """That learns nothing."""
 
-    def page(self, page: Page, own: Own) -> list[Folders]:
-        return []
+    def page(self, page: Page, own: Own) -> bool:
+        return False
 
 
 class WithoutMirrors(Traps):

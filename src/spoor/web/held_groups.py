@@ -22,6 +22,7 @@ from spoor.web.trap_groups import (
     is_anywhere,
     is_asked_last,
     is_below_others,
+    is_of_copies,
     longest_run,
     narrowest,
 )
@@ -112,6 +113,12 @@ class HeldGroups:
         if len(self._shapes) > _SHAPES:
             self._shapes = {url: self._shapes[url] for url in self._waiting.urls()}
         self._due = min(self._due, count.next)
+
+    def open_copies(self, site: str) -> None:
+        """As `open`, for all groups of copies of a host."""
+        for name in list(self._held):
+            if is_of_copies(name) and name.startswith(f"{site}/"):
+                self.open(name)
 
     def open(self, name: str) -> None:
         """A group holds nothing back, and what waited for it is asked for like any link."""

@@ -178,10 +178,10 @@ class MirroredFolders:
         """Whether there are any."""
         return bool(self._mirrored)
 
-    def page(self, page: Page, own: Own) -> list[Folders]:
-        """Take in a page that was fetched; those folders below whose first no page waits now."""
+    def page(self, page: Page, own: Own) -> bool:
+        """Take in a page that was fetched; whether pages of its host wait no longer for it."""
         url, canonical, names = page.url, page.canonical, _names(page)
-        ended: list[Folders] = []
+        ended = False
         twins = self._twins(url) if own.pages >= _EARLY else {}
         mine = _mine(own) if twins else _NOTHING
         for twin, pairs in twins.items():
@@ -191,10 +191,10 @@ class MirroredFolders:
                 canonical = None
             known = url
             for one, other in pairs if copied is not None else ():
-                ended += self._count_both(known, Folders(one, other), copied=bool(copied))
+                ended |= self._count_both(known, Folders(one, other), copied=bool(copied))
                 known = other + known[len(one) :]
         if canonical and (named := _between(url, canonical)):
-            ended += self._name(named)
+            ended |= self._name(named)
         remember(self._fetched, url_hash64(url), None, _FETCHED)
         self._keep(url, _Kept(names, _least(own)))
         return ended
@@ -257,14 +257,18 @@ class MirroredFolders:
             ways = longer
         return None
 
-    def _count_both(self, url: str, folders: Folders, *, copied: bool) -> list[Folders]:
+    def _count_both(self, url: str, folders: Folders, *, copied: bool) -> bool:
         """Count a page for two folders, once there is a copy, and for the first ones below them; as
         `page`."""
         pair, first = folders.in_order, folders.with_first(url)
         if not copied and pair not in self._pairs:
-            return []
+            return False
         ended = self._count(pair, copied=copied)
-        return ended + (self._count(first.in_order, copied=copied) if first else [])
+        if first is None:
+            return ended
+        differed = self._differ(url, folders)
+        ended |= self._count(first.in_order, copied=copied)
+        return ended or (not differed and self._differ(url, folders))
 
     def _differ(self, url: str, folders: Folders) -> bool:
         """Whether the first folders on the way to a URL below two that are mirrored are not."""
@@ -272,30 +276,30 @@ class MirroredFolders:
         known = self._pairs.get(first.in_order) if first else None
         return known is not None and known.different
 
-    def _count(self, pair: Folders, *, copied: bool) -> list[Folders]:
+    def _count(self, pair: Folders, *, copied: bool) -> bool:
         """Count a page that was compared with its twin; as `page`."""
         known, ended = self._known(pair)
         known.count(copied=copied)
-        return ended + self._settle(pair, known)
+        return self._settle(pair, known) or ended
 
-    def _name(self, folders: Folders) -> list[Folders]:
+    def _name(self, folders: Folders) -> bool:
         """A page below the first folder names its twin below the other; as `page`."""
         known, ended = self._known(folders.in_order)
         if folders == folders.in_order:
             known.named += 1
         else:
             known.named_back += 1
-        return ended + self._settle(folders.in_order, known)
+        return self._settle(folders.in_order, known) or ended
 
-    def _known(self, pair: Folders) -> tuple[_Pair, list[Folders]]:
+    def _known(self, pair: Folders) -> tuple[_Pair, bool]:
         """What is known of two folders in order; as `page` for those that are forgotten for it."""
         known = self._pairs.get(pair) or _Pair()
         forgotten = remember(self._pairs, pair, known, _PAIRS)
-        return known, [] if forgotten is None else self._settle(forgotten, _Pair())
+        return known, forgotten is not None and self._settle(forgotten, _Pair())
 
-    def _settle(self, pair: Folders, known: _Pair) -> list[Folders]:
+    def _settle(self, pair: Folders, known: _Pair) -> bool:
         """Say whether pages below two folders in order wait, by what is known; as `page`."""
-        site, ended = host(pair.one), list[Folders]()
+        site, ended = host(pair.one), False
         same = self._same.setdefault(pair.place, {})
         if known.same:
             same[pair] = None
@@ -308,7 +312,7 @@ class MirroredFolders:
             one, other = folders
             others = mirrored.setdefault(one, {})
             if not known.leads(back=back, others=bool(same)):
-                ended += [folders] if other in others else ()
+                ended |= other in others
                 others.pop(other, None)
             elif sum(map(len, mirrored.values())) < _MIRRORED:
                 others[other] = None

@@ -115,7 +115,12 @@ def copies(folders: Folders | None) -> str:
 
 def is_asked_last(name: str) -> bool:
     """Whether a group is of what is asked for once there is nothing else."""
-    return name.endswith(LAST) or _COPIES in name
+    return name.endswith(LAST) or is_of_copies(name)
+
+
+def is_of_copies(name: str) -> bool:
+    """Whether a group is of what is below a folder and, fetched already, below another."""
+    return _COPIES in name
 
 
 @lru_cache(maxsize=16_384)

@@ -384,9 +384,9 @@ class Traps:
         news, copy = seen.page(domain, page.url, words, keep=not chosen, is_list=is_list)
         if seen.last is not None and self._says_something(page):
             self._views.page(page.url, found_on(), seen.last, is_list=is_list)
-            for folders in self._mirrors.page(page, seen.last):
-                if (name := copies(folders)) in self._groups:
-                    self._groups.open(name)
+            if self._mirrors.page(page, seen.last):
+                # What is still a copy waits again; the way to some led through other folders.
+                self._groups.open_copies(host(page.url))
         return _COPY if copy and news else news
 
     def _names(self, url: str) -> Sequence[str]:
