@@ -181,12 +181,14 @@ class MirroredFolders:
     def page(self, page: Page, own: Own) -> bool:
         """Take in a page that was fetched; whether pages of its host wait no longer for it."""
         url, canonical, names = page.url, page.canonical, _names(page)
-        ended = False
-        twins = self._twins(url) if own.pages >= _EARLY else {}
-        mine = _mine(own) if twins else _NOTHING
-        for twin, pairs in twins.items():
+        folders, ended = list(_folders(url)), False
+        mine: _Mine | None = None
+        for twin, pairs in self._twins(url, folders).items() if own.pages >= _EARLY else ():
             its = self._pages[twin]
-            copied = its.names == names and _copied(mine, its.triples)
+            copied: bool | None = False
+            if its.names == names:
+                mine = mine or _mine(own)
+                copied = _copied(mine, its.triples)
             if twin == canonical:
                 canonical = None
             known = url
@@ -196,14 +198,14 @@ class MirroredFolders:
         if canonical and (named := _between(url, canonical)):
             ended |= self._name(named)
         remember(self._fetched, url_hash64(url), None, _FETCHED)
-        self._keep(url, _Kept(names, _least(own)))
+        self._keep(url, _Kept(names, _least(own)), folders)
         return ended
 
-    def _twins(self, url: str) -> dict[str, Sequence[Folders]]:
+    def _twins(self, url: str, folders: Sequence[tuple[int, int]]) -> dict[str, Sequence[Folders]]:
         """Pages that a page is compared with, each with the folders that make the difference."""
         found: dict[str, Sequence[Folders]] = {}
         like = self._like
-        for at, end in _folders(url):
+        for at, end in folders:
             bare = url[:at] + url[end:]
             if bare in self._pages:
                 found[bare] = [Folders(url[:end], url[:at])]
@@ -322,14 +324,14 @@ class MirroredFolders:
             del self._mirrored[site]
         return ended
 
-    def _keep(self, url: str, page: _Kept) -> None:
+    def _keep(self, url: str, page: _Kept, folders: Sequence[tuple[int, int]]) -> None:
         """Keep a page, the newest, for others to be compared with."""
         if url in self._pages:
             self._leave(url)
         gone = remember(self._pages, url, page, _PAGES)
         if gone is not None:
             self._leave(gone)
-        for at, end in _folders(url):
+        for at, end in folders:
             like = self._like.setdefault((at, url[:at] + url[end:]), [])
             like.append(url)
             del like[:-_TWINS]
@@ -368,7 +370,7 @@ class MirroredFolders:
         self._pages.clear()
         self._like.clear()
         for url, *page in zip(state["pages"], names.tolist(), parts, strict=True):
-            self._keep(url, _Kept(*page))
+            self._keep(url, _Kept(*page), list(_folders(url)))
         self._fetched = OrderedDict.fromkeys(_row(state["fetched"], np.uint64).tolist())
         self._pairs, self._mirrored, self._same = OrderedDict(), {}, {}
         for one, other, *counts in state["pairs"]:
@@ -443,6 +445,11 @@ def _names(page: Page) -> int:
 
 def _least(own: Own) -> Sketch:
     """The least `_SKETCH` triples of a page, in order, numbers included."""
+    some = 4 * _SKETCH
+    if len(own.plain) > some:  # all of them take longer to sort
+        found = _distinct(np.partition(own.plain, some)[:some])
+        if len(found) >= _SKETCH:
+            return found[:_SKETCH]
     return _distinct(own.plain)[:_SKETCH]
 
 
@@ -460,9 +467,6 @@ class _Mine(NamedTuple):
     """What is on few pages …"""
     figures: Sketch
     """… or has a number: the rows of a table are on many pages, and its numbers are not."""
-
-
-_NOTHING = _Mine(np.zeros(0, np.uint32), np.zeros(0, np.uint32))
 
 
 def _mine(own: Own) -> _Mine:
