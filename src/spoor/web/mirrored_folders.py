@@ -42,7 +42,7 @@ COPIES = 3
 SURE = 4
 """… and so many for each that is none."""
 CHECKED = 8
-"""Of so many pages that are to wait, or of as many as were copies, one does not."""
+"""Of so many pages that are to wait one does not; of twice as many after as many copies."""
 
 _HELD = 0.7
 """Share of what is a page's own that its twin has."""
@@ -113,17 +113,15 @@ class Folders(NamedTuple):
 class _Pair:
     """What is known of two folders."""
 
-    __slots__ = ("copies", "named", "named_back", "others", "waits")
+    __slots__ = ("copies", "named", "named_back", "others")
 
     def __init__(
-        self, copies: int = 0, others: int = 0, waits: int = 0, named: int = 0, named_back: int = 0
+        self, copies: int = 0, others: int = 0, named: int = 0, named_back: int = 0
     ) -> None:
         self.copies = copies
         """Pages below one that are copies of twins below the other …"""
         self.others = others
         """… and that are not; of both some `_LAST`, the latest."""
-        self.waits = waits
-        """How often a page was to wait."""
         self.named = named
         """Pages below the first that name twins below the other as their canonical URLs …"""
         self.named_back = named_back
@@ -152,7 +150,7 @@ class _Pair:
         return self.same or so_far or (named >= COPIES and not self.different)
 
     def row(self) -> list[int]:
-        return [self.copies, self.others, self.waits, self.named, self.named_back]
+        return [self.copies, self.others, self.named, self.named_back]
 
 
 class MirroredFolders:
@@ -218,22 +216,20 @@ class MirroredFolders:
             found.setdefault(*way)
         return found
 
-    def waits(self, url: str) -> Folders | None:
-        """The folder of a URL that is about to be asked for, and the one that has a copy of its
-        page, which was fetched; None where none has, or where the URL is to show whether the two
-        are still the same."""
-        way = self._way(url)
-        if way is None:
-            return None
-        first = way[1][0]
-        pair = self._pairs[first.in_order]
-        pair.waits += 1
-        return first if pair.waits % max(CHECKED, pair.copies) else None
-
     def copy_of(self, url: str) -> Folders | None:
-        """As `waits`, for a URL that is only looked at."""
+        """The folder of a URL, and the one that has a copy of its page, which was fetched; None
+        where none has."""
         way = self._way(url)
         return None if way is None else way[1][0]
+
+    def waits(self, url: str) -> Folders | None:
+        """The same, None where the URL is to show whether the two are still the same: it is so
+        each time that it is offered."""
+        folders = self.copy_of(url)
+        if folders is None:
+            return None
+        many = self._pairs[folders.in_order].copies >= 2 * CHECKED
+        return None if url_hash64(url) % (2 * CHECKED if many else CHECKED) == 0 else folders
 
     def _way(self, url: str) -> tuple[str, Sequence[Folders]] | None:
         """A URL that was fetched, to which mirrored folders lead, and these."""
