@@ -301,8 +301,9 @@ def test_a_crawl_reads_the_index_that_a_page_names(more: tuple[str, ...], tmp_pa
         assert found == [0, 1]
     else:  # it follows links in their order, of which those of the index are some
         assert paths[:3] == ["/", "/p0.html", "/searchindex.js"]
-    paths, found = crawled(manual, tmp_path / "without", (4,), "--no-search-index", *more)
-    assert (paths, found) == (["/", "/p0.html", "/p1.html", "/p2.html"], [0])
+    if not more:
+        paths, found = crawled(manual, tmp_path / "without", (4,), "--no-search-index")
+        assert (paths, found) == (["/", "/p0.html", "/p1.html", "/p2.html"], [0])
 
 
 def by(generator: str) -> tuple[str, str, bytes, str]:

@@ -4,15 +4,17 @@ manual for each of its versions; those of a site for each language into which no
 Two URLs of a host are *twins* where one has another folder in one place, or one folder more, and
 what follows is the same: `/en/5.0/topics/auth` and `/en/4.2/topics/auth`, `/docs/intro` and
 `/docs/next/intro`. A page is a copy of a twin that was fetched where that has its title and first
-heading, but for numbers, and what is the page's own, with its numbers (tables of two years have the
-same rows); or where the page names it as its canonical URL. Pages of two classes of a library may
-say the same of a method of each: these are two. Folders of two owners (`/~ann/`) are not compared.
+heading, but for numbers, and what is the page's own, with its numbers: tables of two years have the
+same rows. Pages of two classes of a library may say the same of a method of each: these are two.
+Folders of two owners (`/~ann/`) are not compared.
 
 Two folders are mirrored once `COPIES` pages were copies, and `SURE` for each that was not. From
 then on a page whose twin was fetched waits (`spoor.web.traps`), but for one in `CHECKED`: it shows
-whether the folders are still the same. The first folders below them are counted by themselves, too,
-and decide where as many pages are known: the changes of each version differ, and its examples are
-the same.
+whether the folders are still the same. So does one below a folder of which `COPIES` pages named
+their twins below another as their canonical URLs, and not the other way round: who writes pages for
+one folder may not speak for another. The first folders below two are counted by themselves, too,
+and decide once `COPIES` pages of them are known: the changes of each version differ, and its
+examples are the same.
 
 Substitutions in URLs that lead to similar pages are learned from samples of pages as by Z.
 Bar-Yossef, I. Keidar and U. Schonfeld, "Do not crawl in the DUST: different URLs with similar
@@ -69,9 +71,9 @@ _DEEP = 4
 """Folders of a URL of which one may be another."""
 _STEPS = 3
 """Folders in which a URL may differ from that of its copy: a language and a version, say."""
-_DIGIT = re.compile(r"\d")
 _SEEN = 64
 """URLs that are looked at for a copy of one."""
+_DIGIT = re.compile(r"\d")
 
 Sketch = NDArray[np.uint32]
 
