@@ -19,7 +19,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -63,8 +63,8 @@ class Noted(Traps):
         super().__init__()
         self.waited: dict[str, None] = {}
 
-    def passes(self, url: str, linked_by: object = tuple) -> str:
-        name = super().passes(url, linked_by)  # type: ignore[arg-type]
+    def passes(self, url: str, linked_by: Callable[[], Collection[str]] = tuple) -> str:
+        name = super().passes(url, linked_by)
         if name and name == self.copied(url):
             self.waited[url] = None
         return name
@@ -104,12 +104,10 @@ def whole(web: Path) -> None:
     everything, _ = crawled(world, list(world.roots()), CrawlFilter(Scope(), actions=True))
     kept, others = [url for url in traps.waited if url not in pages], 0
     for url in traps.waited:
-        name = traps.copied(url)
-        twin = name.partition(": copies of ")
-        if url not in everything or not name:
+        folders = traps._mirrors.copy_of(url)
+        if folders is None or url not in everything:
             continue
-        site = url.partition("://")[0] + "://"
-        other = site + twin[0].partition("/")[0] + twin[2] + url.removeprefix(site + twin[0])
+        other = folders.other + url.removeprefix(folders.one)
         if other not in everything:
             continue
         mine, its = triples(everything[url]), triples(everything[other])

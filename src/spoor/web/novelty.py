@@ -36,6 +36,8 @@ _COUNTED = 1 << 21
 """Triples after which all counters are halved."""
 _FRAME = 8
 """What is on more than one page in so many of a domain is frame."""
+_FEW = 4
+"""Pages that may all be views, or copies, of one."""
 _OWN = 300
 """Triples of its own that a page must have to be a copy."""
 _COPIED = 0.85
@@ -60,6 +62,7 @@ _MONTHS = frozenset(
 _MARKS = ".,:;()[]'\"!?“”‘’«»"
 
 Hashes = NDArray[np.uint64]
+Sketch = NDArray[np.uint32]
 _PLACE = np.uint64((1 << _BITS) - 1)
 _FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
 _BIT = np.left_shift(np.uint8(1), np.arange(8, dtype=np.uint8))
@@ -148,6 +151,17 @@ class Own(NamedTuple):
     """The same triples with their numbers."""
     masked: NDArray[np.bool_]
     """Which have a number, or another word that is masked."""
+
+    @property
+    def has_frame(self) -> bool:
+        """Whether so many pages came before it that the frame of its domain is known."""
+        return self.pages >= _FRAME
+
+    @property
+    def few(self) -> NDArray[np.bool_]:
+        """Which are on few pages: not more than `_FEW`, which may all have what one has, or one in
+        `_FRAME`."""
+        return self.counts <= max(_FEW, self.pages / _FRAME)
 
 
 class Novelty:
@@ -292,6 +306,17 @@ class Novelty:
         if "counts" in state:
             self._counts, self._counted = state["counts"].copy(), state["counted"]
             self._pages = dict(map(tuple, state["pages"]))
+
+
+def halves(triples: Hashes) -> Sketch:
+    """Half of the bits of each."""
+    return (triples >> np.uint64(32)).astype(np.uint32)
+
+
+def are_among(mine: Sketch, its: Sketch) -> NDArray[np.bool_]:
+    """Which of some triples are among others, which are in order and not empty."""
+    found: NDArray[np.bool_] = its.take(its.searchsorted(mine), mode="clip") == mine
+    return found
 
 
 def _is_copy(page: Own, fresh: NDArray[np.bool_]) -> bool:
