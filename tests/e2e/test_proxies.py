@@ -8,6 +8,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -165,6 +166,31 @@ def test_what_is_wrong_with_tls_is_told_apart(tmp_path: Path) -> None:
         for verify in (False, True):
             told = get(f"https://{ADDRESS}:{port}/", allow_private=private, verify_tls=verify)
             assert told == "TLS failed: the host speaks another kind, or none"
+
+
+def test_a_server_of_tls_that_says_no_goodbye_holds_no_socket(tmp_path: Path) -> None:
+    """Its connection was left open by a client that had ended."""
+    tls, left = certificate(tmp_path), list[bytes]()
+
+    def serve(listening: socket.socket) -> None:
+        with tls.wrap_socket(listening.accept()[0], server_side=True) as secured:
+            secured.recv(1 << 16)
+            secured.sendall(page(text="clay"))
+            assert over.wait(60)
+            left.append(secured.recv(1 << 16))
+            with socket.socket(fileno=secured.detach()) as connection:
+                connection.settimeout(20)
+                left.append(connection.recv(1 << 16))
+
+    over = threading.Event()
+    with socket.create_server((ADDRESS, 0)) as listening:
+        thread = threading.Thread(target=serve, args=(listening,))
+        thread.start()
+        port = listening.getsockname()[1]
+        assert get(f"https://{ADDRESS}:{port}/", allow_private=(ADDRESS,)) == 200
+        over.set()
+        thread.join(60)
+    assert left == [b"", b""], "the goodbye, and the end of the connection"
 
 
 def test_a_proxy_that_is_not_there() -> None:

@@ -11,6 +11,7 @@ import pytest
 
 import spoor
 from loopback import ADDRESS, Asked, Loopback, beside, page, reply
+from ray_in_process import in_process
 from spoor.cli.main import run
 from spoor.runs.by_seed import sites_of_seeds
 from spoor.runs.reader import Run
@@ -68,7 +69,7 @@ def sites(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     seeds = out.parent / "seeds.txt"
     seeds.write_text("\n".join(SEEDS))
     server = Loopback(answer)
-    with beside(server.serving):
+    with beside(server.serving), in_process():
         command = ["crawl", str(seeds), "--topic", "kiln", "--out", str(out), "--delay", "0"]
         command += ["--connect-to", f"{ADDRESS}:{server.port}", "--found-per-host", "1"]
         assert run([*command, *request.param]) == 0

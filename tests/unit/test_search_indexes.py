@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import spoor
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page, reply
+from ray_in_process import in_process
 from spoor.cli.main import run
 from spoor.learn.state import pack, unpack
 from spoor.protocols import Offer
@@ -281,7 +282,7 @@ def crawled(
 ) -> tuple[list[str], list[int]]:
     """The paths that one crawl after another with the same folder asked for, and what each found."""
     server, found = Loopback(answer), list[int]()
-    with beside(server.serving):
+    with beside(server.serving), in_process():
         command = ["crawl", start, "--topic", "kilns", "--delay", "0", *options]
         command += ["--connect-to", f"{ADDRESS}:{server.port}", "--out", str(out)]
         command += ["--per-host", "1", "--render", "never"]

@@ -20,6 +20,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 import spoor
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
+from ray_in_process import in_process
 from spoor.cli.main import run
 from spoor.live.page_requests import PageRequests
 from spoor.runs.assemble import queries
@@ -374,7 +375,7 @@ def crawled(
 ) -> tuple[list[str], set[str]]:
     """The paths that a crawl asked for, and those that it found."""
     server = Loopback(answer)
-    with beside(server.serving):
+    with beside(server.serving), in_process():
         command = ["crawl", "http://a.example/", "--topic", "kilns", "--delay", "0", *options]
         command += ["--connect-to", f"{ADDRESS}:{server.port}", "--out", str(out)]
         command += ["--per-host", "1", "--render", "never", "--pages", str(pages)]

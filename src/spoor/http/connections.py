@@ -198,7 +198,12 @@ class _BoundedHandler(ResponseHandler):
         super().eof_received()
 
     def close(self) -> None:
+        transport = self.transport
         super().close()
+        if transport is not None and transport.get_extra_info("ssl_object"):
+            # It has said goodbye, and would hold its socket for half a minute where the server says
+            # none: longer than its client may live.
+            transport.abort()
         self._forget()
 
     def abort(self) -> None:
