@@ -17,6 +17,7 @@ from spoor.web import (
     domain_shares,
     held_groups,
     listed_links,
+    novelty,
     sitemap_shares,
     trap_groups,
     traps,
@@ -41,6 +42,9 @@ SMALL = (
         (traps, "_UNTRIED", 1),
         (depths, "_EVERY", 3),
     ),
+    # What a shard keeps at each turn is mostly these tables, which are empty.
+    *((novelty, "_BITS", 18), (novelty, "_PLACE", np.uint64((1 << 18) - 1))),
+    (novelty, "_COUNTS", 16),
 )
 
 GUARDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {

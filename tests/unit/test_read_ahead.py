@@ -229,8 +229,9 @@ def test_what_is_read_ahead_is_what_is_read_alone(
     assert some == before, "what else is asked is read then"
 
 
-SOME = 18
-"""Documents: more than are read together."""
+TOGETHER, SOME = 4, 9
+"""Documents that are read together, and more than those: where each is given up, each takes a helper
+of its own."""
 
 
 @pytest.mark.parametrize("fault", ["late", "long", "lies", "no time", "none ahead"])
@@ -240,6 +241,7 @@ def test_what_cannot_be_read_ahead_is_read_alone(
     read_alone: list[dict[str, Any]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(ahead, "TOGETHER", TOGETHER)
     if fault == "late":
         monkeypatch.setattr(documents, "SOON", 1e-6)
     elif fault == "long":
@@ -252,7 +254,7 @@ def test_what_cannot_be_read_ahead_is_read_alone(
     else:
         monkeypatch.setattr(ahead, "MOST_BYTES", 0)
     html = [row for row in read_alone[:SOME] if row["kind"] == "html"]
-    assert len(html) > 6
+    assert len(html) > 3
     read = [
         document.exported(["text", "markdown"])
         for document, _ in islice(Run(every_kind).select(EVERY, wanted=lambda row: PARTS), SOME)
@@ -267,7 +269,7 @@ def test_little_waits_and_nothing_is_left(
 ) -> None:
     asked: list[int] = []
     monkeypatch.setattr(ahead, "readers", lambda: 2)
-    monkeypatch.setattr(ahead, "TOGETHER", 4)
+    monkeypatch.setattr(ahead, "TOGETHER", TOGETHER)
     question = documents.RunDocument.question
 
     def counted(self: Any, names: Any) -> Any:
@@ -279,7 +281,7 @@ def test_little_waits_and_nothing_is_left(
     chosen = Run(every_kind).select(EVERY, wanted=lambda row: ("text",))
     first, _ = next(chosen)
     assert first.row.seq == 1
-    assert len(asked) <= 4 * (2 * 2 + 2)
+    assert len(asked) <= TOGETHER * (2 * 2 + 2)
     helpers = [lane.helper for lane in lanes._lanes[before:]]
     chosen.close()  # type: ignore[attr-defined]
     assert len(lanes._lanes) == before

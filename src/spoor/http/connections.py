@@ -111,6 +111,8 @@ class _BoundedHandler(ResponseHandler):
         self._used = False
         self._poll: select.poll | None = None
         """Of its socket, which it has for as long as it lives."""
+        self._secured = False
+        """Whether it speaks TLS."""
         self._cut_short = False
         """Whether a connection of TLS ended, and its server did not say so."""
         self._body: Any = None
@@ -122,6 +124,7 @@ class _BoundedHandler(ResponseHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         secured = getattr(transport, "_ssl_protocol", None)  # no public place sees these bytes
+        self._secured = secured is not None
         if secured is not None:
             _with_small_buffer(secured)
             # Through a weak reference: in a cycle of references its buffers would stay after its
@@ -200,7 +203,7 @@ class _BoundedHandler(ResponseHandler):
     def close(self) -> None:
         transport = self.transport
         super().close()
-        if transport is not None and transport.get_extra_info("ssl_object"):
+        if transport is not None and self._secured:
             # It has said goodbye, and would hold its socket for half a minute where the server says
             # none: longer than its client may live.
             transport.abort()
