@@ -98,7 +98,7 @@ def test_each_seed_has_its_row(
     notes = {seed: row["note"] for seed, row in told.items()}
     assert notes["http://kilns.example/"] == ""
     assert notes["http://boats.example/"] == "none of the 2 pages of its site counts"
-    assert notes["http://one.example/"] == "not the only page of its site counts"
+    assert notes["http://one.example/"] == "the only page of its site does not count"
     assert notes["http://closed.example/"] == "404 Not Found"
     assert notes["http://b.shared.example/"] == "none of the 2 pages of its site counts"
     assert notes["http://forbids.example/"] == "robots.txt forbids it"
@@ -111,6 +111,36 @@ def test_each_seed_has_its_row(
     assert {site.seed: (site.pages, site.relevant) for site in sites_of_seeds(Run(sites))} == {
         seed: (int(row["site_pages"]), int(row["site_relevant"])) for seed, row in told.items()
     }
+
+
+def test_a_list_comes_back_in_its_order_with_its_columns(
+    sites: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    owned, table = tmp_path / "own.csv", tmp_path / "found.csv"
+    owned.write_text(
+        "Name,title,Website\nBoats,x,http://Boats.example\n,,\nKilns,y,http://kilns.example/\n"
+        "Mail,z,not an address\nAgain,,http://boats.example/\nOther,,http://other.example/\n"
+    )
+    assert run(["export", str(sites), str(table), "--list", str(owned)]) == 0
+    with table.open(newline="") as file:
+        told = [*csv.DictReader(file)]
+    assert [*told[0]][:4] == ["Name", "list_title", "seed", "note"]
+    assert [(row["Name"], row["seed"], row["note"][:26]) for row in told] == [
+        ("Boats", "http://Boats.example", "none of the 2 pages of its"),
+        ("", "", "the list has no address fo"),
+        ("Kilns", "http://kilns.example/", ""),
+        ("Mail", "not an address", "'not an address' is not a "),
+        ("Again", "http://boats.example/", "none of the 2 pages of its"),
+        ("Other", "http://other.example/", "no seed of this run"),
+    ]
+    assert told[0]["url"] == told[4]["url"] != told[2]["url"] == "http://kilns.example/b"
+    assert [row["list_title"] for row in told[:3]] == ["x", "", "y"]
+    capsys.readouterr()
+    for options in (["--list", str(owned)], ["--by-seed"]):
+        assert run(["export", str(sites), str(owned), *options]) == 2
+        assert "own.csv is there, and is no export" in capsys.readouterr().err
+    assert owned.read_text().startswith("Name,title,Website")
+    assert run(["export", str(sites), str(table), "--by-seed"]) == 0, "one of before is replaced"
 
 
 def test_tables_of_all_forms_say_the_same(sites: Path, tmp_path: Path) -> None:

@@ -93,7 +93,7 @@ def test_a_spreadsheet_finds_no_formula(stopped: Path, tmp_path: Path) -> None:
     titles = {row["url"]: row["title"] for row in rows}
     assert titles["http://pots.example/4"] == f"'{FORMULA}"
     assert titles["http://pots.example/5"] == "Kiln 5 “glaze”, and more"
-    assert rows[0]["path"].split("\n")[0] == SEED
+    assert rows[0]["path"].split(" | ")[0] == SEED
 
 
 @given(st.text())

@@ -21,7 +21,8 @@ SITES = ["https://acme.example/", "http://www.bolt.example/de", "https://cord.ex
     [
         (
             "sites.txt",
-            "\ufeff# who they are\nacme.example\r\n\n  http://www.bolt.example/de \ncord.example/team\n",
+            "\ufeff# who they are\nacme.example\t# the first\r\n\n  http://www.bolt.example/de #2\n"
+            "cord.example/team\n",
         ),
         ("sites.csv", "\ufeffurl\nacme.example\nhttp://www.bolt.example/de\ncord.example/team\n"),
         ("sites.csv", "acme.example\nhttp://www.bolt.example/de\ncord.example/team\n"),
@@ -55,6 +56,11 @@ def test_names_of_other_scripts_are_sites(tmp_path: Path) -> None:
     ("name", "text", "why"),
     [
         ("s.txt", "acme.example\nnot a url\n", r"s\.txt, line 2: 'not a url' is not a valid URL"),
+        (
+            "s.txt",
+            "n/a\nacme.example\n-\n?\n",
+            r"line 1: 'n/a' is not a valid URL; nor can lines 3, 4 be used$",
+        ),
         ("s.txt", "kiln\n", r"s\.txt, line 1: 'kiln' is not a valid URL"),
         ("s.csv", "name,place\nAcme,Bonn\n", r"s\.csv, line 1: no column is named url, website"),
         ("s.csv", "name,url\nAcme,Bonn road\n", r"s\.csv, line 2: 'Bonn road' is not a valid URL"),

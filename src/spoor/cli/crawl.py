@@ -170,7 +170,7 @@ def _sites(run: Run) -> list[str]:
 
     if (found := seeds_found(run)) is None:
         return []
-    table = command_line("export", run.path, "sites.csv", "--by-seed")
+    table = command_line("export", run.path, f"{run.path.name}-by-seed.csv", "--by-seed")
     return [f"  sites    {found[0]:,} of {found[1]:,} have a page that counts; all: {table}"]
 
 

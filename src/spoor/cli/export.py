@@ -57,6 +57,14 @@ def export(
             help="A table of the seeds: the best page of the site of each, or why none counts.",
         ),
     ] = False,
+    sites: Annotated[
+        Path | None,
+        typer.Option(
+            "--list",
+            help="The same for each row of the list of sites that the crawl began with, in its "
+            "order and with its columns.",
+        ),
+    ] = None,
     text: Annotated[bool, typer.Option("--text", help="With the main text.")] = False,
     columns: Annotated[
         str,
@@ -86,6 +94,7 @@ def export(
     opened = Run(run)
     asked = [name for name in columns.split(",") if name.strip()]
     selection = Selection(everything, min_score, None if since is None else moment(since), copies)
+    by_seed = by_seed or sites is not None
     total = len(opened.settings.seeds) if by_seed else opened.reads(selection)
     with progress("seeds" if by_seed else "documents are read", total) as report_progress:
         exported = export_run(
@@ -97,10 +106,12 @@ def export(
             fields=field or (),
             index=index,
             by_seed=by_seed,
+            sites=sites,
             report_progress=report_progress,
         )
+    what = "pages" if not by_seed else "seeds" if sites is None else "rows"
     copied = f" ({exported.copies} near-copies left out)" if exported.copies else ""
-    typer.echo(f"{exported.pages} {'seeds' if by_seed else 'pages'}: {place}{copied}")
+    typer.echo(f"{exported.pages} {what}: {place}{copied}")
     if left_out := exported.left_out.count:
         rows = "1 page is" if left_out == 1 else f"{left_out:,} pages are"
         first = "" if left_out == 1 else "the first: "

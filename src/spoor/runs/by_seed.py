@@ -6,12 +6,14 @@ Whoever wants one page from each of a thousand sites reads a table of a thousand
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from spoor.runs.rows import PageRow
+from spoor.runs.site_lists import read_list, with_scheme
 from spoor.runs.stored_run import StoredRun
-from spoor.web.urls import host, registrable_domain
+from spoor.web.urls import canonical, host, registrable_domain
 
 _ROWS = 500
 """Pages that are read at a time."""
@@ -78,9 +80,9 @@ class _Sites:
         return [self._sites[self._key(host(url))] for url in self.begins.values()]
 
 
-def sites_of_seeds(run: StoredRun) -> Iterator[SeedSite]:
-    """Each seed of a run, in its order, with what its site gave (`_Sites`). O(pages + failures)
-    time, O(seeds) memory."""
+def sites_of_seeds(run: StoredRun, asked: Sequence[str] | None = None) -> Iterator[SeedSite]:
+    """Each seed of a run, in its order, with what its site gave (`_Sites`); or those `asked`, in
+    theirs, which need not be seeds. O(pages + failures + asked) time, O(seeds + asked) memory."""
     with run.at_once():
         sites = _Sites(run)
         failures = dict.fromkeys([*sites.begins, *sites.begins.values()], "")
@@ -91,14 +93,52 @@ def sites_of_seeds(run: StoredRun) -> Iterator[SeedSite]:
             site = sites.of_host(failure.host)
             if site is not None:
                 site.failed = site.failed or f"{failure.url}: {why}"
-        every = [*zip(sites.begins.items(), sites.of_seeds(), strict=True)]
-        for start in range(0, len(every), _ROWS):
-            some = every[start : start + _ROWS]
-            numbers = [site.best[2] for _, site in some if site.best[2]]
+        every = dict(zip(sites.begins, sites.of_seeds(), strict=True))
+        asked = [*every] if asked is None else asked
+        for start in range(0, len(asked), _ROWS):
+            some = [(seed, every.get(seed)) for seed in asked[start : start + _ROWS]]
+            numbers = [site.best[2] for _, site in some if site is not None and site.best[2]]
             pages = {page.number: page for page in run.numbered(numbers)}
-            for (seed, begin), site in some:
-                note = "" if site.relevant else _why(site, failures[seed] or failures[begin])
+            for seed, site in some:
+                if site is None:
+                    yield SeedSite(seed, note="no seed of this run")
+                    continue
+                failed = failures[seed] or failures[sites.begins[seed]]
+                note = "" if site.relevant else _why(site, failed)
                 yield SeedSite(seed, site.pages, site.relevant, pages.get(site.best[2]), note)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedSites:
+    """The rows of a list of sites, for a table with the best page of each beside them."""
+
+    columns: Sequence[str]
+    """Of the list, but for the one of the addresses, as they are called there."""
+    rows: Sequence[tuple[str, str, str, Sequence[str]]]
+    """Of each row its address as it stands there, as a seed or else empty, why it is none, and its
+    cells by `columns`."""
+
+
+def listed_sites(path: Path, *, routes: bool) -> ListedSites:
+    """The list of sites in a file, for which a run was begun. `routes`: as for `canonical`.
+    O(bytes) time and memory. Raises InputError where it cannot be read."""
+    sites = read_list(path)
+    places = [at for at in range(len(sites.names)) if at != sites.column]
+    rows = []
+    for cells, _ in sites.rows:
+        given = sites.address(cells)
+        seed, why = _seed_of(given, routes=routes)
+        rows.append((given, seed, why, [cells[at] if at < len(cells) else "" for at in places]))
+    return ListedSites([sites.names[at].strip() for at in places], rows)
+
+
+def _seed_of(given: str, *, routes: bool) -> tuple[str, str]:
+    if not given:
+        return "", "the list has no address for it"
+    try:
+        return canonical(with_scheme(given), routes=routes), ""
+    except ValueError as error:
+        return "", str(error)
 
 
 def seeds_found(run: StoredRun) -> tuple[int, int] | None:
@@ -115,6 +155,7 @@ def _why(site: _Site, failed: str) -> str:
     if failed:
         return failed
     if site.pages:
-        which = f"none of the {site.pages:,} pages" if site.pages > 1 else "not the only page"
-        return f"{which} of its site counts"
+        if site.pages == 1:
+            return "the only page of its site does not count"
+        return f"none of the {site.pages:,} pages of its site counts"
     return site.failed or "no page came: it leads to another site, or its turn did not come"

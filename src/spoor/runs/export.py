@@ -15,6 +15,7 @@ from spoor.formats.exporters.columns import (
     COLUMNS,
     COPIES,
     ON_REQUEST,
+    RESERVED,
     SEEDS,
     LeftOut,
     Options,
@@ -22,10 +23,13 @@ from spoor.formats.exporters.columns import (
 from spoor.formats.fields import column_of, field_specs, require_microdata
 from spoor.formats.object_stores import is_url, new_object
 from spoor.runs import files
-from spoor.runs.by_seed import sites_of_seeds
+from spoor.runs.by_seed import listed_sites, sites_of_seeds
 from spoor.runs.documents import RunDocument
 from spoor.runs.selection import Selection
 from spoor.runs.stored_run import StoredRun
+
+_HEAD = 100_000
+"""Characters of the first line of a table that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +54,13 @@ def export_run(
     fields: Sequence[str] = (),
     index: str = "spoor",
     by_seed: bool = False,
+    sites: Path | str | None = None,
     report_progress: Callable[[int], object] = lambda done: None,
 ) -> Exported:
     """Write the documents of a selection to a file or folder, or a file to an object store
     (`s3://BUCKET/NAME`, `gs://BUCKET/NAME`). `by_seed`: instead of a selection the best page of the
-    site of each seed, or why there is none, in a table.
+    site of each seed, or why there is none, in a table. `sites`: the same for each row of a list of
+    sites, in its order, with its own columns before these.
 
     `form`: one of `spoor.formats.export.FORMS`; None: as the name says. `columns`: more columns, of
     `spoor.formats.exporters.columns.ON_REQUEST`. `fields`: `NAME=SELECTOR` each
@@ -71,6 +77,8 @@ def export_run(
         out = Path(out)
         form = form_of(out, form)
         _refuse_own(run, out)
+        _refuse_list(out, form, sites)
+    by_seed = by_seed or sites is not None
     if by_seed and not FORMS[form].is_table:
         tables = ", ".join(name for name, one in FORMS.items() if one.is_table)
         raise InputError(f"--by-seed is for a table ({tables}), and {form} is none")
@@ -79,6 +87,8 @@ def export_run(
     needs = FORMS[form].needs
     asked = [name.strip().replace("-", "_") for name in columns]
     for name in asked:
+        if name in COLUMNS and name not in ON_REQUEST:
+            raise InputError(f"column {name!r} is in every table; leave it out of --with")
         if name not in ON_REQUEST:
             have = ", ".join(ON_REQUEST)
             raise InputError(f"there is no column {name!r} to ask for; there are: {have}")
@@ -87,7 +97,11 @@ def export_run(
     specs = field_specs(fields)
     if FORMS[form].is_bare:
         asked, specs = [], []
-    kinds = {**SEEDS} if by_seed else {}
+    listed = None
+    if sites is not None:
+        listed = listed_sites(Path(sites), routes=run.settings.render != "never")
+    own = () if listed is None else _names_of(listed.columns)
+    kinds = dict.fromkeys(own, "string") | ({**SEEDS} if by_seed else {})
     kinds |= {name: kind for name, kind in COLUMNS.items() if name not in ON_REQUEST}
     kinds |= {name: kind for name, kind in ON_REQUEST.items() if name in asked or name in needs}
     kinds |= {} if selected.copies else {COPIES: "list<string>"}
@@ -111,14 +125,16 @@ def export_run(
             yield row
 
     def seed_rows() -> Iterator[dict[str, Any]]:
-        for at, site in enumerate(sites_of_seeds(run)):
+        seeds = None if listed is None else [seed for _, seed, _, _ in listed.rows]
+        for at, site in enumerate(sites_of_seeds(run, seeds)):
             report_progress(at)
             row = dict.fromkeys(kinds)
             if site.best is not None:
                 document = run.document_of(site.best)
                 row |= document.exported(kinds) | (document.fields(specs) if specs else {})
-            said = (site.seed, site.note, site.pages, site.relevant)
-            yield row | dict(zip(SEEDS, said, strict=True))
+            given, _, why, cells = (site.seed, "", "", ()) if listed is None else listed.rows[at]
+            said = (given, why or site.note, site.pages, site.relevant)
+            yield row | dict(zip(SEEDS, said, strict=True)) | dict(zip(own, cells, strict=True))
 
     named = (*asked, *(spec.name for spec in specs), *(() if selected.copies else (COPIES,)))
     options = Options(kinds, run.path, index, _title(run), run.begins_page, named)
@@ -145,6 +161,29 @@ def _title(run: StoredRun) -> str:
     settings = run.settings
     about = settings.topic or ", ".join(settings.want) or settings.topic_file
     return f"Pages about {about}" if about else ""
+
+
+def _names_of(columns: Sequence[str]) -> list[str]:
+    """What the columns of a list are called in a table: as they are there, each once, and not as
+    one of ours."""
+    names = list[str]()
+    for number, column in enumerate(columns, 1):
+        name = column or f"column {number}"
+        name = f"list_{name}" if name.lower() in RESERVED else name
+        names.append(f"{name} ({number})" if name in names else name)
+    return names
+
+
+def _refuse_list(out: Path, form: str, sites: Path | str | None) -> None:
+    """Raises InputError where an export would replace the list of sites itself, or another table
+    that no export wrote: of a list its owner may have no copy."""
+    if form != "csv" or not out.is_file():
+        return
+    same = sites is not None and out.samefile(sites)
+    with out.open(encoding="utf-8-sig", errors="replace") as file:
+        head = file.readline(_HEAD).rstrip("\r\n").split(",")
+    if same or not {"url", "title", "score", "relevant"} <= {*head}:
+        raise InputError(f"{out} is there, and is no export: give another name, or take it away")
 
 
 def _refuse_own(run: StoredRun, out: Path) -> None:

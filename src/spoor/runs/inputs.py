@@ -5,7 +5,6 @@ Apart from the run itself, so that a command that is refused for them has import
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import os
 import re
@@ -14,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from spoor.errors import InputError
-from spoor.files import read_plain
 from spoor.runs import files
+from spoor.runs.site_lists import SITE, read_list
 from spoor.settings import Settings
 from spoor.web.urls import canonical
 
@@ -54,18 +53,9 @@ _PASSWORD = re.compile(r"\s*(?!mailto:)(?:https?:[/\\]*)?[^/\\?#:]*:[^/\\?#]+@",
 """A URL that has one, or what is one but for its scheme."""
 
 
-_URL_COLUMNS = ("url", "website", "site", "domain", "homepage")
-"""What the column of a table with the seeds may be called; the first of these counts."""
-
-_SITE = re.compile(
-    r"(?:[\w-]{1,63}\.){1,9}(?!(?:txt|csv|list|urls)\b)[a-z]{2,24}(?:/\S{0,200})?", re.IGNORECASE
-)
-"""A name of a host, and maybe a path, as people write an address and do not call a file."""
-
-
 def read_seeds(given: Sequence[str], *, routes: bool = False) -> list[str]:
     """Canonical URLs from arguments and files: one a line, or a column of a table (`.csv`).
-    `routes`: as for `canonical`. Raises InputError naming file and line."""
+    `routes`: as for `canonical`. Raises InputError naming file and lines."""
     urls = dict[str, None]()
     for item in given:
         path = Path(item)
@@ -74,12 +64,13 @@ def read_seeds(given: Sequence[str], *, routes: bool = False) -> list[str]:
             if not _is_file(path):
                 if _PASSWORD.match(item):
                     raise InputError(_HAS_PASSWORD.format("the seed"))
-                meant = f"; did you mean https://{item}?" if _SITE.fullmatch(item) else ""
+                meant = f"; did you mean https://{item}?" if SITE.fullmatch(item) else ""
                 raise InputError(
                     f"seed {shortened(item)!r} is neither a URL (http://…) nor a file of URLs that "
                     f"exists{meant}"
                 )
             lines = _lines_of(path)
+        wrong, why_first = list[int](), ""
         for line, number in lines:
             where = f"{path}, line {number}: " if number else ""
             has_password = _PASSWORD.match(line)
@@ -89,14 +80,30 @@ def read_seeds(given: Sequence[str], *, routes: bool = False) -> list[str]:
                 if has_password:
                     raise InputError(where + _HAS_PASSWORD.format("the address")) from None
                 why = error if len(line) <= _SHOWN else f"{shortened(line)!r} is no URL"
-                raise InputError(f"{where}{why}") from None
+                why_first = why_first or f"{where}{why}"
+                wrong.append(number)
+                continue
             if has_password:
                 raise InputError(where + _HAS_PASSWORD.format(f"the address {shortened(url)}"))
             urls[url] = None
+        if wrong:
+            raise InputError(why_first + _more_lines(wrong[1:]))
     return list(urls)
 
 
+def _more_lines(numbers: Sequence[int]) -> str:
+    """Which lines cannot be used either, so that all are mended at once."""
+    if not numbers:
+        return ""
+    some = ", ".join(map(str, numbers[:_MOST_LINES]))
+    rest = f" and {len(numbers) - _MOST_LINES:,} more" if len(numbers) > _MOST_LINES else ""
+    return f"; nor can line{'s' if len(numbers) > 1 else ''} {some}{rest} be used"
+
+
 _HAS_PASSWORD = "{} has a password before it; give that by --netrc or the variable SPOOR_BASIC"
+
+_MOST_LINES = 20
+"""Lines that cannot be used which a message names, beside the first."""
 
 _SHOWN = 1_000
 """Characters of a line that a message quotes whole."""
@@ -104,45 +111,12 @@ _SHOWN = 1_000
 
 def _lines_of(path: Path) -> Iterator[tuple[str, int]]:
     """(URL, number) of each line of a seed file; a site without a scheme is taken as of https."""
-    try:
-        text = read_plain(path, files.MOST_SETTINGS).decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"cannot read the seed file {path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"the seed file {path} is no text in UTF-8: {error}") from error
     told = False
-    for url, number in (_column if path.suffix.lower() == ".csv" else _plain)(path, text):
-        if url and not url.startswith("#"):
-            told = True
-            yield f"https://{url}" if _SITE.fullmatch(url) else url, number
+    for address, number in read_list(path).addresses():
+        told = True
+        yield address, number
     if not told:
         raise InputError(f"the seed file {path} has no URL in it; write one a line")
-
-
-def _plain(path: Path, text: str) -> Iterator[tuple[str, int]]:
-    for number, line in enumerate(text.splitlines(), 1):
-        yield line.strip(), number
-
-
-def _column(path: Path, text: str) -> Iterator[tuple[str, int]]:
-    """The column of a table that has the URLs, by its name; the only one needs none."""
-    rows = csv.reader(text.splitlines(), strict=True)
-    begun, column = False, 0
-    try:
-        for row in rows:
-            if not begun and rows.line_num == 1:
-                names = [cell.strip().lower() for cell in row]
-                named = [at for at, name in enumerate(names) if name in _URL_COLUMNS]
-                if not named and len(row) > 1:
-                    have = ", ".join(_URL_COLUMNS)
-                    raise InputError(f"{path}, line 1: no column is named {have}")
-                column = named[0] if named else 0
-                if named:
-                    continue
-            begun = True
-            yield row[column].strip() if column < len(row) else "", rows.line_num
-    except csv.Error as error:
-        raise InputError(f"{path}, line {rows.line_num}: {error}") from error
 
 
 def _is_file(path: Path) -> bool:

@@ -70,14 +70,16 @@ class Run(StoredRun):
         since: float | None = None,
         copies: bool = True,
         by_seed: bool = False,
+        sites: Path | str | None = None,
     ) -> int:
         """Write the relevant documents, or `everything`, to a file or folder; returns how many.
 
         `kind`: one of `spoor.formats.export.FORMS`; None: by the file's name. `text`: with the main
         text; `columns` and `fields`: more columns (`spoor.runs.export.export_run`). `index`: of
         bulk lines. `min_score`, `since`, `copies`: see `documents`. `by_seed`: a row for each seed
-        instead, with the best page of its site (`spoor.runs.by_seed`). Raises InputError where it
-        cannot be written, or is the run's own.
+        instead, with the best page of its site (`spoor.runs.by_seed`). `sites`: a row for each of a
+        list of sites, with its columns. Raises InputError where it cannot be written, or is the
+        run's own.
         """
         return export_run(
             self,
@@ -88,6 +90,7 @@ class Run(StoredRun):
             fields=fields,
             index=index,
             by_seed=by_seed,
+            sites=sites,
         ).pages
 
     def label(self, url: str, relevant: bool) -> Label:

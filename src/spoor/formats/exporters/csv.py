@@ -32,8 +32,8 @@ _CONTROLS = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 def write(rows: Iterable[Row], path: Path, options: Options) -> int:
-    """A line a row. A list is one cell, a line for each item; an apostrophe precedes what a
-    spreadsheet would read as a formula. Returns how many rows."""
+    """A line a row. A list is one cell, its items with " | " between them; an apostrophe precedes
+    what a spreadsheet would read as a formula. Returns how many rows."""
     count = 0
     with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
         made = csv.DictWriter(file, list(options.columns))
@@ -71,7 +71,7 @@ def cell(value: object) -> object:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
-        value = "\n".join(map(_item, value))
+        value = " | ".join(map(_item, value))
     elif isinstance(value, Mapping):
         value = _item(value)
     if isinstance(value, str):
