@@ -288,8 +288,8 @@ class Settings:
     search_index: bool = setting(
         True,
         CRAWL,
-        "Take links and titles from the search index of a site of documentation; it counts as a "
-        "page.",
+        "Take links and titles from the search index of a site of documentation, and, where there "
+        "is no other link, from the sitemaps that robots.txt names; each counts as a page.",
     )
     site_search: bool = setting(
         True,

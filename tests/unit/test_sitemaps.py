@@ -283,7 +283,12 @@ def asked_for(answer: Answer, *, sitemaps: bool) -> tuple[list[str], list[Outcom
                 admit=Scope.of(["http://a.example/"], "host"),
             )
             engine.seed(["http://a.example/"])
-            http = Settings(per_host=100, connect_to=f"{ADDRESS}:{server.port}", sitemaps=sitemaps)
+            http = Settings(
+                per_host=100,
+                connect_to=f"{ADDRESS}:{server.port}",
+                sitemaps=sitemaps,
+                search_index=False,
+            )
 
             def step(_: object, done: object) -> None:
                 if isinstance(done, Outcome):
@@ -325,6 +330,20 @@ def test_a_run_takes_them_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixt
             told.append(json.loads(capsys.readouterr().out))
     assert [one["fetched"] for one in told] == [2, 5]
     assert sorted(server.pages) == ["/", "/index.xml", "/linked", "/one.xml.gz", "/only-listed"]
+
+
+def test_those_that_robots_names_come_where_no_other_link_is_left(tmp_path: Path) -> None:
+    """Unless they are not wanted."""
+    asked = list[list[str]]()
+    for option in ("--search-index", "--no-search-index"):
+        server = Loopback(answer)
+        with beside(server.serving):
+            command = ["crawl", "http://a.example/", "--topic", "clay", "--delay", "0", option]
+            command += ["--connect-to", f"{ADDRESS}:{server.port}"]
+            assert run([*command, "--out", str(tmp_path / option)]) == 0
+        asked.append(server.pages)
+    assert asked[0] == ["/", "/linked", "/index.xml", "/one.xml.gz", "/only-listed"]
+    assert asked[1] == ["/", "/linked"]
 
 
 @pytest.mark.parametrize(

@@ -320,9 +320,11 @@ class PageRequests:
         origin = origin_of(exchange.url)
         there = read or exchange.status == 304
         wanted = self.settings.sitemaps or watched or again
-        if there and wanted and origin not in self._announced:
-            named = [canonical(url) for url in rules.sitemaps[: sitemaps.MAX_SITEMAPS]]
-            lists += named or [f"{origin}/sitemap.xml"]
+        if there and origin not in self._announced:
+            if wanted or self.settings.search_index:
+                lists += [canonical(url) for url in rules.sitemaps[: sitemaps.MAX_SITEMAPS]]
+            if wanted and not lists:
+                lists.append(f"{origin}/sitemap.xml")
         searches = list[str]()
         if there and not (watched or again or host(exchange.url) in self._listing):
             index = self._search_index(exchange)

@@ -231,8 +231,8 @@ def run(
 
     `sitemaps`: Take links from sitemaps; each counts as a page.
 
-    `search_index`: Take links and titles from the search index of a site of documentation; it
-    counts as a page.
+    `search_index`: Take links and titles from the search index of a site of documentation, and,
+    where there is no other link, from the sitemaps that robots.txt names; each counts as a page.
 
     `site_search`: Ask the search of a site for the topic, three times at most; each counts as a
     page.

@@ -268,6 +268,7 @@ def _make_crawl(
             per_domain=settings.pages_per_domain,
             found_per_host=settings.found_per_host,
             sitemaps=settings.sitemaps or lists,
+            sitemaps_last=not settings.sitemaps,
             follow_seeds=settings.follow_seeds,
             data=names_data((*settings.want, *settings.include)),
         ),

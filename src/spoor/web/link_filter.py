@@ -60,10 +60,11 @@ class CrawlFilter:
     the scope `anywhere` and `per_domain` None, domains keep to shares that grow with what they
     give (`spoor.web.domain_shares`). Where links are taken from `sitemaps`, those of a domain keep
     to a share (`spoor.web.sitemap_shares`), but for those that say what changed since an earlier
-    run, and what they list enters little by little (`spoor.web.listed_links`). Where a seed
-    redirects out of the scope, what it leads to is a seed as well with `follow_seeds`. Without
-    `traps` and `repeats`, other ways to what a page is, or links to plainly too, are no links.
-    `data`: what a page shows as data (`a.csv` of `a`) is wanted, and no other way to it.
+    run, and what they list enters little by little (`spoor.web.listed_links`). `sitemaps_last`:
+    they wait until the crawl has no other link. Where a seed redirects out of the scope, what it
+    leads to is a seed as well with `follow_seeds`. Without `traps` and `repeats`, other ways to
+    what a page is, or links to plainly too, are no links. `data`: what a page shows as data
+    (`a.csv` of `a`) is wanted, and no other way to it.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class CrawlFilter:
         per_domain: int | None = None,
         found_per_host: int | None = None,
         sitemaps: bool = False,
+        sitemaps_last: bool = False,
         follow_seeds: bool = False,
         repeats: bool = True,
         data: bool = False,
@@ -95,6 +97,7 @@ class CrawlFilter:
         anywhere = scope.scope == "anywhere" and per_domain is None
         self._domains = DomainShares() if anywhere else None
         self._shares_of_sitemaps = SitemapShares() if sitemaps else None
+        self._last_sitemaps = SitemapShares(last=True) if sitemaps and sitemaps_last else None
         self._listed = ListedLinks() if sitemaps else None
         self._lists = HeldLists() if sitemaps else None
         self._rules = UrlRules(scope, self._actions, guarded=traps is not None)
@@ -205,7 +208,8 @@ class CrawlFilter:
         """Those of allowed links that need not wait for a share. `listed`: by a sitemap."""
         if self.revisits is not None:
             links = [link for link in links if self.revisits.is_news(link, listed=listed)]
-        shares = None if self.revisits is not None else self._shares_of_sitemaps
+        shares = self._last_sitemaps or self._shares_of_sitemaps
+        shares = None if self.revisits is not None else shares
         if shares is not None and (listed_in := sitemaps_among(links, "sitemap")):
             waits = {
                 index
@@ -465,8 +469,11 @@ class CrawlFilter:
             freed += self.revisits.release(self._flying.values())
         found = [*tried, *nearer, *freed, *domains, *sitemaps, *self._more_listed(over=over)]
         found += lists
+        at_last = self._last_sitemaps
+        if over and not found and at_last is not None:
+            found += at_last.release(over=True)
         # Nobody else asks for the rest of a shard's own hosts; a trap is worth less than any link.
-        found += () if self._traps is None else self._traps.release(over=last)
+        found += () if self._traps is None else self._traps.release(over=last and not found)
         return self._as_near(found)
 
     def leave(self, owns: Callable[[str], bool]) -> Sequence[HeldLink]:
@@ -546,7 +553,8 @@ class CrawlFilter:
         groups = [] if self._traps is None else self._traps.held_groups()
         its = self.revisits
         beyond = 0 if self._listed is None else self._listed.left
-        all_that_hold = (self._traps, self._domains, self._shares_of_sitemaps, self._limits)
+        of_sitemaps = (self._shares_of_sitemaps, self._last_sitemaps)
+        all_that_hold = (self._traps, self._domains, *of_sitemaps, self._limits)
         lost = sum(one.lost for one in all_that_hold if one is not None)
         return LeftOut(
             self._left_out.counts()
@@ -574,6 +582,7 @@ class CrawlFilter:
             **({} if self._domains is None else {"domains": self._domains.save()}),
             "seeds": list(self.scope.seeds),
             **({} if (of := self._shares_of_sitemaps) is None else {"sitemap_shares": of.save()}),
+            **({} if (of := self._last_sitemaps) is None else {"last_sitemaps": of.save()}),
             **({} if self._listed is None else {"listed": self._listed.save()}),
             **({} if self._lists is None else {"lists": self._lists.save()}),
             **self._sitemaps.save(),
@@ -599,6 +608,8 @@ class CrawlFilter:
         self.seed(state["seeds"])
         if self._shares_of_sitemaps is not None:
             self._shares_of_sitemaps.load(state["sitemap_shares"])
+        if self._last_sitemaps is not None and "last_sitemaps" in state:
+            self._last_sitemaps.load(state["last_sitemaps"])
         if self._listed is not None:
             self._listed.load(state["listed"])
         if self._lists is not None:

@@ -5,6 +5,9 @@ They are asked for first, each counts as a page, and a domain has names and site
 each relevant page of the domain. The others wait until its share has grown, or the crawl (of
 one in shards: its shard) has nothing else to do. Of those that wait beyond `_WAITING` only the
 number is kept, of the domain with the most of them.
+
+Where sitemaps are not asked for, those that robots.txt names come `last`: once the crawl has
+nothing else to do.
 """
 
 from __future__ import annotations
@@ -30,9 +33,11 @@ _KNOWN = 100_000
 
 
 class SitemapShares:
-    """The sitemaps of all domains. O(1) a link; O(domains that wait) for `OF_PAGES` pages."""
+    """The sitemaps of all domains; `last`: all of them wait. O(1) a link; O(domains that wait) for
+    `OF_PAGES` pages."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, last: bool = False) -> None:
+        self._last = last
         self._known: OrderedDict[int, None] = OrderedDict()
         """Their URLs, hashed."""
         self._entered: Counter[str] = Counter()
@@ -57,7 +62,10 @@ class SitemapShares:
         return True
 
     def _has_room(self, domain: str) -> bool:
-        return self._entered[domain] < LEAST + (self._pages // OF_PAGES).bit_length()
+        return (
+            not self._last
+            and self._entered[domain] < LEAST + (self._pages // OF_PAGES).bit_length()
+        )
 
     def ended(self, url: str, *, relevant: bool) -> None:
         """A page that is no sitemap was fetched."""

@@ -82,14 +82,15 @@ class SitemapsFirst(Wrapper):
 
 
 class SearchesFirst(SitemapsFirst):
-    """Chooses search indexes, and what the search of a site answers, as soon as they may be asked
-    for (`spoor.web.held_lists`)."""
+    """Chooses search indexes, what the search of a site answers, and sitemaps, as soon as they may
+    be asked for (`spoor.web.held_lists`, `spoor.web.sitemap_shares`)."""
 
     reasons: Mapping[str, Reasons] = {
+        "sitemap": WHY,
         "index": search_indexes.WHY,
         search_answers.KIND: search_answers.WHY,
     }
-    most = held_lists.MOST
+    most = held_lists.MOST + MAX_SITEMAPS
 
     def choose(self, offer: Offer) -> Choice:
         choice = self._first(offer)
