@@ -8,6 +8,8 @@ import subprocess
 from spoor.http.failures import with_advice
 from spoor.judges.advice import VOCABULARY_PAGES, Advice, Advisor, NearPage
 from spoor.judges.wish import parse
+from spoor.runs.advised import new_advisor
+from spoor.settings import Settings
 from spoor.types import Page
 
 TEXTS = (
@@ -123,6 +125,9 @@ def test_a_warning_where_nearly_all_is_relevant() -> None:
     assert advice.warning.startswith("80 of 80 pages are relevant, nearly all: *the* and *page*")
     assert "if that is too many" in advised("", [0.9]).warning
     assert not advised("the, page", [0.9, 0.9, 0.1]).warning
+    rows = [(f"http://a.example/{at}", "", 1.0, True) for at in range(50)]
+    assert new_advisor(Settings(want=("url:.", "text:kiln"))).advice(rows).warning
+    assert not new_advisor(Settings(want=("url:.", "type:*/*"))).advice(rows).warning, "a rule"
 
 
 def test_a_wish_without_words_is_told_nothing_of_words() -> None:

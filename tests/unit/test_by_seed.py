@@ -13,6 +13,7 @@ import spoor
 from loopback import ADDRESS, Asked, Loopback, beside, page, reply
 from ray_in_process import in_process
 from spoor.cli.main import run
+from spoor.formats.exporters.crawl_log import write_without
 from spoor.runs.by_seed import sites_of_seeds
 from spoor.runs.reader import Run
 
@@ -141,6 +142,38 @@ def test_a_list_comes_back_in_its_order_with_its_columns(
         assert "own.csv is there, and is no export" in capsys.readouterr().err
     assert owned.read_text().startswith("Name,title,Website")
     assert run(["export", str(sites), str(table), "--by-seed"]) == 0, "one of before is replaced"
+
+
+def test_all_requests_are_a_table_and_a_log(
+    sites: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log, table = tmp_path / "crawl.log", tmp_path / "requests.csv"
+    assert run(["export", str(sites), str(log)]) == 0
+    assert run(["export", str(sites), str(table), "--requests"]) == 0
+    with table.open(newline="") as file:
+        told = {row["url"]: row for row in csv.DictReader(file)}
+    pages = {page.url for page in spoor.open(sites).pages()}
+    assert {url for url, row in told.items() if row["outcome"] == "page"} == pages
+    assert told["http://kilns.example/b"]["found_on"] == "http://kilns.example/"
+    closed, forbids = told["http://closed.example/"], told["http://forbids.example/"]
+    assert (closed["status"], closed["outcome"], closed["reason"]) == (
+        "404",
+        "absent",
+        "404 Not Found",
+    )
+    assert (forbids["status"], forbids["outcome"]) == ("", "robots")
+    lines = [line.split() for line in log.read_text().splitlines()]
+    assert {len(line) for line in lines} == {12}
+    assert [line[3] for line in lines] == [*told], "in the order of their ends"
+    codes = {line[3]: (line[1], line[4], line[11]) for line in lines}
+    assert codes["http://kilns.example/b"] == ("200", "L", "page")
+    assert codes["http://closed.example/"] == ("404", "-", "absent:404_Not_Found")
+    assert codes["http://forbids.example/"][0] == "-9998"
+    write_without(log, tmp_path / "less.log", {"http://closed.example/"})
+    assert len((tmp_path / "less.log").read_text().splitlines()) == len(lines) - 1
+    for options in (["--requests", "--all"], ["--requests", "--with", "text"]):
+        assert run(["export", str(sites), str(table), *options]) == 2
+        assert "no other choice of rows" in capsys.readouterr().err
 
 
 def test_tables_of_all_forms_say_the_same(sites: Path, tmp_path: Path) -> None:

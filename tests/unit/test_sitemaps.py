@@ -20,12 +20,13 @@ from hypothesis import strategies as st
 from loopback import ADDRESS, MISSING, Answer, Asked, Loopback, beside, page, reply
 from spoor.cli.main import run
 from spoor.crawl import Crawl
+from spoor.crawl.plugin_calls import judge_page
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.settings import Settings
-from spoor.types import Outcome, Task
+from spoor.types import Failed, Judgement, Outcome, Page, Task
 from spoor.web import sitemaps
 from spoor.web.scope import Scope
 from spoor.web.sitemaps import MAX_LINKS, MAX_SITEMAPS, dates_of, links_and_dates_of, links_of
@@ -317,6 +318,23 @@ def test_a_host_that_names_none_is_asked_for_the_usual_one() -> None:
 
     paths, _ = asked_for(plain, sitemaps=True)
     assert paths == ["/", "/sitemap.xml", "/linked", "/only-listed"]
+
+    def none(asked: Asked) -> bytes:
+        return MISSING if "." in asked.path else answer(asked)
+
+    paths, outcomes = asked_for(none, sitemaps=True)
+    failed = [o.reply.reason for o in outcomes if isinstance(o.reply, Failed)]
+    assert (paths[1], failed) == ("/sitemap.xml", ["404 Not Found (a sitemap)"]), "no broken link"
+
+
+def test_a_list_is_no_document_whatever_pattern_it_fits() -> None:
+    class Every:
+        def judge(self, page: Page) -> Judgement:
+            return Judgement(1.0, True, 1.0, (("url:.", 1.0),))
+
+    listed = Page("http://a.example/sitemap.xml", flags=frozenset({"sitemap", "not-html"}))
+    assert judge_page(Every(), Page("http://a.example/")).relevant
+    assert judge_page(Every(), listed) == Judgement(1.0, False, 0.0, (("url:.", 1.0),))
 
 
 def test_a_run_takes_them_and_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -29,8 +29,8 @@ def export(
         str | None,
         typer.Option(
             "--format",
-            help="jsonl, csv, parquet, bulk, warc, wacz, sqlite, passages, or in a folder markdown "
-            "or text; else as the name says.",
+            help="jsonl, csv, parquet, log, bulk, warc, wacz, sqlite, passages, or in a folder "
+            "markdown or text; else as the name says.",
         ),
     ] = None,
     everything: Annotated[
@@ -65,6 +65,14 @@ def export(
             "order and with its columns.",
         ),
     ] = None,
+    requests: Annotated[
+        bool,
+        typer.Option(
+            "--requests",
+            help="A table of all requests that ended, failures and their reasons included; a "
+            "name that ends in .log: a log as Heritrix writes it.",
+        ),
+    ] = False,
     text: Annotated[bool, typer.Option("--text", help="With the main text.")] = False,
     columns: Annotated[
         str,
@@ -107,9 +115,12 @@ def export(
             index=index,
             by_seed=by_seed,
             sites=sites,
+            requests=requests,
             report_progress=report_progress,
         )
-    what = "pages" if not by_seed else "seeds" if sites is None else "rows"
+    what = "requests" if requests or exported.form == "log" else "pages"
+    if by_seed:
+        what = "seeds" if sites is None else "rows"
     copied = f" ({exported.copies} near-copies left out)" if exported.copies else ""
     typer.echo(f"{exported.pages} {what}: {place}{copied}")
     if left_out := exported.left_out.count:

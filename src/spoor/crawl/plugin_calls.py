@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from spoor.errors import PausedError, PluginError
@@ -46,9 +47,12 @@ def choose(policy: Policy, offer: Offer) -> Choice:
 
 
 def judge_page(judge: Judge, page: Page) -> Judgement:
-    """The judge's judgement of a page, checked."""
+    """The judge's judgement of a page, checked. A list that the crawl asked for by itself (a
+    sitemap, a search index, an answer of a search) is no document, whatever pattern it fits."""
     judgement: Judgement = call_plugin(judge, "judge", judge.judge, page)
     check_judgement(judge, "judge", page.url, judgement)
+    if judgement.relevant and "sitemap" in page.flags:
+        return replace(judgement, relevant=False, reward=0.0)
     return judgement
 
 

@@ -58,6 +58,7 @@ FORMS: Mapping[str, Form] = {
     "jsonl": Form("jsonl", ".jsonl", is_table=True),
     "csv": Form("csv", ".csv", is_table=True),
     "parquet": Form("parquet", ".parquet", is_table=True),
+    "log": Form("crawl_log", ".log", is_table=True),
     "bulk": Form("jsonl", ".ndjson", "write_bulk"),
     "warc": Form("warc", ".warc.gz", is_bare=True),
     "wacz": Form("wacz", ".wacz"),

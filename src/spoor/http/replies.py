@@ -65,6 +65,8 @@ def reply_of(
         if (why := refusal_of_error(status, exchange.headers, exchange.body)) is not None:
             return Failed(ticket, why.kind, f"{reason}: {why.reason}", status, seconds=seconds)
         wait = retry_after(exchange.header("Retry-After"), now) if busy else None
+        if exchange.sitemap:  # no link of a page is broken
+            reason = f"{reason} (a sitemap)"
         if wait == DAY:
             reason = f"{reason} (Retry-After names a day or more; asked again after a day)"
         return Failed(

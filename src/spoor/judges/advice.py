@@ -129,11 +129,15 @@ class Advice:
 
 class Advisor:
     """Looks at the pages of a crawl or test for what to tell of a wish; None: of a topic that has
-    none. `known`: words that pages are known to have which it does not see. Some .5 ms for each of
-    the first pages, then next to nothing."""
+    none. `known`: words that pages are known to have which it does not see. `by_rule`: what counts
+    is said by patterns of addresses, kinds or texts alone. Some .5 ms for each of the first pages,
+    then next to nothing."""
 
-    def __init__(self, wish: Wish | None, known: Collection[str] = ()) -> None:
+    def __init__(
+        self, wish: Wish | None, known: Collection[str] = (), *, by_rule: bool = False
+    ) -> None:
         self._wish = wish
+        self._by_rule = by_rule
         words = wish.words if wish else ()
         telling = [word for word in words if not says_little(word)] or words
         self._forms = {word: _stems(word) for word in telling}
@@ -235,7 +239,7 @@ class Advisor:
     def _asks_no_words(self) -> bool:
         """Whether the wish is one for a language, a kind of file or an address alone: words of the
         pages say nothing of it then, and every page of a folder may be what is wanted."""
-        return self._wish is not None and not self._forms
+        return self._by_rule or (self._wish is not None and not self._forms)
 
     def _site_words(self) -> Sequence[str]:
         """Words of the titles, headings and texts seen that many pages have."""

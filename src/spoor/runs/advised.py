@@ -18,6 +18,9 @@ from spoor.types import Page
 if TYPE_CHECKING:
     from spoor.runs.reader import Run
 
+_RULES = ("url:", "type:", "match:")
+"""How a wish begins that a page fits or does not, by a pattern."""
+
 WORDS = "words"
 """The note of a run with the words of its topic that its pages have, a JSON list."""
 
@@ -30,7 +33,8 @@ def new_advisor(settings: Settings, known: frozenset[str] = frozenset()) -> Advi
 
         known |= _noted(Run(Path(settings.refresh)))
     subject = topic_of_settings(settings)
-    return Advisor(None if subject is None else subject.wish, known)
+    by_rule = subject is None and all(spec.startswith(_RULES) for spec in settings.want)
+    return Advisor(None if subject is None else subject.wish, known, by_rule=by_rule)
 
 
 def advisor_of(path: Path, settings: Settings) -> Advisor:

@@ -15,6 +15,7 @@ from spoor.formats.exporters.columns import (
     COLUMNS,
     COPIES,
     ON_REQUEST,
+    REQUESTS,
     RESERVED,
     SEEDS,
     LeftOut,
@@ -25,6 +26,7 @@ from spoor.formats.object_stores import is_url, new_object
 from spoor.runs import files
 from spoor.runs.by_seed import listed_sites, sites_of_seeds
 from spoor.runs.documents import RunDocument
+from spoor.runs.requests import requests_of
 from spoor.runs.selection import Selection
 from spoor.runs.stored_run import StoredRun
 
@@ -55,12 +57,14 @@ def export_run(
     index: str = "spoor",
     by_seed: bool = False,
     sites: Path | str | None = None,
+    requests: bool = False,
     report_progress: Callable[[int], object] = lambda done: None,
 ) -> Exported:
     """Write the documents of a selection to a file or folder, or a file to an object store
     (`s3://BUCKET/NAME`, `gs://BUCKET/NAME`). `by_seed`: instead of a selection the best page of the
     site of each seed, or why there is none, in a table. `sites`: the same for each row of a list of
     sites, in its order, with its own columns before these.
+    `requests`: instead of them all requests that ended, in a table or as a log.
 
     `form`: one of `spoor.formats.export.FORMS`; None: as the name says. `columns`: more columns, of
     `spoor.formats.exporters.columns.ON_REQUEST`. `fields`: `NAME=SELECTOR` each
@@ -79,11 +83,18 @@ def export_run(
         _refuse_own(run, out)
         _refuse_list(out, form, sites)
     by_seed = by_seed or sites is not None
-    if by_seed and not FORMS[form].is_table:
-        tables = ", ".join(name for name, one in FORMS.items() if one.is_table)
-        raise InputError(f"--by-seed is for a table ({tables}), and {form} is none")
-    if by_seed and selected != Selection():
-        raise InputError("--by-seed has a row for each seed; it takes no other choice of pages")
+    requests = requests or form == "log"
+    if by_seed or requests:
+        option, row = ("--requests", "request") if requests else ("--by-seed", "seed")
+        if not FORMS[form].is_table:
+            tables = ", ".join(name for name, one in FORMS.items() if one.is_table)
+            raise InputError(f"{option} is for a table ({tables}), and {form} is none")
+        if selected != Selection() or (requests and (by_seed or columns or fields)):
+            raise InputError(f"{option} has a row for each {row}; it takes no other choice of rows")
+    if requests:
+        options = Options(REQUESTS, run.path)
+        with nullcontext(out) if isinstance(out, Path) else new_object(out) as place:
+            return Exported(form, write(requests_of(run), place, form, options))
     needs = FORMS[form].needs
     asked = [name.strip().replace("-", "_") for name in columns]
     for name in asked:
@@ -182,7 +193,7 @@ def _refuse_list(out: Path, form: str, sites: Path | str | None) -> None:
     same = sites is not None and out.samefile(sites)
     with out.open(encoding="utf-8-sig", errors="replace") as file:
         head = file.readline(_HEAD).rstrip("\r\n").split(",")
-    if same or not {"url", "title", "score", "relevant"} <= {*head}:
+    if same or not {"url", "score", "relevant", "fetched_at"} <= {*head}:
         raise InputError(f"{out} is there, and is no export: give another name, or take it away")
 
 

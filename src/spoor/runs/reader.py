@@ -71,6 +71,7 @@ class Run(StoredRun):
         copies: bool = True,
         by_seed: bool = False,
         sites: Path | str | None = None,
+        requests: bool = False,
     ) -> int:
         """Write the relevant documents, or `everything`, to a file or folder; returns how many.
 
@@ -78,8 +79,8 @@ class Run(StoredRun):
         text; `columns` and `fields`: more columns (`spoor.runs.export.export_run`). `index`: of
         bulk lines. `min_score`, `since`, `copies`: see `documents`. `by_seed`: a row for each seed
         instead, with the best page of its site (`spoor.runs.by_seed`). `sites`: a row for each of a
-        list of sites, with its columns. Raises InputError where it cannot be written, or is the
-        run's own.
+        list of sites, with its columns. `requests`: a row for each request that ended. Raises
+        InputError where it cannot be written, or is the run's own.
         """
         return export_run(
             self,
@@ -91,6 +92,7 @@ class Run(StoredRun):
             index=index,
             by_seed=by_seed,
             sites=sites,
+            requests=requests,
         ).pages
 
     def label(self, url: str, relevant: bool) -> Label:

@@ -92,6 +92,11 @@ class RenderRow:
         return f"rendered ({self.why}): {self.links} links and {self.words} words for {spent}"
 
 
+def rfc3339(time: float) -> str:
+    """Unix seconds as a text, to the millisecond."""
+    return datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")
+
+
 @dataclass(frozen=True, slots=True)
 class PageRow:
     """A page that was fetched and judged."""
@@ -199,7 +204,6 @@ class PageRow:
 
     def exported(self) -> dict[str, Any]:
         """The row as `spoor.formats.export` writes it, without the page's text."""
-        fetched = datetime.fromtimestamp(self.time, UTC)
         return {
             "url": self.url,
             "title": self.title,
@@ -207,7 +211,7 @@ class PageRow:
             "relevant": self.relevant,
             "status": self.status,
             "host": self.host,
-            "fetched_at": fetched.isoformat(timespec="milliseconds"),
+            "fetched_at": rfc3339(self.time),
             "size": self.size,
             "depth": max(0, len(self.path) - 1),
             "path": self.path,

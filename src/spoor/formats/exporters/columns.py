@@ -58,6 +58,23 @@ SEEDS: Mapping[str, str] = {
 counts, the pages that were fetched of its site, and those of them that count. They stand before
 those of the best page, which are empty where no page came."""
 
+REQUESTS: Mapping[str, str] = {
+    "fetched_at": "time",
+    "status": "int32",
+    "outcome": "string",
+    "reason": "string",
+    "url": "string",
+    "host": "string",
+    "size": "int64",
+    "seconds": "float64",
+    "depth": "int32",
+    "found_on": "string",
+    "relevant": "bool",
+    "score": "float64",
+}
+"""Column → its kind, of a table of all requests: `outcome` is `page`, or what kept it from coming,
+for the `reason`; `found_on` the page before it on its path."""
+
 COPIES = "copies"
 """Column of the near-copies that a document stands for (their URLs)."""
 

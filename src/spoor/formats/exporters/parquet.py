@@ -40,7 +40,8 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
         "int64": arrow.int64(),
     }
     columns = {**options.columns}
-    columns.setdefault("text", "string")
+    if "title" in columns:  # a row is a document
+        columns.setdefault("text", "string")
     schema = arrow.schema([(name, kinds[kind]) for name, kind in columns.items()])
     nested = [name for name, kind in columns.items() if kind == "json"]
     refused = arrow.ArrowException, ValueError, TypeError, OverflowError
