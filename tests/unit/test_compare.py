@@ -278,8 +278,27 @@ def test_compare_and_report_from_a_folder(
     assert "About &lt;it&gt;." in html
     text = (folder / "report.md").read_text("utf-8")
     assert "| 2 good | W (+0.138) |" in text
+    tables = (folder / "tables.tex").read_text("utf-8")
+    assert "2 good & W (+0.138) & " in tables
+    assert tables.count(r"\begin{tabular}{l") == tables.count(r"\end{tabular}") > 2
     assert "even without the correction: `good`" in text
     assert (folder / "w-t.svg").exists()
+
+
+def test_no_name_is_a_command_of_latex() -> None:
+    grid = pages.Grid(("a_b", "n"), [[r"\input{x} 50 % & **more** `b_2`", "-1.5"]])
+    row = r"\textbackslash{}input\{x\} 50 \% \& \textbf{more} \texttt{b\_2} & $-$1.5 \\"
+    lines = pages.latex(pages.Page("T\nx", "", [pages.Heading("H"), grid])).splitlines()
+    assert lines[:3] == ["% T x", "", "% H"]
+    assert lines[4:] == [
+        r"\begin{tabular}{lr}",
+        r"\toprule",
+        r"a\_b & n \\",
+        r"\midrule",
+        row,
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
 
 
 BAD: dict[str, tuple[list[str], str]] = {

@@ -1,4 +1,4 @@
-"""Pages about results: one text, as Markdown and as one HTML file.
+"""Pages about results: one text, as Markdown and as one HTML file; its tables for LaTeX, too.
 
 A page is a sequence of blocks. Everything in them is plain text, with `code` and **strong** words,
 and is escaped when it is written.
@@ -126,10 +126,61 @@ def inline(text: str) -> Markup:
     return Markup(_STRONG.sub(r"<strong>\1</strong>", safe))
 
 
+def latex(page: Page) -> str:
+    """The tables of the page, each after its heading as a comment, for `\\input` below
+    `\\usepackage{booktabs}`."""
+    parts = [f"% {_plain(page.title)}"]
+    for block in page.blocks:
+        if isinstance(block, Heading):
+            parts.append(f"% {_plain(block.text)}")
+        elif isinstance(block, Grid):
+            columns = "".join(
+                "l" if any(map(_has_word, cells)) else "r" for cells in _columns(block)
+            )
+            head, *rows = (
+                " & ".join(map(_tex, line)) + r" \\" for line in (block.head, *block.rows)
+            )
+            lines = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule", *rows]
+            parts.append("\n".join([*lines, r"\bottomrule", r"\end{tabular}"]))
+    return "\n\n".join(parts) + "\n"
+
+
+_TEX = str.maketrans(
+    {
+        **{char: rf"\{char}" for char in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "–": "--",
+        "−": "$-$",
+        "…": r"\dots{}",
+    }
+)
+
+
+def _columns(table: Grid) -> list[tuple[str, ...]]:
+    return [*zip(*(map(str, row) for row in table.rows), strict=True)] or [("a",)] * len(table.head)
+
+
+def _has_word(cell: str) -> bool:
+    return re.search(r"[^\W\d_]{2}", cell) is not None
+
+
+def _tex(text: object) -> str:
+    """A cell, its `code` and **strong** words marked up, and a minus before a number as one."""
+    safe = printable(" ".join(str(text).split())).translate(_TEX)
+    safe = re.sub(r"(?<!\w)-(?=\d)", "$-$", safe)
+    return _STRONG.sub(r"\\textbf{\1}", _CODE.sub(r"\\texttt{\1}", safe))
+
+
 def write(page: Page, folder: Path) -> Path:
-    """Write `report.html`, `report.md` and the pictures of a page; returns the HTML file."""
+    """Write `report.html`, `report.md`, `tables.tex` and the pictures of a page; returns the HTML
+    file."""
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "report.md", markdown(page))
+    _write(folder / "tables.tex", latex(page))
     _write_pictures(page, folder, "")
     target = folder / "report.html"
     _write(target, html(page))
