@@ -135,7 +135,8 @@ def latex(page: Page) -> str:
             parts.append(f"% {_plain(block.text)}")
         elif isinstance(block, Grid):
             columns = "".join(
-                "l" if any(map(_has_word, cells)) else "r" for cells in _columns(block)
+                "l" if at < block.names or any(map(_has_word, cells)) else "r"
+                for at, cells in enumerate(_columns(block))
             )
             head, *rows = (
                 " & ".join(map(_tex, line)) + r" \\" for line in (block.head, *block.rows)
