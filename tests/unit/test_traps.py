@@ -29,6 +29,8 @@ from spoor.settings import Settings
 from spoor.simulation.replay import Replay
 from spoor.types import Choice, Failed, Fetch, Fetched, Finished, Link, Outcome, Page, Task
 from spoor.web import novelty as novelty_module
+from spoor.web.action_trials import ActionTrials
+from spoor.web.actions import _matched as action_of
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.novelty import News, Novelty, masked
 from spoor.web.page import parse
@@ -37,6 +39,7 @@ from spoor.web.trap_groups import SAMPLE
 from spoor.web.trap_rests import IN_VAIN
 from spoor.web.traps import Traps
 from spoor.web.url_groups import groups, oddity
+from spoor.web.url_rules import UrlRules
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 SITE = GeneratedWorld(
@@ -145,6 +148,7 @@ def test_a_site_without_traps_is_fetched_whole() -> None:
         "/p?" + "&".join(f"k{at}=1" for at in range(13)),
         "/p?f=1&f=2&f=3&f=4&f=5",
         "/p?q=" + "x" * 2_000,
+        "/p?a=1" + "&" * 64,
     ],
 )
 def test_odd_urls(path: str) -> None:
@@ -157,6 +161,16 @@ def test_odd_urls(path: str) -> None:
 )
 def test_usual_urls(path: str) -> None:
     assert not oddity(f"http://a.example{path}")
+
+
+def test_urls_that_are_too_long_are_in_no_table() -> None:
+    rules = UrlRules(Scope(), ActionTrials(), guarded=True)
+    seen = action_of.cache_info().currsize
+    for at in range(3):
+        plain, why = rules.look(url := f"http://a.example/{at}/{'x' * 2_000}")
+        assert plain == url and "longer than" in why
+        assert "parts" in rules.look(f"http://a.example/{at}?{'a&' * 64}")[1]
+    assert not rules.memo and action_of.cache_info().currsize == seen
 
 
 def test_groups_go_from_narrow_to_wide() -> None:

@@ -139,7 +139,7 @@ def _matched(url: str) -> tuple[str, str]:
             for rule, shape_of in _VERB.items():
                 if shape_of.fullmatch(segment):
                     return rule, segment
-    return _SEGMENT.get(segment, ""), segment
+    return (_SEGMENT[segment], segment) if segment in _SEGMENT else ("", "")
 
 
 @lru_cache(maxsize=16_384)

@@ -11,6 +11,8 @@ from spoor.web.novelty import without_numbers
 from spoor.web.urls import query_parts
 
 MAX_URL = 2_000
+MAX_PARTS = 64
+"""Between `&` and `;`, empty ones and those that only track among them."""
 MAX_SEGMENTS = 20
 MAX_PARAMETERS = 12
 MAX_SAME_PARAMETER = 4
@@ -23,11 +25,23 @@ _BELOW_OTHERS = 5
 _REPEATED = re.compile(r"((?:/[^/]+)+?)\1\1(?=/|$)")
 
 
-@lru_cache(maxsize=_MEMO)
-def oddity(url: str) -> str:
-    """What is odd in the URL's own look; empty where nothing is."""
+def excess(url: str) -> str:
+    """What a URL has too much of to be looked at part by part; empty for nothing. It costs little,
+    however long the URL is."""
     if len(url) > MAX_URL:
         return f"its URL is longer than {MAX_URL} characters"
+    if url.count("&") + url.count(";") >= MAX_PARTS:
+        return f"its URL has more than {MAX_PARTS} parts"
+    return ""
+
+
+def oddity(url: str) -> str:
+    """What is odd in the URL's own look; empty where nothing is."""
+    return excess(url) or _oddity(url)
+
+
+@lru_cache(maxsize=_MEMO)
+def _oddity(url: str) -> str:
     path, _, query = _as_path(url).partition("?")
     segments = [part for part in path.split("/")[1:] if part]
     if len(segments) > MAX_SEGMENTS:

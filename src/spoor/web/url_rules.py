@@ -6,7 +6,7 @@ from __future__ import annotations
 from spoor.web.action_trials import ActionTrials
 from spoor.web.actions import action
 from spoor.web.scope import Scope
-from spoor.web.url_groups import oddity
+from spoor.web.url_groups import excess, oddity
 from spoor.web.urls import canonical
 
 DOES = "it does something: "
@@ -28,6 +28,8 @@ class UrlRules:
 
     def look(self, url: str) -> tuple[str, str]:
         """As `verdict`, and remember it in `memo`."""
+        if self._guarded and (why := excess(url)):  # no table holds it
+            return url, why
         if len(self.memo) >= _MEMO:
             self.memo.clear()
         known = self.memo[url] = self.verdict(url)
