@@ -438,6 +438,18 @@ class TakesLabels(Protocol):
         ...
 
 
+@runtime_checkable
+class LeavesOutViews(Protocol):
+    """A judge to which a page that only shows another one again is no result beside that."""
+
+    def views_by(self, view_of: Callable[[str], Sequence[str]]) -> None:
+        """Called once, before the first page, with a function that gives the canonical URLs of
+        pages the first of which that was fetched has all of a fetched page, as far as the crawl
+        knows now; which of them were fetched it does not say. Empty for most pages, and that at
+        once."""
+        ...
+
+
 class LinkFilter(Protocol):
     """Rejects links whatever the policy chooses: outside the scope, in crawler traps, of hosts that
     used up their limits."""
@@ -525,6 +537,10 @@ class LinkFilter(Protocol):
 
     def judged_anew(self, url: str, *, relevant: bool) -> None:
         """A fetched page is now relevant, or no longer."""
+        ...
+
+    def view_of(self, url: str) -> Sequence[str]:
+        """As `LeavesOutViews` asks it."""
         ...
 
     def save(self) -> State: ...
@@ -646,7 +662,15 @@ OPTIONAL: Mapping[type, Sequence[type]] = {
         Explains,
         FallsBack,
     ),
-    Judge: (Stateful, KeepsAnswers, GivesUpAnswers, KeepsSample, Rejudges, TakesLabels),
+    Judge: (
+        Stateful,
+        KeepsAnswers,
+        GivesUpAnswers,
+        KeepsSample,
+        Rejudges,
+        TakesLabels,
+        LeavesOutViews,
+    ),
     Frontier: (ListsHosts, HostClocks, OnDisk, BoundsSlowHosts, RestsHosts),
     World: (Changing,),
 }

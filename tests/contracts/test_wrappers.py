@@ -117,6 +117,7 @@ ARGUMENTS: dict[str, tuple[Any, ...]] = {
     "keep_answers": (Path("no such folder"), print),
     "key_sample": (b"key",),
     "label": ("http://x.example/", True),
+    "views_by": (tuple,),
 }
 
 

@@ -439,7 +439,7 @@ def test_only_lists_that_are_no_results_for_that_are_told(tmp_path: Path) -> Non
                 for at, (why, *told) in enumerate(rows)
             ],
         )
-    assert Run(tmp_path / "x").list_pages() == 1
+    assert Run(tmp_path / "x").results_but_for(ONLY_LISTS) == 1
 
 
 @pytest.mark.server

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
+from spoor.judges.relevance import Relevance
+from spoor.judges.wish import parse as wish
 from spoor.learn.state import pack, unpack
 from spoor.policies.random import Random
 from spoor.simulation.replay import Replay
@@ -123,14 +125,89 @@ def test_messages_wait_until_all_issues_are_there() -> None:
     assert len(issues) >= ISSUES - 2 * MESSAGES
 
 
+class Wiki:
+    """Articles, each with its history below it, which has the title and says little."""
+
+    def answer(self, fetch: Fetch) -> Fetched:
+        name = fetch.url.removeprefix(HOME).partition("/")[2].split("/")[0]
+        number = int((re.search(r"\d+", name) or ["0"])[0])
+        title = f"Kiln {words(number, 2)}" if number % 6 == 0 else words(number, 3)
+        body = "".join(f'<a href="/wiki/page{one}/">{words(one, 4)}</a> ' for one in range(ISSUES))
+        if "/_history" in fetch.url:
+            body = f"<title>History: {title}</title><h1>History: {title}</h1>Changed 2 weeks ago"
+        elif name:
+            body = f"<title>{title}</title><h1>{title}</h1><p>{words(number)} {title}</p>"
+            body += f'<a href="/wiki/{name}/_history/">History</a>'
+        frame = "Wiki of all that burns, with a list of articles, people and words"
+        return Fetched(fetch.ticket, parse(f"<p>{frame}</p>{body}".encode(), fetch.url))
+
+
+def test_what_shows_a_result_again_is_none() -> None:
+    results = dict[str, bool]()
+    guard = CrawlFilter(Scope(), traps=Traps())
+    policy, judge = Random(Task(np.random.default_rng(2))), Relevance(wish("kiln"))
+    made = Crawl(policy, judge, MemoryFrontier(), link_filter=guard)
+    made.on_revisions = lambda found: results.update({one.url: one.after.relevant for one in found})
+    made.seed([HOME])
+    for outcome in Replay(made, Wiki()):
+        if outcome.page is not None and outcome.judgement is not None:
+            results.setdefault(outcome.page.url, outcome.judgement.relevant)
+    histories = sum("_history" in url for url in results)
+    assert histories > ISSUES / 4  # they came, until they were known and at the end
+    assert {url for url in results if results[url]} == {
+        f"{HOME}wiki/page{one}/" for one in range(0, ISSUES, 6)
+    }
+
+
+def test_a_view_of_what_is_no_result_may_be_one() -> None:
+    """One that a person wants is one, and of two that show one another one stays."""
+    pages = [
+        parse(f"<title>{words(one, 3)}</title>{words(one)}".encode(), f"{HOME}{one}")
+        for one in range(20)
+    ]
+    kilns = [
+        parse(f"<title>Kiln</title>Kiln {words(30 + one)} kiln".encode(), f"{HOME}k{one}")
+        for one in range(4)
+    ]
+    whole = {f"{HOME}k0": f"{HOME}1", f"{HOME}k1": f"{HOME}k2", f"{HOME}k2": f"{HOME}k1"}
+    judge = Relevance(wish("kiln"))
+    judge.views_by(lambda url: (whole[url],) if url in whole else ())
+    told = {page.url: judge.judge(page).relevant for page in [*pages, *kilns]}
+
+    def results() -> set[str]:
+        told.update({url: one.relevant for url, one in judge.revise()})
+        return {url.removeprefix(HOME) for url in told if told[url]}
+
+    assert results() in ({"k0", "k1", "k3"}, {"k0", "k2", "k3"})
+    whole[f"{HOME}k2"] = f"{HOME}k3"
+    assert results() == {"k0", "k3"}
+    judge.label(f"{HOME}k1", True)
+    assert results() == {"k0", "k1", "k3"}
+
+
+def test_a_page_with_a_parameter_that_does_not_matter_is_a_view_of_the_page_without() -> None:
+    traps = Traps()
+    for one in range(8):
+        for path in (f"p{one}", f"p{one}?print=1"):
+            traps.ended(parse(f"{words(one)} {words(90)}".encode(), HOME + path), relevant=False)
+    assert traps.view_of(f"{HOME}p9?print=1") == (f"{HOME}p9",)
+    assert traps.view_of(f"{HOME}p9") == traps.view_of(f"{HOME}p9?page=1") == ()
+
+
 def test_they_are_asked_for_once_nothing_else_is_left() -> None:
-    asked = crawl(Tracker(), 5_000)
+    traps = Traps()
+    asked = crawl(Tracker(), 5_000, CrawlFilter(Scope(), traps=traps))
     messages = [one for one in asked if one.startswith("msg")]
     assert len(asked) == len(set(asked))
     assert len({*asked} - {*messages}) == 1 + ISSUES
     last = asked[-len(messages) + 8 :]
     assert len(messages) > 8
     assert all(one.startswith("msg") for one in last)
+    views = {one: traps.view_of(HOME + one) for one in asked}
+    assert not any(views[one] for one in asked if one not in messages)
+    wholes = [(f"{HOME}issue{int(one[3:]) // MESSAGES}",) for one in messages]
+    assert sum(views[one] == whole for one, whole in zip(messages, wholes, strict=True)) > 8
+    assert all(views[one] in ((), whole) for one, whole in zip(messages, wholes, strict=True))
 
 
 @pytest.mark.parametrize("world", [Titled, Longer])

@@ -228,13 +228,20 @@ def advice_of(path: Path, settings: Settings) -> Advice:
     return advisor_of(path, settings).advice(rows, over=True)
 
 
-def _list_pages(run: Run) -> list[str]:
-    """A line on list pages that are about the topic; none where there are none."""
-    count = run.list_pages()
-    pages = (
-        f"{count:,} pages that list documents were" if count > 1 else "1 page that lists some was"
-    )
-    return [f"  lists    {pages} read for these: --list-pages counts them, too"] if count else []
+def _no_results(run: Run) -> list[str]:
+    """Lines on list pages that are about the topic, and on views of results; none where there are
+    none."""
+    from spoor.judges.relevance import ONLY_LISTS, SHOWS_AGAIN
+
+    lists, views = run.results_but_for(ONLY_LISTS), run.results_but_for(SHOWS_AGAIN)
+    lines = []
+    if lists:
+        which = "pages that list documents were" if lists > 1 else "page that lists some was"
+        lines += [f"  lists    {lists:,} {which} read for these: --list-pages counts them, too"]
+    if views:
+        which = "pages show" if views > 1 else "page shows"
+        lines += [f"  views    {views:,} {which} again what a result has, and count for nothing"]
+    return lines
 
 
 def describe(summary: dict[str, Any], path: Path) -> str:
@@ -286,7 +293,7 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             f"  found    {summary['found']} ({summary['harvest_rate']:.1%} of the pages)"
             + ("; the best:" if best else ""),
             *(f"           {row.score:.2f} {shown(f'{row.url} {row.title}')}" for row in best),
-            *_list_pages(run),
+            *_no_results(run),
             *_sites(run),
             *(
                 [f"  in all   {sum(run.verdicts()):,} documents count, unchanged ones included"]

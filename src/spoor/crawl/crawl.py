@@ -30,6 +30,7 @@ from spoor.protocols import (
     BoundsSlowHosts,
     Frontier,
     Judge,
+    LeavesOutViews,
     LinkFilter,
     ListsHosts,
     LookAhead,
@@ -144,6 +145,8 @@ class Crawl:
         """Called with the judge's revisions, within a call of the driver."""
         if isinstance(policy, UsesOpenLinks):
             policy.attach(frontier)
+        if link_filter is not None and isinstance(judge, LeavesOutViews):
+            judge.views_by(link_filter.view_of)
 
     @property
     def pages(self) -> int | None:

@@ -13,6 +13,7 @@ from spoor.protocols import (
     Judge,
     KeepsAnswers,
     KeepsSample,
+    LeavesOutViews,
     Rejudges,
     Stateful,
     TakesLabels,
@@ -105,6 +106,11 @@ class _Several(Wrapper):
         for judge in self._judges:
             if isinstance(judge, KeepsSample):
                 judge.key_sample(key)
+
+    def pass_views_by(self, view_of: Callable[[str], Sequence[str]]) -> None:
+        for judge in self._judges:
+            if isinstance(judge, LeavesOutViews):
+                judge.views_by(view_of)
 
     def pass_costs(self) -> Mapping[str, float]:
         total: dict[str, float] = {}

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -175,10 +175,17 @@ def from_arrays(state: State) -> list[KeptPage]:
     return pages
 
 
-def may_be_told(pages: Sequence[KeptPage], *, lists: bool) -> NDArray[np.bool_]:
-    """Which pages may be results: lists only where these are wanted, or where there is nothing
-    else."""
-    told = np.array([lists or not page.is_list or page.label > 0 for page in pages])
+def may_be_told(
+    pages: Sequence[KeptPage], views: Collection[str], *, lists: bool
+) -> NDArray[np.bool_]:
+    """Which pages may be results: no `views` of others (URLs), and lists only where these are
+    wanted, or where there is nothing else."""
+    told = np.array(
+        [
+            page.label > 0 or ((lists or not page.is_list) and page.url not in views)
+            for page in pages
+        ]
+    )
     return told if told.any() else ~told
 
 

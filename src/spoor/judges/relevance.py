@@ -17,7 +17,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -109,6 +109,8 @@ LIST_SCORE = 0.4
 """Highest score of a list page: it leads to what is wanted."""
 ONLY_LISTS = "it lists documents, and is none"
 """The reason that one has which is no result for that."""
+SHOWS_AGAIN = "it shows again what another result has"
+"""The same of a view of a page that is a result."""
 VALUE_CUT = 1.0
 """The fixed cut of values; where no page links to another, half of what a value can reach."""
 DOUBT = 40.0
@@ -116,6 +118,8 @@ DOUBT = 40.0
 OF_LISTS = 1e-6
 """What a list page counts where the cut is found, if lists are no results: not nothing, since
 groups are compared by their means."""
+_VIEWS = 8
+"""Views of views that are followed to the page that has all, at most."""
 ENOUGH = 30.0
 """Pages up to which the higher cut holds; of more, by how many times as many they are."""
 
@@ -159,6 +163,7 @@ class Relevance:
         self._model, self._linked = Model(), Linked()
         self._likeness_of_new = Likeness((), self._reader.frequencies)
         self._labelled = False
+        self._view_of: Callable[[str], Sequence[str]] = _of_none
         self._surer = 0
         """Pages since the last feedback that would be among the surest."""
         self._learned_of = 0, 0
@@ -176,6 +181,10 @@ class Relevance:
     def key_sample(self, key: bytes) -> None:
         """As of a `KeepsSample`."""
         self._key = key
+
+    def views_by(self, view_of: Callable[[str], Sequence[str]]) -> None:
+        """As of a judge that `LeavesOutViews`."""
+        self._view_of = view_of
 
     # ---------------------------------------------------------------- one page
 
@@ -215,8 +224,8 @@ class Relevance:
             why += (("is like the surest pages", round(min(1.0, likeness), 3)),)
         if score and evidence - words > 0.05:
             why += ((_LINKED, round(evidence - words, 3)),)
-        if score and not relevant and self._only_lists(kept):
-            why = (*_LIST, *why)
+        if score and not relevant:
+            why = (*self._why_none(kept), *why)
         if kept.label > 0:
             why = _SAID
         if score and not why:
@@ -226,6 +235,26 @@ class Relevance:
     def _only_lists(self, page: KeptPage) -> bool:
         """Whether a page leads to documents, and is none that is wanted."""
         return page.is_list and not self.takes_lists
+
+    def _shows_again(self, page: KeptPage) -> bool:
+        """Whether a page is a view of one that is a result, or of another view of that."""
+        seen = [page.url]
+        while len(seen) < _VIEWS:
+            wholes = map(self._pages.get, self._view_of(seen[-1]))
+            whole = next((one for one in wholes if one is not None), None)
+            if whole is None or whole.url in seen:
+                return False
+            if whole.told[1]:
+                return True
+            seen.append(whole.url)
+        return False
+
+    def _why_none(self, page: KeptPage) -> Sequence[tuple[str, float]]:
+        """Why a page that is about the topic is no result all the same; empty where it is not."""
+        if self._only_lists(page):
+            return ((ONLY_LISTS, 0.0),)
+        about = page.told[0] >= LIST_SCORE
+        return ((SHOWS_AGAIN, 0.0),) if about and self._shows_again(page) else ()
 
     def _told_of(self, page: KeptPage, counts: Floats) -> tuple[float, float, float]:
         """Of a page that comes: what its words say; that, with the pages that it is linked with;
@@ -258,7 +287,7 @@ class Relevance:
                 value = min(value, 0.5 * cut)
         if self._matcher.unwanted and self._said.unwanted([page])[0]:
             value = min(value, 0.5 * cut)
-        if self._only_lists(page):
+        if self._only_lists(page) or (value >= cut and self._shows_again(page)):
             value = min(value, 2.0 * LIST_SCORE * cut)
         least = cut
         wordless = self._matcher.wanted and not evidence and not self.takes_wordless
@@ -309,7 +338,9 @@ class Relevance:
         allowed &= ~self._said.unwanted(pages)
         labels = np.array([page.label for page in pages])
         # What is no result has no say in what is one: a page of a tag says little but its name.
-        documents = may_be_told(pages, lists=self.takes_lists)
+        about = (page for page in kept if page.told[0] >= LIST_SCORE)
+        views = {page.url for page in about if self._shows_again(page)}
+        documents = may_be_told(pages, views, lists=self.takes_lists)
         once = documents & ~views_again(pages)
         may_speak = once if once.any() else documents
         first, shares_of_copies = copies(pages, may_speak)
@@ -465,8 +496,8 @@ class Relevance:
                 why.append(("is like the surest pages", round(min(1.0, likeness), 3)))
             if around > 0.05:
                 why.append((_LINKED, round(around, 3)))
-            if score and not relevant and self._only_lists(page):
-                why = [*_LIST, *why]
+            if score and not relevant:
+                why = [*self._why_none(page), *why]
             if page.label:
                 why = [*_SAID] if page.label > 0 else [(_SAID[0][0], -1.0)]
             why = why or [("with those of other pages", score)]
@@ -508,5 +539,8 @@ class Relevance:
 
 
 _SAID = (("a person said so", 1.0),)
-_LIST = ((ONLY_LISTS, 0.0),)
 _LINKED = "pages that it is linked with stand for it"
+
+
+def _of_none(url: str) -> Sequence[str]:
+    return ()

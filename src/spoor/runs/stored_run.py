@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.formats.warc_reader import read_page
-from spoor.judges.relevance import LIST_SCORE, ONLY_LISTS
+from spoor.judges.relevance import LIST_SCORE
 from spoor.learn.harvest_estimate import Estimate
 from spoor.runs import files, shards, snapshot
 from spoor.runs.ahead import Wanted, read_ahead
@@ -235,10 +235,10 @@ class StoredRun:
         """Whether each page was judged relevant, in the order of fetching."""
         return [bool(row["relevant"]) for row in self._rows("pages", columns="seq, relevant")]
 
-    def list_pages(self) -> int:
-        """How many list pages are no result but for that."""
+    def results_but_for(self, reason: str) -> int:
+        """How many pages are no result for this reason alone: `ONLY_LISTS`, `SHOWS_AGAIN`."""
         where = " AND NOT relevant AND score >= ? AND instr(why, ?) > 0"
-        rows = self._rows("pages", columns="seq", where=where, values=(LIST_SCORE, ONLY_LISTS))
+        rows = self._rows("pages", columns="seq", where=where, values=(LIST_SCORE, reason))
         return sum(1 for _ in rows)
 
     def page(self, url: str) -> PageRow | None:

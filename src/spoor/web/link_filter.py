@@ -549,6 +549,9 @@ class CrawlFilter:
         if self._domains is not None:
             self._domains.judged(url, 1 if relevant else -1)
 
+    def view_of(self, url: str) -> Sequence[str]:
+        return () if self._traps is None else self._traps.view_of(url)
+
     def left_out(self) -> LeftOut:
         groups = [] if self._traps is None else self._traps.held_groups()
         its = self.revisits

@@ -191,6 +191,11 @@ class _Relation:
     def of_views(self) -> bool:
         return self.views >= VIEWS and len(self.pages) >= PAGES and self.more <= self.views
 
+    @property
+    def has_a_text(self) -> bool:
+        """Whether any text is that of links to `SAME` URLs."""
+        return any(len(urls) >= SAME for urls in self.texts.values())
+
     def says_the_same(self, text: str) -> bool:
         return len(self.texts.get(text, ())) >= SAME
 
@@ -322,6 +327,17 @@ class PageViews:
             elif page not in self._views:
                 return False
         return led
+
+    def whole_of(self, url: str) -> str:
+        """The page that has all of a fetched page, where how their URLs stand to one another is a
+        relation of views, and links to such say the same; else empty."""
+        whole = self._views.get(url, "")
+        if not whole:
+            return ""
+        stands = relation(whole, url)
+        names = (stands, f"above {stands}", _versions(url)[1], _shape(url))
+        known = [one for one in map(self._relations.get, names) if one is not None]
+        return whole if any(one.of_views and one.has_a_text for one in known) else ""
 
     def _suspected(self, page: str, url: str) -> list[_Relation]:
         """What is known of the relations of which a view is known, and in which a URL stands to a

@@ -91,8 +91,12 @@ class ParameterEffects:
         if longer and self._is_idle(longer):
             return longer
         idle = self.idle(url)
-        names = frozenset(name[:-1].partition("?")[2] for name in idle)
-        return idle[0] if idle and hash64(without(url, names)) in self._texts else ""
+        return idle[0] if idle and hash64(self.without_idle(url)) in self._texts else ""
+
+    def without_idle(self, url: str) -> str:
+        """The URL without its parameters that do not matter; the same one where it has none."""
+        names = frozenset(name[:-1].partition("?")[2] for name in self.idle(url))
+        return without(url, names) if names else url
 
     def idle(self, url: str) -> list[str]:
         """The parameters of a URL that do not matter, each as `host?name=`."""

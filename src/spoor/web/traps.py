@@ -74,7 +74,7 @@ from spoor.web.trap_groups import (
     narrowest,
     newsless,
 )
-from spoor.web.url_groups import anywhere, belonging_to, groups, narrow
+from spoor.web.url_groups import anywhere, belonging_to, documents_above, groups, narrow
 from spoor.web.urls import domain_of, host, registrable_domain
 
 _UNTRIED = 3
@@ -154,26 +154,27 @@ class Traps:
             for name in narrow(url):
                 if (theirs := of_stranger(name, linked_by)) in self._groups:
                     return theirs
-        for name in filter(self._groups.__contains__, self._names(url)):
-            if name == newsless(url) and self._is_untried(url):
-                continue
-            if name.endswith("?*") and self._is_good(url):
-                continue
-            if is_anywhere(name) and self._is_good_here(url):
-                continue
-            if is_below_others(name):  # that its own document leads to it says nothing
-                elsewhere = bool(listed_by) and not belonging_to(listed_by, (url,))
-                listed = elsewhere or self._listed.knows([url])
-            else:
-                listed = bool(listed_by) or self._are_listed([url])
-            if not listed:
-                return name
-            # Whoever has a host below a domain chooses what its sample is of.
-            known = self._groups.known(name)
-            same = 0 if known is None else known.same
-            if not name.startswith(HOSTS) and same >= longest_run(name, url):
-                return name
-        return ""
+        return next((name for name in self._names(url) if self._holds(name, url, listed_by)), "")
+
+    def _holds(self, name: str, url: str, listed_by: str = "") -> bool:
+        """Whether one of its groups holds a URL back."""
+        if name not in self._groups:
+            return False
+        if name == newsless(url) and self._is_untried(url):
+            return False
+        if name.endswith("?*") and self._is_good(url):
+            return False
+        if is_anywhere(name) and self._is_good_here(url):
+            return False
+        if is_below_others(name):  # that its own document leads to it says nothing
+            elsewhere = bool(listed_by) and not belonging_to(listed_by, (url,))
+            listed = elsewhere or self._listed.knows([url])
+        else:
+            listed = bool(listed_by) or self._are_listed([url])
+        # Whoever has a host below a domain chooses what its sample is of.
+        known = self._groups.known(name)
+        same = 0 if known is None else known.same
+        return not listed or (not name.startswith(HOSTS) and same >= longest_run(name, url))
 
     def holder_on(self, url: str, page: Page, *, news: bool) -> str:
         """As `holder`, for a URL that a page links to; `news`: the page brought any."""
@@ -230,6 +231,17 @@ class Traps:
     def is_view(self, url: str) -> bool:
         """Whether all known links to a URL are as those to views, and it is no try."""
         return not self._groups.tries(url) and self._views.is_view(url, self.linked_from)
+
+    def view_of(self, url: str) -> Sequence[str]:
+        """The canonical URLs of pages the first of which that was fetched has all of a fetched
+        page: the one without parameters that do not matter, the one of which it is a known view, or
+        the document below which it stands, where what has its name below documents is held back."""
+        if (plain := self._parameters.without_idle(url)) != url:
+            return (plain,)
+        if whole := self._views.whole_of(url):
+            return (whole,)
+        below = filter(is_below_others, names_of(url)) if self._groups else ()
+        return documents_above(url) if any(self._holds(name, url) for name in below) else ()
 
     def copied(self, url: str) -> str:
         """The group of copies that a URL would wait in; empty for none (`MirroredFolders`)."""

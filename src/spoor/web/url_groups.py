@@ -106,6 +106,15 @@ def _below_others(shape: str) -> Sequence[str]:
     return found if last < 2 or parts[-1] == "#" else [*found, f"*/*/{parts[-1]}"]
 
 
+def documents_above(url: str) -> Sequence[str]:
+    """The canonical URLs that the document may have below which a URL stands by one of its names
+    below others (`film/*/reviews/add`, `*/*/add`), the nearest first: one or two segments up, with
+    a slash at the end and without."""
+    above = url.partition("?")[0].rstrip("/").rsplit("/", 2)
+    nearest = f"{above[0]}/{above[1]}"
+    return f"{nearest}/", nearest, f"{above[0]}/", above[0]
+
+
 def belonging_to(page: str, urls: Iterable[str]) -> set[str]:
     """The canonical URLs of what stands below a document, where a page is that document, another of
     these, or one that has the same name: that such a page leads to them says nothing."""
