@@ -551,6 +551,12 @@ class Settings:
                     f"{names} changed since {file.parent} was begun; put it back as it was or use "
                     "another --out"
                 )
+            if name == "seeds" and self.command == "crawl":
+                left = tuple(seed for seed in then if seed not in now)
+                raise InputError(
+                    f"{file}: the run was begun with {_brief(left)} among its seeds; seeds may be "
+                    "added but not taken away: name it again, or use another --out"
+                )
             raise InputError(
                 f"{file}: the run was begun with {name} = {_brief(then)}, not {_brief(now)}; "
                 "use the same settings or another --out"

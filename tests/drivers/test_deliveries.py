@@ -63,6 +63,7 @@ class Hook(BaseHTTPRequestHandler):
             else:
                 self.wfile.write(b"this is no HTTP\r\n\r\n")
             return
+        assert self.headers["User-Agent"].startswith("Spoor/")
         told = json.loads(body)
         refused = Hook.asked % 3 == 0
         if not refused:

@@ -4,6 +4,8 @@ where it did not change."""
 from __future__ import annotations
 
 import json
+import re
+import shlex
 from collections import Counter
 from contextlib import closing
 from email.utils import formatdate
@@ -15,6 +17,7 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 
 import spoor
 from loopback import MISSING, Asked, Loopback, beside, reply
+from spoor.cli.crawl import describe
 from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.learn.state import read
@@ -95,7 +98,7 @@ def explained(path: Path, name: str, capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def test_what_an_earlier_run_has_is_visited_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site = Site()
 
@@ -160,6 +163,7 @@ def test_what_an_earlier_run_has_is_visited_again(
         site.versions.update(["/etag3", "/plain7"])
         site.gone, site.more = {"/fresh2"}, ["/new", "/newer"]
         last = crawl("4", "--refresh", str(tmp_path / "3"), "--no-hints", "--pages", "1")
+        since = last["refreshed"].pop("since")
         assert last["refreshed"] == {
             "pages": 61,
             "unchanged": 58,
@@ -173,7 +177,15 @@ def test_what_an_earlier_run_has_is_visited_again(
         site.asked.clear()
         same = crawl("4", "--refresh", str(tmp_path / "3"), "--no-hints", "--pages", "1")
         assert (same["resumed"], site.pages) == (True, []), "and it is over"
-        assert same["refreshed"] == last["refreshed"]
+        assert same["refreshed"] == last["refreshed"] | {"since": since}
+    told = describe(last | {"refreshed": same["refreshed"]}, tmp_path / "4")
+    command = re.search(r"anew .*: spoor (export .*)", told)
+    assert command is not None
+    monkeypatch.chdir(tmp_path)
+    assert run([*shlex.split(command[1])]) == 0, "what is new or has changed, and nothing else"
+    rows = (tmp_path / "anew.csv").read_text().splitlines()[1:]
+    anew = {row.split(",")[0].removeprefix(SITE) for row in rows}
+    assert anew - {"/new", "/newer"} == {"/etag3", "/plain7"}
     found = relevant(tmp_path / "4")
     (new,) = {"/new", "/newer"} & {*found}
     assert sorted(found) == sorted({"/", new, *NAMES} - {"/fresh2"})
@@ -261,6 +273,7 @@ def test_it_goes_on_after_a_crash(tmp_path: Path) -> None:
         "changed": 0,
         "gone": 0,
         "new": 0,
+        "since": None,
         "left_out": {},
         "sampled": None,
     }

@@ -456,7 +456,7 @@ def test_a_run_goes_on_with_its_own_settings_only(here: Path, capsys: Capture) -
         capsys, *command[:3], "chess", *command[4:]
     )
     assert "was begun with policy" in told(capsys, *command, "--policy", "breadth-first")
-    assert "was begun with seeds" in told(capsys, "crawl", SEED, *command[2:])
+    assert "among its seeds" in told(capsys, "crawl", SEED, *command[2:])
     assert files(here / "run") == before
 
 

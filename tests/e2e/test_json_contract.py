@@ -61,6 +61,7 @@ def test_commands_print_the_keys_that_the_page_names(
     seen |= {
         "explain": told("explain", "run"),
         "search": told("search", "run", "kiln"),
+        "show": told("show", "run", url),
         "label": told("label", "run", url, "yes"),
         "forget": told("forget", "run", url),
         "policies": told("policies"),
@@ -69,6 +70,8 @@ def test_commands_print_the_keys_that_the_page_names(
         "topic test": told("topic", "test", "kiln", "kiln.html"),
         "lab list": told("lab", "list"),
     }
+    page_row = told("explain", "run", f"{url}1")
+    assert (type(page_row["relevant"]), type(page_row["flags"])) == (bool, list)
     for name, value in seen.items():
         kind, keys = ROWS[name]
         assert isinstance(value, dict if kind == "object" else list), name

@@ -156,6 +156,16 @@ def test_bulk_lines(stopped: Path, tmp_path: Path) -> None:
     assert exported(stopped, tmp_path / "a.ndjson").endswith(b"}\n"), "the API wants the last one"
 
 
+def test_standard_output_takes_what_is_one_file(
+    stopped: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    assert run(["export", str(stopped), "-"]) == 0
+    out, err = capfdbinary.readouterr()
+    assert [json.loads(line)["url"] for line in out.splitlines()] == relevant(stopped)
+    assert err.decode().strip() == f"{len(relevant(stopped))} pages: standard output"
+    assert run(["export", str(stopped), "-", "--format", "markdown"]) == 2
+
+
 REFUSED: dict[str, tuple[list[str], str]] = {
     "no run": (["none", "--out", "a.jsonl"], "none is no run"),
     "no format": (["RUN", "--out", "a.txt"], "a.txt does not say its format"),

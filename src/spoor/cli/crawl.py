@@ -6,7 +6,9 @@ import json
 import re
 import sys
 import threading
+from collections.abc import Mapping
 from contextlib import ExitStack, closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -244,6 +246,15 @@ def _no_results(run: Run) -> list[str]:
     return lines
 
 
+def _anew(path: Path, refreshed: Mapping[str, Any] | None) -> list[str]:
+    """How to have what a refresh found new or changed alone, for whoever keeps an index of it."""
+    if not refreshed or refreshed["since"] is None:
+        return []
+    since = f"{datetime.fromtimestamp(int(refreshed['since']), UTC):%Y-%m-%dT%H:%M:%SZ}"
+    table = command_line("export", path, "anew.csv", "--since", since)
+    return [f"  anew     what is new or has changed alone: {table}"]
+
+
 def describe(summary: dict[str, Any], path: Path) -> str:
     """The summary of a crawl for a person; one line where nothing came."""
     from spoor.runs.earlier import came, in_words
@@ -276,7 +287,9 @@ def describe(summary: dict[str, Any], path: Path) -> str:
     reasons = run.failure_reasons(_REASONS) if summary["failed"] else []
     rest = summary["failed"] - sum(count for _, count in reasons)
     failed = [f"{count}: {why}" for why, count in reasons] + [f"{rest} others"] * (rest > 0)
-    best = run.best(_BEST) if summary["found"] else []
+    refreshed = summary.get("refreshed")
+    found = run.best(_BEST) if summary["found"] or refreshed else []
+    best = [f"           {row.score:.2f} {shown(f'{row.url} {row.title}')}" for row in found]
     skipped = summary["skipped"]
     spent = re.fullmatch(r"budget of \d+ (pages|bytes) reached", summary["stopped_because"])
     option = {"pages": "--pages", "bytes": "--max-bytes"}[spent[1]] if spent else ""
@@ -291,13 +304,18 @@ def describe(summary: dict[str, Any], path: Path) -> str:
             *(f"  {shown(line)}" for line in left_out_lines(LeftOut.of(summary))),
             *(f"  again    {shown(line)}" for line in in_words(summary.get("refreshed"))),
             f"  found    {summary['found']} ({summary['harvest_rate']:.1%} of the pages)"
-            + ("; the best:" if best else ""),
-            *(f"           {row.score:.2f} {shown(f'{row.url} {row.title}')}" for row in best),
+            + ("; the best:" if best and not refreshed else ""),
+            *(best if not refreshed else ()),
             *_no_results(run),
             *_sites(run),
+            *_anew(path, refreshed),
             *(
-                [f"  in all   {sum(run.verdicts()):,} documents count, unchanged ones included"]
-                if summary.get("refreshed")
+                [
+                    f"  in all   {sum(run.verdicts()):,} documents count, unchanged ones included; "
+                    "the best:",
+                    *best,
+                ]
+                if refreshed
                 else []
             ),
             *(f"  {head:<9}{line}" for head, line in zip(("left", "next"), left, strict=False)),

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+from contextlib import nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -21,7 +25,8 @@ def export(
     target: Annotated[
         str | None,
         typer.Argument(
-            help="File or folder to write, or s3:// or gs://; one of an earlier export is replaced."
+            help="File or folder to write, or s3:// or gs://, or - for standard output; one of an "
+            "earlier export is replaced."
         ),
     ] = None,
     out: Annotated[str | None, typer.Option(help="The same, as an option.")] = None,
@@ -104,7 +109,14 @@ def export(
     selection = Selection(everything, min_score, None if since is None else moment(since), copies)
     by_seed = by_seed or sites is not None
     total = len(opened.settings.seeds) if by_seed else opened.reads(selection)
-    with progress("seeds" if by_seed else "documents are read", total) as report_progress:
+    piped = place == "-"
+    with (
+        progress("seeds" if by_seed else "documents are read", total) as report_progress,
+        TemporaryDirectory(prefix="spoor-") if piped else nullcontext() as folder,
+    ):
+        if folder is not None:
+            form = form or "jsonl"
+            place = str(Path(folder) / "export")
         exported = export_run(
             opened,
             place,
@@ -118,12 +130,24 @@ def export(
             requests=requests,
             report_progress=report_progress,
         )
+        if folder is not None:
+            _pipe(Path(place))
+            place = "standard output"
     what = "requests" if requests or exported.form == "log" else "pages"
     if by_seed:
         what = "seeds" if sites is None else "rows"
     copied = f" ({exported.copies} near-copies left out)" if exported.copies else ""
-    typer.echo(f"{exported.pages} {what}: {place}{copied}")
+    typer.echo(f"{exported.pages} {what}: {place}{copied}", err=piped)
     if left_out := exported.left_out.count:
         rows = "1 page is" if left_out == 1 else f"{left_out:,} pages are"
         first = "" if left_out == 1 else "the first: "
         typer.echo(f"{rows} left out, {first}{shown(exported.left_out.first)}", err=True)
+
+
+def _pipe(made: Path) -> None:
+    """Print a whole export. Raises InputError where it is a folder."""
+    if made.is_dir():
+        raise InputError("a folder of files cannot go to standard output; give --format jsonl, say")
+    with made.open("rb") as file:
+        shutil.copyfileobj(file, sys.stdout.buffer)
+    sys.stdout.buffer.flush()

@@ -98,6 +98,8 @@ def describe(figures: Mapping[str, Any]) -> str:
         f"  pages fetched   {figures['fetched']} of {reach} reachable"
         f" ({figures['pages_per_second']:,.0f} a second)",
     ]
+    if figures["targets"] and not figures["targets_reachable"]:
+        lines.append("  no link leads there from this root: begin elsewhere by --root")
     if figures.get("measured_by"):
         lines.append(f"  relevance by    {figures['measured_by']}")
     if figures["downloads"] != figures["fetched"]:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from spoor.cli.options import AsJson
 from spoor.errors import InputError
+
+_COLUMNS = ("markdown", "kind", "language", "date", "author", "licence")
+"""Of what the document says itself, those that are printed as JSON."""
 
 
 def add(app: typer.Typer) -> None:
@@ -21,6 +26,7 @@ def show(
     plain: Annotated[
         bool, typer.Option("--plain", help="As it is written, also at a terminal.")
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print the document URL of RUN as Markdown."""
     from spoor.runs import files
@@ -39,6 +45,11 @@ def show(
         )
     if document is None:
         raise InputError(f"{run} has no document {url}; its documents are those that were fetched")
+    if as_json:
+        exported = document.exported(_COLUMNS)
+        del exported["archive"]
+        typer.echo(json.dumps(exported))
+        return
     text = "\n".join(as_lines(document))
     if plain or not sys.stdout.isatty():
         typer.echo(text)

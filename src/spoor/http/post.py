@@ -13,7 +13,7 @@ from spoor.errors import InputError
 from spoor.http.connections import BoundedConnector, tls
 from spoor.http.names import Names
 from spoor.http.proxies import Proxies
-from spoor.settings import Settings
+from spoor.settings import Settings, user_agent
 
 _HEAD = 256 << 10
 """Bytes before the body of an answer, interim answers included."""
@@ -72,6 +72,7 @@ async def _post(
                 connector=connector,
                 timeout=aiohttp.ClientTimeout(total=None),
                 cookie_jar=aiohttp.DummyCookieJar(),
+                headers={"User-Agent": user_agent()},
             )
             async with (
                 session,

@@ -222,16 +222,18 @@ def told(db: sqlite3.Connection, revisits: Revisits, unchanged: int) -> dict[str
     the rows that are committed; and which were left out, and why."""
     pages = len(revisits)
     (left,) = db.execute("SELECT count(*) FROM pages WHERE ticket >= ?", (FIRST_TICKET,)).fetchone()
-    rows = db.execute("SELECT flags FROM pages WHERE ticket < ?", (FIRST_TICKET,)).fetchall()
-    changed = sum("changed" in str(flags).split() for (flags,) in rows)
-    lists = sum("sitemap" in str(flags).split() for (flags,) in rows)
+    query = "SELECT flags, time FROM pages WHERE ticket < ?"
+    rows = [(str(flags).split(), time) for flags, time in db.execute(query, (FIRST_TICKET,))]
+    times = [time for flags, time in rows if "sitemap" not in flags]  # of new and changed pages
+    changed = sum("changed" in flags for flags, _ in rows)
     return {
         "pages": pages,
         "unchanged": unchanged,
         "not_asked": max(0, left - unchanged),
         "changed": changed,
         "gone": max(0, pages - left - changed),
-        "new": len(rows) - changed - lists,
+        "new": len(times) - changed,
+        "since": min(times, default=None),
         "left_out": dict(revisits.left_out),
         "sampled": revisits.samples(),
     }

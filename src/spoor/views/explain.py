@@ -135,7 +135,7 @@ def as_json(row: PageRow | FailureRow | OpenLink | LeftOutUrl) -> dict[str, Any]
             del values["rendered"]
         if not row.revisited:
             del values["revisited"]
-        values |= {"relevant": int(row.relevant), "flags": " ".join(row.flags)}
+        values |= {"relevant": bool(row.relevant), "flags": list(row.flags)}
     return {**values, "fetched": isinstance(row, PageRow)}
 
 
