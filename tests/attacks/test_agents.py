@@ -29,9 +29,6 @@ from spoor.integrations.mcp.crawls import (
     AgentCrawls,
     AgentLimits,
 )
-from spoor.integrations.mcp.http_server import http_server
-from spoor.integrations.mcp.messages import fault_of
-from spoor.integrations.mcp.server import make_server
 from spoor.rendering.browser import HeldBackError
 from spoor.runs.reader import Run
 from spoor.runs.search import Found
@@ -226,6 +223,8 @@ NAMES = [2, 3, 4, 5, None, None, None, 6, None, None, None]
 @pytest.mark.parametrize("before", ['{"x":"', "[" * 500_001 + '"'])
 def test_a_text_that_does_not_end_costs_little(before: str, record_property: Note) -> None:
     """As in a message that is cut off at its bound; 80 kB took eight seconds."""
+    from spoor.integrations.mcp.messages import fault_of
+
     message = before + '\\"' * 100_000
     fault = within_law(lambda: fault_of(message), len(message), record_property)
     assert fault is not None
@@ -270,6 +269,10 @@ def test_a_server_at_a_pipe_ends_though_its_client_says_nothing(how: int | None)
 
 
 def test_what_is_no_message_is_answered_over_http_too(tmp_path: Path) -> None:
+    # Here, for each process that collects the tests would take a second for it.
+    from spoor.integrations.mcp.http_server import http_server
+    from spoor.integrations.mcp.server import make_server
+
     async def work() -> list[Any]:
         crawls = AgentCrawls(tmp_path, AgentLimits(settings=Settings(render="never")))
         server = http_server(make_server(crawls), ADDRESS, most=9, seconds=60.0)

@@ -8,6 +8,7 @@ import io
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping
+from importlib.util import find_spec
 
 import pytest
 
@@ -21,7 +22,7 @@ from spoor.isolate.bounds import Bounds
 from spoor.isolate.helper import GivenUpError
 from spoor.isolate.lanes import bounded
 
-pytest.importorskip("odf", reason="the extra documents is not installed")
+pytestmark = pytest.mark.skipif(find_spec("odf") is None, reason="odfpy is not installed")
 
 URL = "http://docs.example/a"
 SECONDS = 2.0

@@ -6,6 +6,7 @@ import io
 import sys
 import time
 import zipfile
+from functools import cache
 from pathlib import Path
 from typing import SupportsIndex
 
@@ -31,13 +32,17 @@ from spoor.settings import Settings
 
 URL = "http://docs.example/a"
 WORDS = "The zanzibar kiln was lit in spring, and its fire burnt for nine days. " * 5
-BODIES = {kind: make(WORDS) for kind, (make, _) in MAKERS.items()}
 LIES = ("", "application/octet-stream", "text/html", "image/png", "application/pdf", "text/plain")
+
+
+@cache
+def body_of(kind: str) -> bytes:
+    return MAKERS[kind][0](WORDS)
 
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_what_a_document_becomes(kind: str) -> None:
-    read = extract(MAKERS[kind][1], URL, BODIES[kind])
+    read = extract(MAKERS[kind][1], URL, body_of(kind))
     assert isinstance(read, Document)
     assert read.kind == kind
     assert "zanzibar kiln was lit" in read.text
@@ -54,7 +59,7 @@ def test_what_a_document_becomes(kind: str) -> None:
         }
     for block in read.blocks:
         assert read.text[block.begin : block.begin + len(block.text)] == block.text
-    few = extract(MAKERS[kind][1], URL, BODIES[kind], Limits(characters=40))
+    few = extract(MAKERS[kind][1], URL, body_of(kind), Limits(characters=40))
     assert isinstance(few, Document)
     assert len(few.text) <= 40
     assert few.notes
@@ -222,32 +227,32 @@ def test_boilerplate_goes_and_tables_and_code_stay() -> None:
 def test_a_kind_is_told_by_the_bytes(kind: str) -> None:
     as_text = {"text": {"text", "html"}, "markdown": {"markdown", "text", "html"}}
     for header in (*LIES, MAKERS[kind][1]):
-        told = tell(BODIES[kind], header, URL)
+        told = tell(body_of(kind), header, URL)
         assert told.kind in as_text.get(kind, {kind})
         assert (
             told.kind in as_text or KINDS[told.kind].media_type.partition("/")[0] in told.media_type
         )
-    assert tell(BODIES[kind], MAKERS[kind][1]).kind == kind
-    assert Types().takes(tell(BODIES[kind][:2_048], "application/octet-stream"))
+    assert tell(body_of(kind), MAKERS[kind][1]).kind == kind
+    assert Types().takes(tell(body_of(kind)[:2_048], "application/octet-stream"))
 
 
 @pytest.mark.parametrize("kind", MAKERS)
 def test_no_header_makes_a_document_of_another_type(kind: str) -> None:
     """By its type it is wanted, counted, and named as a file."""
     for header in ("", "application/octet-stream", "image/png", "application/x-unknown"):
-        read = extract(header, URL, BODIES[kind])
+        read = extract(header, URL, body_of(kind))
         assert isinstance(read, Document)
         assert kind_of_media(read.media_type) == read.kind
-    lied = extract("application/pdf", URL, BODIES["text"])
+    lied = extract("application/pdf", URL, body_of("text"))
     assert (lied.kind, getattr(lied, "media_type", "")) == ("text", "text/plain")
     table = extract("text/csv; charset=utf-8", URL, b"a,b\n1,2\n")
     assert (table.kind, getattr(table, "media_type", "")) == ("text", "text/csv")
 
 
 def test_a_workbook_inside_a_presentation_makes_it_no_workbook() -> None:
-    whole = io.BytesIO(BODIES["pptx"])
+    whole = io.BytesIO(body_of("pptx"))
     with zipfile.ZipFile(whole, "a") as file:
-        file.writestr("ppt/embeddings/chart.xlsx", BODIES["xlsx"])
+        file.writestr("ppt/embeddings/chart.xlsx", body_of("xlsx"))
     assert tell(whole.getvalue(), "").kind == "pptx"
 
 
@@ -255,7 +260,7 @@ def test_an_epub_in_another_order_is_one() -> None:
     """As Debian's `policy.epub` is."""
     whole = io.BytesIO()
     with (
-        zipfile.ZipFile(io.BytesIO(BODIES["epub"])) as source,
+        zipfile.ZipFile(io.BytesIO(body_of("epub"))) as source,
         zipfile.ZipFile(whole, "w", zipfile.ZIP_DEFLATED) as target,
     ):
         for name in sorted(source.namelist()):
@@ -363,7 +368,7 @@ def test_markdown_with_html_says_what_its_readers_see() -> None:
 def test_nothing_that_a_document_holds_raises(kind: str, data: st.DataObject) -> None:
     if kind == "pdf":  # PDFium is asked in a helper only
         kind = "epub"
-    body = bytearray(BODIES[kind])
+    body = bytearray(body_of(kind))
     for _ in range(data.draw(st.integers(0, 4))):
         body[data.draw(st.integers(0, len(body) - 1))] = data.draw(st.integers(0, 255))
     cut = data.draw(st.integers(0, len(body)))

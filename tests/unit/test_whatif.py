@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,17 +17,26 @@ from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.lab.whatif import run_log
-from spoor.lab.whatif.estimate import doubly_robust, estimate
 from spoor.lab.whatif.run_log import LoggedPage, RunLog, read_log
 from spoor.lab.whatif.weights import weights_of
 from spoor.simulation.replay import Replay
 from spoor.types import Judgement, Link, Page, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
+if TYPE_CHECKING:
+    from spoor.lab.whatif.estimate import Estimate
+
 pytestmark = pytest.mark.server
 
 YES, NO = Judgement(1.0, True, 1.0), Judgement(0.0, False, 0.0)
 A, B, C, D = (f"http://a.example/{name}" for name in "abcd")
+
+
+def estimate(log: RunLog, policy: str) -> Estimate:
+    """As in the module, which SciPy takes half a second to import: not while tests are collected."""
+    from spoor.lab.whatif import estimate as module
+
+    return module.estimate(log, policy)
 
 
 def taken(url: str, links: tuple[str, ...], p: float | None, hit: bool = False) -> LoggedPage:
@@ -65,6 +74,8 @@ def test_an_estimate_by_hand() -> None:
 
 
 def test_a_doubly_robust_sum_by_hand() -> None:
+    from spoor.lab.whatif.estimate import doubly_robust
+
     chances = {A: 0.1, B: 0.5, C: 0.2, D: 0.9}
     weights, relevant = {A: 1.0, B: 4.0}, {A: False, B: True}
     told = doubly_robust([A, B, C], chances, weights, relevant)
