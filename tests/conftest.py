@@ -67,6 +67,15 @@ def no_browser() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def forked_helpers() -> Iterator[None]:
+    """Helpers start at once."""
+    from forked_helpers import forked
+
+    with forked():
+        yield
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
     """A test that leaves sockets to the garbage collector fails itself: else one that happens to run

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from forked_helpers import started_anew
 from parsers import holding, leaves
 from spoor.documents.document import Document
 from spoor.errors import PausedError
@@ -54,6 +55,12 @@ HOSTILE = {
     "list boxes": "<select><style></select><div>" * N,
     "templates": "<template><col><title></template><div></title>" * N,
 }
+
+
+@pytest.fixture(autouse=True, scope="module")
+def anew() -> Iterator[None]:
+    with started_anew():
+        yield
 
 
 @pytest.fixture(scope="module")
