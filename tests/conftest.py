@@ -30,12 +30,14 @@ LONG = (
     *("test_docs.py", "test_scrapy.py", "test_policies.py", "test_kill.py", "test_control_room.py"),
     *("test_small_documents.py", "test_read_ahead.py", "test_search_indexes.py", "test_disk.py"),
     *("test_shards.py", "test_hostile_documents.py", "test_refresh.py", "test_watching.py"),
+    *("test_trap_rests.py", "test_moved_documents.py", "test_chains.py", "test_agents.py"),
     *("test_rendered_crawls.py", "test_rendered_watch.py", "test_watch_for_months.py"),
     *("test_frontiers.py", "test_durable.py", "test_ui.py", "test_documents_crawl.py"),
     *("test_damaged_files.py", "test_watch.py", "test_lab_commands.py", "test_isolate.py"),
     *("test_watch_durable.py", "test_turns_of_hosts.py", "test_whatif.py", "test_evolving.py"),
     *("test_sampled_refresh.py", "test_watches.py", "test_traps.py", "test_crawl_laws.py"),
     *("test_shard_laws.py", "test_td.py", "test_sarsa.py", "test_live.py", "test_worse_model.py"),
+    *("test_watch_ends.py", "test_watching_seldom.py", "test_site_search.py", "test_repeated.py"),
 )
 """Files that take five seconds or more on a quiet machine, or start what others wait for: the
 longest first, so that what is begun last is short."""

@@ -3,6 +3,8 @@ another is fetched, one without end is not."""
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -64,7 +66,13 @@ class Manual:
             links = [f"/{language}/s{one % SUBJECTS}/{one}.html" for one in near]
             links += [f"/{other}/s{page % SUBJECTS}/{page}.html" for other in range(LANGUAGES)]
         body = "".join(f'<a href="{link}">on</a> ' for link in links)
-        return Fetched(fetch.ticket, parse(f"<p>{text}</p>{body}".encode(), fetch.url))
+        return Fetched(fetch.ticket, _parsed(f"<p>{text}</p>{body}", fetch.url))
+
+
+@cache
+def _parsed(source: str, url: str) -> Page:
+    """Most pages are the same in all of these manuals."""
+    return parse(source.encode(), url)
 
 
 def _crawl(world: object, guard: CrawlFilter, in_flight: int, pages: int = 5_000) -> set[str]:
