@@ -27,6 +27,8 @@ from spoor.isolate import helper
 
 _NUMBER = struct.Struct("<q")
 _FORKS = "import sys; from forked_helpers import main; main(int(sys.argv[1]))"
+_MOST = 16_000
+"""Bytes of an environment that goes through a pipe."""
 _COMMAND = "from spoor.isolate.child import main; main()"
 
 
@@ -35,7 +37,7 @@ class _Parent:
 
     def __init__(self) -> None:
         self._began = _of_the_start()
-        self.asked, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
+        self.asked, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-P", "-c", _FORKS, str(theirs.fileno())],
@@ -57,6 +59,7 @@ class _Parent:
 
 
 _parent: _Parent | None = None
+_starts = threading.Lock()
 
 
 def _of_the_start() -> tuple[list[str], list[tuple[str, str]]]:
@@ -68,14 +71,17 @@ def _of_the_start() -> tuple[list[str], list[tuple[str, str]]]:
 class _Forked:
     """As much of `subprocess.Popen` as the one who asks a helper uses."""
 
-    def __init__(self, parent: _Parent) -> None:
+    def __init__(self, parent: _Parent, environment: bytes) -> None:
         source, into = os.pipe()
         back, target = os.pipe()
         self._told, telling = os.pipe()
-        environment = json.dumps({**os.environ}).encode()
-        socket.send_fds(parent.asked, [environment], [source, target, telling])
-        for theirs in (source, target, telling):
-            os.close(theirs)
+        variables, written = os.pipe()
+        os.write(written, environment)
+        os.close(written)
+        theirs = (source, target, telling, variables)
+        socket.send_fds(parent.asked, [b"."], theirs)
+        for one in theirs:
+            os.close(one)
         self.stdin, self.stdout = os.fdopen(into, "wb"), os.fdopen(back, "rb")
         (self.pid,) = _NUMBER.unpack(os.read(self._told, _NUMBER.size))
         self.returncode: int | None = None
@@ -106,11 +112,13 @@ class _Forked:
 
 def _popen(command: list[str], **how: Any) -> Any:
     global _parent
-    if _parent is None:
-        _parent = _Parent()
-    if command[-1] != _COMMAND or not _parent.fits:
+    with _starts:
+        if _parent is None:
+            _parent = _Parent()
+    environment = json.dumps({**os.environ}).encode()
+    if command[-1] != _COMMAND or not _parent.fits or len(environment) > _MOST:
         return subprocess.Popen(command, **how)
-    return _Forked(_parent)
+    return _Forked(_parent, environment)
 
 
 @contextlib.contextmanager
@@ -143,14 +151,16 @@ def main(asked: int) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # whoever waits is not waited for
     with socket.socket(fileno=asked) as messages:
         while True:
-            environment, given, _, _ = socket.recv_fds(messages, 1 << 18, 3)
-            if not environment:
+            message, given, _, _ = socket.recv_fds(messages, 1, 4)
+            if not message:
                 return
             if not os.fork():
                 messages.close()
-                os.environ.clear()
-                os.environ.update(json.loads(environment))
-                _watch(child.main, *given)
+                *pipes, variables = given
+                with os.fdopen(variables, "rb") as environment:
+                    os.environ.clear()
+                    os.environ.update(json.load(environment))
+                _watch(child.main, *pipes)
             for one in given:
                 os.close(one)
 
