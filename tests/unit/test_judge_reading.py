@@ -373,7 +373,7 @@ def test_a_script_is_not_what_the_surest_pages_have_in_common() -> None:
     for at in rng.permutation(len(pages)).tolist():
         judge.judge(pages[at])
     judge.revise()
-    likeness = dict(zip(judge._pages, judge._likeness.tolist(), strict=True))
+    likeness = dict(zip(judge._pages, judge._learned.likeness.tolist(), strict=True))
     other_topic = max(likeness[its.url] for its in pages[8:16])
     assert other_topic < 0.1  # it was 0.84
     assert np.median([likeness[its.url] for its in pages[:8]]) > 0.5

@@ -18,40 +18,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 
 import numpy as np
 
 from spoor.errors import InputError
 from spoor.hashing import hash64
-from spoor.judges.cut import lowered, parted, unclear
-from spoor.judges.feedback import EVIDENCE, Among, Model
+from spoor.judges.feedback import Among, Model
 from spoor.judges.frequencies import Floats
-from spoor.judges.kept_pages import (
-    KEPT,
-    KeptPage,
-    as_arrays,
-    copies,
-    from_arrays,
-    may_be_told,
-    views_again,
-)
-from spoor.judges.linked import Linked, Links
-from spoor.judges.many_sites import (
-    Templates,
-    are_many,
-    cut_by_sites,
-    frames_of,
-    sites_read,
-    weights_of_mentions,
-    without_frames,
-)
+from spoor.judges.kept_pages import KEPT, KeptPage, as_arrays, from_arrays
+from spoor.judges.learning import LED, LINKED, Learned, learn
+from spoor.judges.linked import Linked
+from spoor.judges.many_sites import without_frames
 from spoor.judges.matching import Matcher
 from spoor.judges.reading import Reader, has_words
-from spoor.judges.repeated import repeating
 from spoor.judges.said import FIRST, Said
-from spoor.judges.surest import SEEDS, Kept, Likeness, likeness_to_surest, written_alike
-from spoor.judges.term_matrix import matrix, vector
+from spoor.judges.surest import Likeness
+from spoor.judges.term_matrix import vector
 from spoor.judges.wish import Wish
 from spoor.types import Judgement, Page, State
 
@@ -64,10 +46,6 @@ GROWTH = 1.5
 """A feedback comes when there are so many times as many pages as at the last one …"""
 LATEST = 1_000
 """… and at most so many pages after it."""
-LINKED = 0.4
-"""Weight of what the words say of the pages that a page links to, and of those that link to it."""
-LED = 0.5
-"""Weight of the values of the pages that link to it."""
 ENOUGH_SURE = 12
 """Sure pages from which on a watch tells a page without a word of the wish on it or around it:
 what few new pages have in common may be the template of the day."""
@@ -76,33 +54,12 @@ WORDLESS = 0.6
 words, as the most read and related stories of a news site do. Of 126 stories that were told of six
 made sites seven had no word, all of them wrong, with .51 to .54; of 389 articles of an encyclopedia
 that nine topics told, two, with more."""
-REFUSED = 0.25
-"""Weight of pages that are not wanted, beside the mean of all."""
-AGAIN = 1.5
-"""Weight of the words, as a share of the most on any page, where likeness parts nothing …"""
-MUCH = 0.7
-"""… and of so much, where no page has more."""
-SAID = 0.3
-"""Weight of the evidence of a page once more, as a share of the best value, when all else is known:
-what is linked with sure pages, and like them, still has to say the words …"""
-SAID_CUT = 1.2
-"""… and the fixed cut is so many times as high then."""
 FIXED_CUT = 0.3
 """Least evidence of a relevant page before the first feedback …"""
 EARLY_CUT = 0.55
 """… if it links to `MENU` pages or more: menus and overviews, which a crawl sees first, have the
 words of what they lead to."""
 MENU = 3
-FEW_ABOVE = 4
-"""Where fewer pages are above the cut, and a person says that one below it is wanted, a few pages
-stand out for their words: the cut is found anew without that, by values that are at most …"""
-BEST = 10
-"""… the mean of so many best."""
-STRONG = 0.3
-"""Least evidence of pages that say the words themselves …"""
-STRONG_SHARE = 0.7
-"""… as a share of the most that any page has, too; the cut is lowered
-until half of them are relevant."""
 PLAIN = 0.35
 """Least evidence of a page that is relevant by it alone, if no page has much more."""
 LIST_SCORE = 0.4
@@ -111,17 +68,8 @@ ONLY_LISTS = "it lists documents, and is none"
 """The reason that one has which is no result for that."""
 SHOWS_AGAIN = "it shows again what another result has"
 """The same of a view of a page that is a result."""
-VALUE_CUT = 1.0
-"""The fixed cut of values; where no page links to another, half of what a value can reach."""
-DOUBT = 40.0
-"""So many pages are worth as much as the fixed cut when the cut is found."""
-OF_LISTS = 1e-6
-"""What a list page counts where the cut is found, if lists are no results: not nothing, since
-groups are compared by their means."""
 _VIEWS = 8
 """Views of views that are followed to the page that has all, at most."""
-ENOUGH = 30.0
-"""Pages up to which the higher cut holds; of more, by how many times as many they are."""
 
 
 class Relevance:
@@ -161,6 +109,7 @@ class Relevance:
         """Of the hash by which pages are kept."""
         self._examples: list[KeptPage] = []
         self._model, self._linked = Model(), Linked()
+        self._learned: Learned
         self._likeness_of_new = Likeness((), self._reader.frequencies)
         self._labelled = False
         self._view_of: Callable[[str], Sequence[str]] = _of_none
@@ -323,134 +272,23 @@ class Relevance:
         kept = [*self._pages.values()]
         pages = [*self._examples, *kept]
         self._reader.read_again(pages)
-        sites = np.array([page.site for page in pages], np.uint64)
-        self._said.many_sites = many = are_many(sites)
-        self._said.mention = weights_of_mentions(pages, sites) if many else None
-        words, frames = self._said.wanted(pages), {}
-        if many:
-            texts = [(page.site, page.in_text) for page in pages if page.in_text is not None]
-            frames = frames_of(words, sites, repeating(texts))
-            words = without_frames(words, sites.tolist(), frames)
-        links = Links(pages, self._reader.frequencies)
-        around = links.outward(words) + links.inward(words)
-        evidence = np.minimum(1.0, words + LINKED * around)
-        allowed = np.array([page.tongue for page in pages]) >= 0.5
-        allowed &= ~self._said.unwanted(pages)
-        labels = np.array([page.label for page in pages])
-        # What is no result has no say in what is one: a page of a tag says little but its name.
         about = (page for page in kept if page.told[0] >= LIST_SCORE)
         views = {page.url for page in about if self._shows_again(page)}
-        documents = may_be_told(pages, views, lists=self.takes_lists)
-        once = documents & ~views_again(pages)
-        may_speak = once if once.any() else documents
-        first, shares_of_copies = copies(pages, may_speak)
-        first &= may_speak
-        best = float(evidence[documents].max())
-        model = Model(
-            best_words=float(words[documents].max()),
-            best_evidence=best,
-            evidence_weight=EVIDENCE / best if best else 0.0,
-            pages=max(self._reader.frequencies.pages, 1),
-            many_sites=many,
-            frames=frames,
-            mention=self._said.mention,
-            read=sites_read(sites, self._model.read) if many else frozenset(),
+        self._learned = learn(
+            *(pages, len(self._examples), self._said, self._reader.frequencies, views),
+            self._model.read,
+            takes_lists=self.takes_lists,
         )
-        value = np.where(allowed, np.minimum(1.0, evidence / best) if best else 0.0, 0.0)
-        refused = labels < 0
-        # The rest of the site, with which the surest pages are compared: where most pages of a
-        # crawl are wanted, what they have in common would count as the site's commonplaces.
-        likely = np.where(labels > 0, 1.0, np.sqrt(value)) * (labels >= 0)
-        rows = matrix(pages, self._reader.frequencies, likely)
-        rest = written_alike(1.0 - likely, likely, np.array([page.script for page in pages]))
-        shares_of_rest = rest / max(float(rest.sum()), 1e-9)
-        background = rows.sum_of_rows(shares_of_rest + REFUSED * refused / max(1, refused.sum()))
-        templates = Templates(pages, sites, self._reader.frequencies) if many else None
-        among = Kept(rows, background, labels, allowed, first, templates)
-        sure = among.sure(evidence) & first
-        model.sure = float((sure | (labels > 0)).sum())
-        apart = [
-            (name, np.minimum(1.0, its + LINKED * (links.outward(its) + links.inward(its))))
-            for name, its in self._said.topics(pages, first)
-        ] or [("", evidence)]
-        learned = [likeness_to_surest(among, its) for _, its in apart]
-        names = [name for name, _ in apart]
-        like = np.array([its for its, _ in learned])
-        likeness = like.max(axis=0)
-        if topics := [
-            replace(topic, name=name)
-            for name, (_, topic) in zip(names, learned, strict=True)
-            if topic is not None
-        ]:
-            model.topics = topics
-            value = among.values(evidence, likeness)
-        self._linked = links.tables(words, value)
-        may_count = allowed & (labels >= 0)
-        value = np.where(may_count, value + LED * links.inward(value), 0.0)
-        self._model, self._surer = model, 0
-        self._likeness_of_new = Likeness(model.topics, self._reader.frequencies)
-        model.seed_words = float(np.sort(evidence[first])[-SEEDS * len(learned) :][0])
-        fixed = VALUE_CUT if links.known else 0.5 * (EVIDENCE * bool(best) + 1.0)
-        counted = value[len(self._examples) :]
-        if len(counted):
-            others = max(0, self._reader.frequencies.pages - len(self._examples) - len(counted))
-            stands_for = self._stands_for(counted, others)
-            stands_for *= shares_of_copies[len(self._examples) :]
-            stands_for *= np.maximum(documents[len(self._examples) :], OF_LISTS)
-            if model.best_words:
-                most_words = max(model.best_words, MUCH)
-                model.again = AGAIN * unclear(counted, stands_for) / most_words
-                value += np.where(may_count, model.again * words, 0.0)
-            if best:
-                more = SAID * max(float(counted.max()), 0.0) / best
-                value += np.where(may_count, more * evidence, 0.0)
-                model.evidence_weight += more
-                fixed *= SAID_CUT
-            doubt = DOUBT / (DOUBT + stands_for.sum())
-            doubts = min(1.0, ENOUGH / stands_for.sum()), min(1.0, 2.0 * doubt)
-            least = max(STRONG, STRONG_SHARE * model.best_words)
-            plain = counted[words[len(self._examples) :] >= least]
-
-            def cuts_of(values: Floats) -> list[float]:
-                found = parted(values, stands_for, doubts)
-                if many:
-                    of_sites = sites[len(self._examples) :]
-                    found = [cut_by_sites(values, stands_for, of_sites, found[0])] * 2
-                cuts = (max((1.0 - doubt) * cut + doubt * fixed, 1e-6) for cut in found)
-                return [lowered(cut, plain) for cut in cuts]
-
-            values = np.maximum(counted, 0.0)
-            cuts = cuts_of(values)
-            is_wanted = labels[len(self._examples) :] > 0
-            above = float(stands_for[counted >= cuts[0]].sum())
-            if above < FEW_ABOVE and (counted[is_wanted] < cuts[0]).any():
-                cuts = cuts_of(np.minimum(values, np.sort(values)[-BEST:].mean()))
-            model.cut, model.cut_of_new = cuts
-            model.top = float(np.sort(counted)[-BEST:].mean())
-        else:
-            model.cut = model.cut_of_new = fixed
-            model.top = EVIDENCE + 1.0
-        model.top = max(model.top, model.cut_of_new * 1.1)
-        self._counted = counted.tolist()
+        self._model, self._linked = self._learned.model, self._learned.linked
+        self._surer = 0
+        self._likeness_of_new = Likeness(self._model.topics, self._reader.frequencies)
         self._rank(kept)
         self._learned_of = self._reader.frequencies.pages, len(kept)
-        self._likeness = likeness[len(self._examples) :]
-        self._likest = [names[at] for at in like.argmax(axis=0)[len(self._examples) :]]
-        self._around = (evidence - words)[len(self._examples) :]
 
     def _rank(self, kept: Iterable[KeptPage]) -> None:
         """Give the kept pages their values by the last feedback."""
-        for page, its in zip(kept, self._counted, strict=True):
+        for page, its in zip(kept, self._learned.values.tolist(), strict=True):
             page.rank = its
-
-    def _stands_for(self, values: Floats, others: int) -> Floats:
-        """How many pages each kept page stands for: of those that are kept as a sample, also for
-        the pages that were dropped."""
-        weights = np.ones(len(values))
-        if others and len(values) > KEPT // 3:
-            sample = np.argsort(-values, kind="stable")[KEPT // 3 :]
-            weights[sample] += others / len(sample)
-        return weights
 
     def _drop(self) -> None:
         """Keep what is labelled, the best third, and a sample of the rest by a keyed hash: whoever
@@ -478,11 +316,13 @@ class Relevance:
         sites, frames = (page.site for page in kept), self._model.frames
         evidence = without_frames(self._said.wanted(kept), sites, frames)
         revised = []
-        linked, likenesses = self._around.tolist(), self._likeness.tolist()
-        among = Among(self._counted, evidence.tolist())
+        learned = self._learned
+        among = Among(learned.values.tolist(), evidence.tolist())
         stands = [f"{leaf.shown!r} stands on it" for leaf in self._matcher.leaves]
         for page, words, around, likeness, likest in zip(
-            kept, evidence.tolist(), linked, likenesses, self._likest, strict=True
+            *(kept, evidence.tolist(), learned.around.tolist(), learned.likeness.tolist()),
+            learned.likest,
+            strict=True,
         ):
             score, relevant = self._told(page, page.rank, words, self._model.cut)
             if score >= 1.0 and not page.label:
