@@ -137,7 +137,8 @@ def test_a_list_comes_back_in_its_order_with_its_columns(
     assert told[0]["url"] == told[4]["url"] != told[2]["url"] == "http://kilns.example/b"
     assert [row["list_title"] for row in told[:3]] == ["x", "", "y"]
     capsys.readouterr()
-    for options in (["--list", str(owned)], ["--by-seed"]):
+    listed = ["--list", str(owned)]
+    for options in (listed, ["--by-seed"], [*listed, "--format", "jsonl"]):
         assert run(["export", str(sites), str(owned), *options]) == 2
         assert "own.csv is there, and is no export" in capsys.readouterr().err
     assert owned.read_text().startswith("Name,title,Website")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -188,12 +189,17 @@ def _names_of(columns: Sequence[str]) -> list[str]:
 def _refuse_list(out: Path, form: str, sites: Path | str | None) -> None:
     """Raises InputError where an export would replace the list of sites itself, or another table
     that no export wrote: of a list its owner may have no copy."""
-    if form != "csv" or not out.is_file():
+    if not os.path.isfile(out):  # which is no error of a name that is too long
         return
-    same = sites is not None and out.samefile(sites)
-    with out.open(encoding="utf-8-sig", errors="replace") as file:
-        head = file.readline(_HEAD).rstrip("\r\n").split(",")
-    if same or not {"url", "score", "relevant", "fetched_at"} <= {*head}:
+    head = list[str]()
+    if form == "csv":
+        try:
+            with out.open(encoding="utf-8-sig", errors="replace") as file:
+                head = file.readline(_HEAD).rstrip("\r\n").split(",")
+        except OSError as error:
+            raise InputError(f"cannot read {out}: {error.strerror}") from error
+    same = sites is not None and os.path.isfile(sites) and out.samefile(sites)
+    if same or (form == "csv" and not {"url", "score", "relevant", "fetched_at"} <= {*head}):
         raise InputError(f"{out} is there, and is no export: give another name, or take it away")
 
 
