@@ -14,7 +14,7 @@ from loopback import ADDRESS, Asked, Loopback, beside, page, reply
 from ray_in_process import in_process
 from spoor.cli.main import run
 from spoor.formats.exporters.crawl_log import write_without
-from spoor.runs.by_seed import sites_of_seeds
+from spoor.runs.by_seed import brought, sites_of_seeds
 from spoor.runs.reader import Run
 
 pytestmark = pytest.mark.server
@@ -143,6 +143,13 @@ def test_a_list_comes_back_in_its_order_with_its_columns(
         assert "own.csv is there, and is no export" in capsys.readouterr().err
     assert owned.read_text().startswith("Name,title,Website")
     assert run(["export", str(sites), str(table), "--by-seed"]) == 0, "one of before is replaced"
+
+
+def test_a_crawl_of_few_sites_says_what_each_gave(sites: Path) -> None:
+    each = brought(Run(sites), len(SEEDS))
+    assert each[0] == ("kilns.example", 1, 3)
+    assert ("closed.example", 0, 0) in each
+    assert brought(Run(sites), 6) == [], "of many a table says it"
 
 
 def test_all_requests_are_a_table_and_a_log(

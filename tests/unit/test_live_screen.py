@@ -118,6 +118,10 @@ def test_the_first_lines_say_what_counts_how_far_and_how_long() -> None:
     assert told.startswith("counts: a page that fits type:pdf\n")
     assert "from a.example, b.example, c.example and 2 more hosts; then from any" in told
     assert "about 4 minutes or more from 5 hosts, 20 minutes where only one has" in told
+    assert "no page of HTML" not in told
+    pdf = "\n".join(plan(replace(wish, seeds=seeds[:4], types=("pdf",)), Path(), Judge()))
+    assert "no page of HTML is read, nor a link on one, since --types leaves html out" in pdf
+    assert "c.example and 1 more host;" in pdf
     assert "as fast as the hosts answer" in "".join(plan(replace(wish, delay=0.0), Path(), Judge()))
 
 

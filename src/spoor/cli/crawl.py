@@ -28,6 +28,9 @@ MOST_LINES = 10
 
 _BEST = 3
 """Pages that the last lines of a crawl name."""
+_SITES = 6
+"""Sites that they name with what each gave."""
+
 _REASONS = 3
 """Reasons for failures that they name."""
 
@@ -167,11 +170,13 @@ class FailedSeeds:
 
 
 def _sites(run: Run) -> list[str]:
-    """How many sites gave what was wanted, where one page of each is."""
-    from spoor.runs.by_seed import seeds_found
+    """How many sites gave what was wanted, where one page of each is; else, of few, what each
+    gave."""
+    from spoor.runs.by_seed import brought, seeds_found
 
     if (found := seeds_found(run)) is None:
-        return []
+        each = [f"{name} {count:,} of {pages:,}" for name, count, pages in brought(run, _SITES)]
+        return [f"  sites    {', '.join(each)} pages"] if each else []
     table = command_line("export", run.path, f"{run.path.name}-by-seed.csv", "--by-seed")
     return [f"  sites    {found[0]:,} of {found[1]:,} have a page that counts; all: {table}"]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from spoor.cli.screen import say
 from spoor.display import in_time
+from spoor.documents.kinds import Told, Types
 from spoor.protocols import Judge
 from spoor.runs.assemble import topic_of_settings
 from spoor.setting import SCOPES
@@ -45,10 +46,16 @@ def plan(settings: Settings, path: Path, judge: Judge, done: int = 0) -> list[st
     hosts = list(dict.fromkeys(map(host, settings.seeds)))
     named = ", ".join(hosts[:_NAMED])
     if len(hosts) > _NAMED:
-        named += f" and {len(hosts) - _NAMED:,} more hosts"
+        more = len(hosts) - _NAMED
+        named += f" and {more:,} more host{'s'[: more > 1]}"
     reach = _REACH.get(settings.scope) or SCOPES[settings.scope]
     budget = "pages until no link is left" if settings.pages is None else _pages(settings, done)
     lines.append(f"takes: {budget}, from {named}; {reach} (--scope)")
+    if not Types.of(settings).takes(Told("html", "text/html")):
+        lines.append(
+            "no page of HTML is read, nor a link on one, since --types leaves html out; where such "
+            "a kind is what you want, say so: --want type:application/pdf"
+        )
     lines.append(f"pace: {pace(settings, len(hosts), done)}")
     lines.append(
         f"keeps: all in {path}; Ctrl-C stops, and the same command with --out {path} goes on"

@@ -151,6 +151,18 @@ def seeds_found(run: StoredRun) -> tuple[int, int] | None:
     return sum(counts), len(counts)
 
 
+def brought(run: StoredRun, most: int) -> list[tuple[str, int, int]]:
+    """(host of a seed, pages of its site that count, its pages) of a run that begins at several
+    sites, `most` at most; else nothing. O(pages) time."""
+    if not 1 < len(run.settings.seeds) <= most:
+        return []
+    with run.at_once():
+        sites = _Sites(run)
+        each = zip(sites.begins, sites.of_seeds(), strict=True)
+        named = {id(site): (host(seed), site.relevant, site.pages) for seed, site in each}
+    return [*named.values()] if len(named) > 1 else []
+
+
 def _why(site: _Site, failed: str) -> str:
     if failed:
         return failed

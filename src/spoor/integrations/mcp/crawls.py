@@ -241,7 +241,8 @@ class AgentCrawls:
         try:
             known = canonical(url)
         except ValueError as error:
-            raise InputError(printable(str(error)[:300])) from None
+            why = f"{error}"[:300]
+            raise InputError(printable(f"{why}; write all of it: https://example.org/")) from None
         if not self._allows(known):
             allowed = ", ".join(self.limits.hosts)
             raise InputError(f"{_host(known)} is not among the hosts of this server: {allowed}")
