@@ -186,6 +186,21 @@ def test_who_asks_for_data_wants_it_beside_its_pages(pattern: str, names: bool) 
         ("books/?sort=price", "films/", False),
         ("films/", "films/?sort=price", False),
         ("account?order=17", "account", False),
+        # An order in the place of another, and a filter with one more value.
+        ("films/?sort=date&page=1", "films/?sort=price", True),
+        ("films/?sort=date", "films/?sort=price&page=2", True),
+        ("films/?sort=date&page=2", "films/?sort=price", False),
+        ("films/?sort=date&page=1", "films/?sort=date", True),
+        ("films/?sort=date&page=1", "films/?sort=date&page=2", False),
+        ("films/?tags=clay,kiln", "films/?tags=clay", True),
+        ("films/?tags=kiln", "films/?tags=clay", False),
+        # Parameters of a path.
+        ("films/set:all/sort:date-desc/page:1/", "films/", True),
+        ("films/set:all/sort:date/tags:clay/page:1/", "films/set:all/sort:name/tags:clay/", True),
+        ("films/sort:date/tags:clay,kiln/page:1/", "films/sort:name/tags:clay/page:1/", True),
+        ("films/sort:date/tags:clay/", "films/", False),
+        ("films/sort:date/page:2/", "films/sort:date/page:1/", False),
+        ("wiki/sort:page", "wiki/", False),
     ],
 )
 def test_views_of_a_list_are_told_by_the_page_of_it(url: str, page: str, is_view: bool) -> None:

@@ -17,6 +17,7 @@ from spoor.judges.repeated import from_arrays as texts_from_arrays
 from spoor.judges.url_numbers import number_of_url, site_of
 from spoor.types import State
 from spoor.web.actions import is_view
+from spoor.web.urls import with_query
 
 MOST_TERMS = 160
 """Terms of a page that are kept."""
@@ -192,15 +193,18 @@ def may_be_told(
 def views_again(pages: Sequence[KeptPage]) -> NDArray[np.bool_]:
     """Of each page, whether it shows a list in another order, or a part of it (by its URL), where
     another page of the same list is there. O(pages)."""
-    at = [index for index, page in enumerate(pages) if "?" in page.url and is_view(page.url)]
+    at = [index for index, page in enumerate(pages) if is_view(page.url)]
     again = np.zeros(len(pages), bool)
     if at:
         views = set(at)
-        lists = {
-            page.url.partition("?")[0] for index, page in enumerate(pages) if index not in views
-        }
+        lists = {_list(page.url) for index, page in enumerate(pages) if index not in views}
         for index in at:
-            path = pages[index].url.partition("?")[0]
+            path = _list(pages[index].url)
             again[index] = path in lists
             lists.add(path)
     return again
+
+
+def _list(url: str) -> str:
+    """The URL of a list without what sorts or filters it."""
+    return with_query(url).partition("?")[0]

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from urllib.parse import unquote
 
-from spoor.web.urls import host
+from spoor.web.urls import host, with_query
 
 PROOF = "prove a form"
 """The rule of links that carry a proof against forged requests. What the scripts of a page load may
@@ -95,7 +95,7 @@ _SPECIAL = re.compile(
 _VIEW = re.compile(
     r"(sort|sort_?by|order|order_?by|dir|direction|filter|filters|facet|facets|refine|refinement|fq"
     r"|view|display|limit|per_?page|page_?size|layout|month|year|week|day|date|ical|calendar"
-    r"|tribe-bar-date|color|colour|size|brand|price|min_?price|max_?price|rating|tags?)(\[.*)?"
+    r"|tribe-bar-date|color|colour|size|brand|price|min_?price|max_?price|rating|tags?|scope)(\[.*)?"
     r"|(f|filter|facet|refine|attr|pf|pa|s)[\[_].*|c|o"
     r"|[a-z]{1,20}([_-][a-z]{1,20})?[_-](facets?|filters?|sort|order|order_?by|sort_?by)(\[.*)?"
 )
@@ -145,7 +145,7 @@ def _matched(url: str) -> tuple[str, str]:
 @lru_cache(maxsize=16_384)
 def is_view(url: str) -> bool:
     """Whether the parameters of a URL sort, filter or page through time."""
-    return any(map(is_view_by, url.partition("?")[2].split("&")))
+    return any(map(is_view_by, with_query(url).partition("?")[2].split("&")))
 
 
 def is_view_by(part: str) -> bool:

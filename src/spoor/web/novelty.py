@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from spoor.hashing import hash64, hashes64, url_hash64
 from spoor.types import State
+from spoor.web.urls import with_query
 
 _BITS = 22
 _FULL = 0.18
@@ -198,7 +199,7 @@ class Novelty:
             unseen, fresh = unseen & of_lists, fresh & masked_of_lists
         self.last = self._counted_in(domain, plain, triples, hashes) if keep else None
         copy = self.last is not None and _is_copy(self.last, fresh)
-        numbers, is_view = _three_in_a_row(unseen), "?" in url
+        numbers, is_view = _three_in_a_row(unseen), "?" in with_query(url)
         if is_view:
             # Known words are not new because this view of them, whose URL has one, masks it.
             fresh = fresh & unseen

@@ -17,7 +17,7 @@ from functools import lru_cache
 from spoor.types import Link, Page, kinds_of, urls_of
 from spoor.web.actions import is_view, is_view_by
 from spoor.web.page_links import those
-from spoor.web.urls import parameters, query_parts, without
+from spoor.web.urls import parameters, query_parts, with_query, without
 
 _NUMBER = re.compile(r"\d+$")
 _PART = re.compile(r"[&;?/]")
@@ -46,6 +46,10 @@ _ORDER = re.compile(
 """Names of parameters that put a list in another order or form."""
 _DIRECTION = re.compile(r"[^=]+=(asc|desc)(ending)?|o=[ad]")
 """Parameters that say in which direction, whatever says by what: Apache's `C=N;O=D`."""
+_AS_IT_IS = re.compile(r"(page|p)=1|[^=]+=all")
+"""The first page of a list, and a filter that lets all pass."""
+_PAGE = re.compile(r"(page|p)=\d{1,9}")
+_VALUES = re.compile(r",|\||\+|%2c|%7c|%20", re.IGNORECASE)
 _SOURCE = frozenset("tree blob src source file files browse view commit commits log show".split())
 """Segments of a code browser's page of a file or a commit …"""
 _OF_SOURCE = frozenset("plain raw blame annotate diff rawdiff patch".split())
@@ -164,7 +168,7 @@ def data_of(url: str, page: str) -> bool:
 def _asked(page: str) -> tuple[str, Counter[str], int]:
     """The URL of a page without its query, the parts of that, and their characters: once for all of
     its links."""
-    path, _, query = page.partition("?")
+    path, _, query = with_query(page).partition("?")
     parts = Counter(filter(None, query_parts(query)))
     return path, parts, sum(map(len, parts.elements()))
 
@@ -177,20 +181,39 @@ def names_data(patterns: Iterable[str]) -> bool:
 
 def view_of_list(url: str, page: str) -> bool:
     """Whether a canonical URL shows a part of the list on `page`, which links to it, or all of it
-    in another order: it adds nothing but an order, or a filter where that has one already."""
-    path, asked, query = url.partition("?")
-    its, others, size = _asked(page)
-    if not asked or path != its or len(query) <= size:
+    in another order, from its first page on: it changes nothing but the order, or adds a filter
+    where that has one already, or one more value to it (`tags=clay,kiln` of `tags=clay`)."""
+    path, mark, query = with_query(url).partition("?")
+    its, others, _ = _asked(page)
+    if not mark or path != its:
         return False
-    own = Counter(query_parts(query))
-    added = own - others
-    if not added or others - own:
-        return False
-    if all(map(_orders, added)):
+    own = Counter(filter(None, query_parts(query)))
+    added, removed = _telling(own - others), _telling(others - own)
+    if not added:
+        return own != others and not removed
+    if all(map(_orders, added)) and all(_orders(part) or _PAGE.fullmatch(part) for part in removed):
         return True
     if len(added) == 2 and any(_DIRECTION.fullmatch(part.lower()) for part in added):
-        return True
-    return is_view(page) and all(map(is_view_by, added))
+        return not removed
+    rest = [part for part in added if not _orders(part)]
+    narrower = [part for part in removed if not (_orders(part) or _PAGE.fullmatch(part))]
+    return (
+        is_view(page)
+        and all(map(is_view_by, rest))
+        and all(any(_has_more(part, before) for part in rest) for before in narrower)
+    )
+
+
+def _telling(parts: Iterable[str]) -> list[str]:
+    """Parameters without those that leave a list as it is: its first page, and all of it."""
+    return [part for part in parts if not _AS_IT_IS.fullmatch(part)]
+
+
+def _has_more(part: str, before: str) -> bool:
+    """Whether a parameter has the values that it had before, and more."""
+    name, _, value = part.partition("=")
+    its, _, earlier = before.partition("=")
+    return name == its and {*_VALUES.split(value)} > {*_VALUES.split(earlier)}
 
 
 def _orders(part: str) -> bool:
@@ -208,7 +231,7 @@ def other_ways(page: Page, links: Sequence[Link], *, data: bool = True) -> froze
         or ("?" in url and other_way(url))
         or (source and view_of_source(url, page.url))
         or (url.endswith(_ENDS) and markup_of(url, page.url))
-        or ("?" in url and view_of_list(url, page.url))
+        or (("?" in url or ":" in url[8:]) and view_of_list(url, page.url))
         or (data and ("?" in url or url.endswith(_DATA_ENDS)) and data_of(url, page.url))
         for url, kind in zip(urls_of(links), kinds_of(links), strict=True)
     ]

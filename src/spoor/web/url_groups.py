@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from spoor.web.actions import verb
 from spoor.web.novelty import without_numbers
-from spoor.web.urls import query_parts
+from spoor.web.urls import query_parts, with_query
 
 MAX_URL = 2_000
 MAX_PARTS = 64
@@ -71,7 +71,7 @@ def groups(url: str) -> Sequence[tuple[str, bool]]:
     names of parameters, numbers masked; its path with any query; these parameters anywhere on its
     host; its folder; all below its first folder; what has the same name below another document (a
     form for a review, say), of its folder and of any."""
-    path, _, query = _as_path(url).partition("?")
+    path, _, query = _as_path(with_query(url)).partition("?")
     name, _, path = path.partition("/")
     shape = without_numbers(path)
     keys: list[tuple[str, bool]] = []

@@ -31,6 +31,8 @@ MARKING_PARAMETERS = frozenset({"highlight", "hilit"})
 """Query parameters by which a page marks words that were searched for, unless they are numbers."""
 
 _PARTED = re.compile("[&;]")
+_NAMED = re.compile(r"(?:/[a-z][a-z_-]{0,20}:[^/:]+){2,}/?$")
+"""Parameters at the end of a path."""
 
 MAX_LENGTH = 8_192
 """Longer URLs are not fetched."""
@@ -348,6 +350,20 @@ def _directories(directory: str) -> list[str]:
     while found[-1].count("/") > 2:
         found.append(found[-1].rpartition("/")[0])
     return found
+
+
+@lru_cache(maxsize=16_384)
+def with_query(url: str) -> str:
+    """A canonical URL with the parameters that its path ends with, two or more, in a query:
+    `/q/?tags=clay&page=2` of `/q/tags:clay/page:2/`. One alone may be the name of a page, as in a
+    wiki."""
+    if "?" in url or ":" not in url[8:]:
+        return url
+    found = _NAMED.search(url)
+    if found is None:
+        return url
+    named = found[0].strip("/").replace(":", "=").replace("/", "&")
+    return f"{url[: found.start()]}/?{named}"
 
 
 def parameters(url: str) -> tuple[str, list[str]]:
