@@ -194,6 +194,8 @@ def test_who_asks_for_data_wants_it_beside_its_pages(pattern: str, names: bool) 
         ("films/?sort=date&page=1", "films/?sort=date&page=2", False),
         ("films/?tags=clay,kiln", "films/?tags=clay", True),
         ("films/?tags=kiln", "films/?tags=clay", False),
+        ("films/?p=1", "films/", False),  # a post, in many blogs
+        ("films/?show=all", "films/", False),
         # Parameters of a path.
         ("films/set:all/sort:date-desc/page:1/", "films/", True),
         ("films/set:all/sort:date/tags:clay/page:1/", "films/set:all/sort:name/tags:clay/", True),

@@ -46,9 +46,9 @@ _ORDER = re.compile(
 """Names of parameters that put a list in another order or form."""
 _DIRECTION = re.compile(r"[^=]+=(asc|desc)(ending)?|o=[ad]")
 """Parameters that say in which direction, whatever says by what: Apache's `C=N;O=D`."""
-_AS_IT_IS = re.compile(r"(page|p)=1|[^=]+=all")
+_AS_IT_IS = re.compile(r"page=1|[^=]+=all")
 """The first page of a list, and a filter that lets all pass."""
-_PAGE = re.compile(r"(page|p)=\d{1,9}")
+_PAGE = re.compile(r"page=\d{1,9}")
 _VALUES = re.compile(r",|\||\+|%2c|%7c|%20", re.IGNORECASE)
 _SOURCE = frozenset("tree blob src source file files browse view commit commits log show".split())
 """Segments of a code browser's page of a file or a commit …"""
@@ -190,7 +190,8 @@ def view_of_list(url: str, page: str) -> bool:
     own = Counter(filter(None, query_parts(query)))
     added, removed = _telling(own - others), _telling(others - own)
     if not added:
-        return own != others and not removed
+        changed = [*(own - others), *(others - own)]
+        return bool(changed) and not removed and all(part == "page=1" for part in changed)
     if all(map(_orders, added)) and all(_orders(part) or _PAGE.fullmatch(part) for part in removed):
         return True
     if len(added) == 2 and any(_DIRECTION.fullmatch(part.lower()) for part in added):
