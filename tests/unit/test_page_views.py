@@ -142,21 +142,105 @@ class Wiki:
         return Fetched(fetch.ticket, parse(f"<p>{frame}</p>{body}".encode(), fetch.url))
 
 
-def test_what_shows_a_result_again_is_none() -> None:
+class Films:
+    """Films, each with its reviews below it: of one in six they say much, else that there are
+    none."""
+
+    def answer(self, fetch: Fetch) -> Fetched:
+        name, _, below = fetch.url.removeprefix(HOME).removeprefix("film/").partition("/")
+        body = "".join(f'<a href="/film/f{one}">{words(one, 4)}</a> ' for one in range(ISSUES))
+        if name:
+            number = int(name[1:])
+            title = f"Kiln {words(number, 2)}" if number % 3 == 0 else words(number, 3)
+            body = f"{words(number)} {title} <a href='/film/{name}/reviews'>Reviews</a>"
+            if below:
+                title = f"Reviews of {title}"
+                body = f"{words(300 + number)} {title}" if number % 6 == 0 else "None yet"
+            body = f"<title>{title}</title><h1>{title}</h1><p>{body}</p>"
+        frame = "Site of all that was filmed, with a list of pictures, people and words"
+        return Fetched(fetch.ticket, parse(f"<p>{frame}</p>{body}".encode(), fetch.url))
+
+
+class Permalinks:
+    """A blog whose lists nobody tells show posts in full: links say their titles, and how many
+    comments they have."""
+
+    def answer(self, fetch: Fetch) -> Fetched:
+        name = fetch.url.removeprefix(HOME)
+        at = int(name[1:] or "0")
+        following = f'<a href="/l{at + 1}">older</a>' if at < 12 else ""
+        body = "".join(map(self.post, range(5 * at, 5 * at + 5))) + following
+        title = f"Blog about a kiln, {at}"
+        if name.startswith("p"):
+            body, title = self.post(at), self.title(at)
+        frame = "Blog of all that burns, with a list of articles, people and words"
+        body = f"<title>{title}</title><p>{frame}</p>{body}"
+        return Fetched(fetch.ticket, parse(body.encode(), fetch.url))
+
+    @staticmethod
+    def title(at: int) -> str:
+        return f"Kiln {words(at, 2)}" if at % 4 == 0 else words(at, 3)
+
+    def post(self, at: int) -> str:
+        title = self.title(at)
+        head = f'<h2><a href="/p{at}">{title}</a></h2><p>{words(at)} {title}</p>'
+        return f'{head}<p><a href="/p{at}#comments">{at} comments</a></p>'
+
+
+def results_of(world: Wiki | Films | Permalinks) -> dict[str, bool]:
+    """The pages of a whole crawl for kilns, in their order: whether each is a result at last."""
     results = dict[str, bool]()
     guard = CrawlFilter(Scope(), traps=Traps())
     policy, judge = Random(Task(np.random.default_rng(2))), Relevance(wish("kiln"))
     made = Crawl(policy, judge, MemoryFrontier(), link_filter=guard)
     made.on_revisions = lambda found: results.update({one.url: one.after.relevant for one in found})
     made.seed([HOME])
-    for outcome in Replay(made, Wiki()):
+    for outcome in Replay(made, world):
         if outcome.page is not None and outcome.judgement is not None:
             results.setdefault(outcome.page.url, outcome.judgement.relevant)
-    histories = sum("_history" in url for url in results)
-    assert histories > ISSUES / 4  # they came, until they were known and at the end
-    assert {url for url in results if results[url]} == {
-        f"{HOME}wiki/page{one}/" for one in range(0, ISSUES, 6)
+    return {url.removeprefix(HOME): relevant for url, relevant in results.items()}
+
+
+def test_what_shows_a_result_again_is_none() -> None:
+    results = results_of(Wiki())
+    histories = [url for url in results if "_history" in url]
+    assert len(histories) > ISSUES / 4  # they came, until they were known and at the end
+    assert not any(results[url] for url in histories[1:]), "what the first one says was new"
+    assert {url for url in results if results[url] and url not in histories} == {
+        f"wiki/page{one}/" for one in range(0, ISSUES, 6)
     }
+
+
+def test_a_page_with_words_of_its_own_below_a_result_is_one_beside_others_that_have_none() -> None:
+    results = results_of(Films())
+    reviews = {url: int(url.split("/")[1][1:]) for url in results if url.endswith("reviews")}
+    assert len(reviews) > ISSUES / 2
+    told = {url for url in reviews if results[url]}
+    assert told == {url for url, at in reviews.items() if at % 6 == 0}
+
+
+def test_empty_pages_of_one_user_take_no_results_of_another_on_their_host() -> None:
+    traps = Traps()
+
+    def post(user: str, number: int, text: str) -> str:
+        url = f"{HOME}users/{user}/posts/{number}"
+        traps.ended(parse(f"<p>{text}</p>".encode(), url), relevant=True)
+        return url
+
+    empty = [post("mallory", one, "A kiln and nothing") for one in range(20)]
+    own = [post("alice", one, words(one)) for one in range(4)]
+    assert traps.view_of(empty[9])[1] == f"{HOME}users/mallory/posts"
+    other = Traps()
+    other.load(unpack(pack(traps.save())))
+    assert other.view_of(empty[9]) == traps.view_of(empty[9])
+    assert not any(map(traps.view_of, own))
+
+
+def test_posts_that_links_call_by_their_titles_are_results_beside_a_list_of_them() -> None:
+    results = results_of(Permalinks())
+    posts = {url for url in results if url.startswith("p")}
+    assert len(posts) > 12
+    assert {url for url in posts if results[url]} == {url for url in posts if int(url[1:]) % 4 == 0}
 
 
 def test_a_view_of_what_is_no_result_may_be_one() -> None:

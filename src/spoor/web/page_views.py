@@ -170,7 +170,7 @@ class _Kept(NamedTuple):
 class _Relation:
     """What is known of one."""
 
-    __slots__ = ("more", "pages", "texts", "views")
+    __slots__ = ("more", "pages", "plain", "texts", "titled", "views")
 
     def __init__(
         self,
@@ -178,6 +178,8 @@ class _Relation:
         more: int = 0,
         pages: Sequence[int] = (),
         texts: Iterable[tuple[str, Sequence[int]]] = (),
+        plain: int = 0,
+        titled: int = 0,
     ) -> None:
         self.views = views
         self.more = more
@@ -186,15 +188,19 @@ class _Relation:
         """Hashes of URLs of pages that had all of a view; `PAGES` of them at most."""
         self.texts = {text: list(urls) for text, urls in texts}
         """Text of links → hashes of their URLs, `SAME` of them at most."""
+        self.plain = plain
+        """Times that a page linked to a URL by such texts alone …"""
+        self.titled = titled
+        """… and by another text as well: the title of a post beside “5 comments”."""
 
     @property
     def of_views(self) -> bool:
         return self.views >= VIEWS and len(self.pages) >= PAGES and self.more <= self.views
 
     @property
-    def has_a_text(self) -> bool:
-        """Whether any text is that of links to `SAME` URLs."""
-        return any(len(urls) >= SAME for urls in self.texts.values())
+    def has_no_titles(self) -> bool:
+        """Whether most links to its URLs say the same of `SAME` of them, and nothing else."""
+        return self.plain > self.titled
 
     def says_the_same(self, text: str) -> bool:
         return len(self.texts.get(text, ())) >= SAME
@@ -210,7 +216,8 @@ class _Relation:
 
     def row(self) -> list[Any]:
         """As a saved state holds it."""
-        return [self.views, self.more, self.pages, list(self.texts.items())]
+        texts = list(self.texts.items())
+        return [self.views, self.more, self.pages, texts, self.plain, self.titled]
 
 
 def _enter(table: list[int], one: int, most: int) -> None:
@@ -302,7 +309,7 @@ class PageViews:
         if not to_like:  # as on most pages
             return frozenset()
         to_like = {url for url in to_like if not knows(url)}
-        views: set[str] = set()
+        views: dict[str, list[_Relation]] = {}
         others: set[str] = set()
         for at, url in enumerate(urls):
             if url not in to_like:
@@ -311,8 +318,15 @@ class PageViews:
             text = _said(links[at].anchor.text) if known else ""
             for one in known:
                 one.note(text, url)
-            (views if _are_views(known, text) else others).add(url)
-        return frozenset(views - others)
+            if _are_views(known, text):
+                views[url] = known
+            else:
+                others.add(url)
+        for url, known in views.items():
+            for one in known:
+                one.titled += url in others
+                one.plain += url not in others
+        return frozenset(views.keys() - others)
 
     def is_view(self, url: str, linked_from: LinkedFrom) -> bool:
         """Whether all known links to a URL are as those to views, but for links on views, which may
@@ -330,14 +344,14 @@ class PageViews:
 
     def whole_of(self, url: str) -> str:
         """The page that has all of a fetched page, where how their URLs stand to one another is a
-        relation of views, and links to such say the same; else empty."""
+        relation of views, and links to such say the same and no titles; else empty."""
         whole = self._views.get(url, "")
         if not whole:
             return ""
         stands = relation(whole, url)
         names = (stands, f"above {stands}", _versions(url)[1], _shape(url))
         known = [one for one in map(self._relations.get, names) if one is not None]
-        return whole if any(one.of_views and one.has_a_text for one in known) else ""
+        return whole if any(one.of_views and one.has_no_titles for one in known) else ""
 
     def _suspected(self, page: str, url: str) -> list[_Relation]:
         """What is known of the relations of which a view is known, and in which a URL stands to a

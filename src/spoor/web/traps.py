@@ -48,8 +48,10 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+import numpy as np
+
 from spoor.bounded import remember
-from spoor.hashing import hash64
+from spoor.hashing import hash64, url_hash64
 from spoor.types import HeldLink, Link, Page, State, urls_of
 from spoor.web.actions import is_view
 from spoor.web.chosen_by_others import linking_domain, of_stranger
@@ -79,6 +81,8 @@ from spoor.web.urls import domain_of, host, registrable_domain
 
 _UNTRIED = 3
 """Pages of one shape, below which links of pages without news say nothing of it."""
+_NEWSLESS = 5_000
+"""Pages without new words that are remembered; a judge keeps fewer."""
 _COPY = -2
 """News of a page whose own words were on another one, but for few."""
 
@@ -108,6 +112,8 @@ class Traps:
         self._mirrors = MirroredFolders()
         self._told: OrderedDict[str, int] = OrderedDict()
         """URL of a page that was read and not yet counted, or the other way round → its news."""
+        self._newsless: OrderedDict[int, None] = OrderedDict()
+        """Hashes of URLs of pages without new words, of what may stand below a document."""
 
     # -- what a crawl asks
 
@@ -235,12 +241,16 @@ class Traps:
     def view_of(self, url: str) -> Sequence[str]:
         """The canonical URLs of pages the first of which that was fetched has all of a fetched
         page: the one without parameters that do not matter, the one of which it is a known view, or
-        the document below which it stands, where what has its name below documents is held back."""
+        the document below which it stands, where what has its name below documents is held back and
+        it brought no new words itself: of reviews below films, most of which are empty, some say
+        much."""
         if (plain := self._parameters.without_idle(url)) != url:
             return (plain,)
         if whole := self._views.whole_of(url):
             return (whole,)
-        below = filter(is_below_others, names_of(url)) if self._groups else ()
+        if not self._groups or url_hash64(url) not in self._newsless:
+            return ()
+        below = filter(is_below_others, names_of(url))
         return documents_above(url) if any(self._holds(name, url) for name in below) else ()
 
     def copied(self, url: str) -> str:
@@ -284,6 +294,8 @@ class Traps:
         if news is None:
             news = int(self._news(page, found_on))
             remember(self._told, page.url, news)
+        if news != News.WORDS and any(map(is_below_others, names_of(page.url))):
+            remember(self._newsless, url_hash64(page.url), None, _NEWSLESS)
         site = host(page.url)
         tried = self._groups.came(page.url, asked or page.url, news=news == News.WORDS)
         if page.text:
@@ -421,6 +433,7 @@ class Traps:
             "views": self._views.save(),
             "mirrors": self._mirrors.save(),
             "told": [[url, news] for url, news in self._told.items()],
+            "newsless": np.array([*self._newsless], np.uint64),
             **self._groups.save(),
         }
 
@@ -436,6 +449,7 @@ class Traps:
         if "mirrors" in state:
             self._mirrors.load(state["mirrors"])
         self._told = OrderedDict(map(tuple, state["told"]))
+        self._newsless = OrderedDict.fromkeys(state.get("newsless", np.zeros(0)).tolist())
         self._groups.load(state)
 
 
