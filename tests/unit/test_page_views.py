@@ -267,6 +267,29 @@ def test_a_view_of_what_is_no_result_may_be_one() -> None:
     assert results() == {"k0", "k3"}
     judge.label(f"{HOME}k1", True)
     assert results() == {"k0", "k1", "k3"}
+    judge.label(f"{HOME}k3", False)
+    judge.label(f"{HOME}k1", False)
+    assert results() == {"k0", "k2"}, "what it showed again is no result any more"
+
+
+def test_a_judge_that_goes_on_from_a_saved_state_takes_the_same_pages_for_views() -> None:
+    """Also where it has learned from the page that came last, and is asked for verdicts next."""
+    titles = ["Kiln" if one % 4 == 3 else "Pot" for one in range(40)]
+    pages = [
+        parse(f"<title>{title}</title>{title} {words(at)} {title}".encode(), f"{HOME}{at}")
+        for at, title in enumerate(titles)
+    ]
+
+    def made() -> Relevance:
+        judge = Relevance(wish("kiln"))
+        judge.views_by(lambda url: (f"{HOME}{int(url.removeprefix(HOME)) - 4}",))
+        return judge
+
+    judge, other = made(), made()
+    for page in pages:
+        judge.judge(page)
+        other.load(unpack(pack(judge.save())))
+        assert judge.revise() == other.revise()
 
 
 def test_a_page_with_a_parameter_that_does_not_matter_is_a_view_of_the_page_without() -> None:

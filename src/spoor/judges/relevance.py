@@ -117,6 +117,9 @@ class Relevance:
         """Pages since the last feedback that would be among the surest."""
         self._learned_of = 0, 0
         """Pages read, and pages kept, of the last feedback of this process."""
+        self._views, self._views_of = frozenset[str](), (0, 0)
+        """Kept pages that showed others again at the last feedback, and pages read and kept then:
+        a crawl that goes on from a saved state learns from the same ones once more."""
         for label, pages in ((1, positive), (-1, negative)):
             for page in pages:
                 example, *_ = self._reader.read(page)
@@ -164,6 +167,9 @@ class Relevance:
         if (unsure and not evidence) or (unread and self._said.only_mentions(kept)):
             value = min(value, 0.99 * self._model.cut_of_new / self._beta**0.5)
         score, relevant = self._told(kept, value, words, self._model.cut_of_new)
+        again = relevant and self._shows_again(kept)
+        if again:
+            score, relevant = self._told(kept, value, words, self._model.cut_of_new, again=True)
         self._surer += relevant and self._wish is None and self._model.sure < FEW_SURE
         kept.told, kept.rank = (score, relevant), value
         if len(self._pages) > KEPT:
@@ -174,7 +180,7 @@ class Relevance:
         if score and evidence - words > 0.05:
             why += ((_LINKED, round(evidence - words, 3)),)
         if score and not relevant:
-            why = (*self._why_none(kept), *why)
+            why = (*self._why_none(kept, again=again), *why)
         if kept.label > 0:
             why = _SAID
         if score and not why:
@@ -186,8 +192,11 @@ class Relevance:
         return page.is_list and not self.takes_lists
 
     def _shows_again(self, page: KeptPage) -> bool:
-        """Whether a page is a view of one that is a result, or of another view of that."""
+        """Whether a page that no label names is a view of one that is a result, or of another view
+        of that."""
         seen = [page.url]
+        if page.label > 0:
+            return False
         while len(seen) < _VIEWS:
             wholes = map(self._pages.get, self._view_of(seen[-1]))
             whole = next((one for one in wholes if one is not None), None)
@@ -198,12 +207,12 @@ class Relevance:
             seen.append(whole.url)
         return False
 
-    def _why_none(self, page: KeptPage) -> Sequence[tuple[str, float]]:
-        """Why a page that is about the topic is no result all the same; empty where it is not."""
-        if self._only_lists(page):
-            return ((ONLY_LISTS, 0.0),)
-        about = page.told[0] >= LIST_SCORE
-        return ((SHOWS_AGAIN, 0.0),) if about and self._shows_again(page) else ()
+    def _why_none(self, page: KeptPage, *, again: bool) -> Sequence[tuple[str, float]]:
+        """Why a page that is about the topic is no result all the same; empty where it is not.
+        `again`: it would be, and shows again what one is."""
+        if again or self._only_lists(page):
+            return ((SHOWS_AGAIN if again else ONLY_LISTS, 0.0),)
+        return ()
 
     def _told_of(self, page: KeptPage, counts: Floats) -> tuple[float, float, float]:
         """Of a page that comes: what its words say; that, with the pages that it is linked with;
@@ -215,9 +224,10 @@ class Relevance:
         return words, min(1.0, words + LINKED * (outward + inward)), led
 
     def _told(
-        self, page: KeptPage, value: float, evidence: float, cut: float
+        self, page: KeptPage, value: float, evidence: float, cut: float, *, again: bool = False
     ) -> tuple[float, bool]:
-        """Score and relevance of a page by its value on this crawl, and the cut between values."""
+        """Score and relevance of a page by its value on this crawl, and the cut between values;
+        `again`: of one that shows again what a result has."""
         if page.label:
             return (1.0, True) if page.label > 0 else (0.0, False)
         menu = not self._model.pages and len(page.links) >= MENU
@@ -236,7 +246,7 @@ class Relevance:
                 value = min(value, 0.5 * cut)
         if self._matcher.unwanted and self._said.unwanted([page])[0]:
             value = min(value, 0.5 * cut)
-        if self._only_lists(page) or (value >= cut and self._shows_again(page)):
+        if again or self._only_lists(page):
             value = min(value, 2.0 * LIST_SCORE * cut)
         least = cut
         wordless = self._matcher.wanted and not evidence and not self.takes_wordless
@@ -272,10 +282,13 @@ class Relevance:
         kept = [*self._pages.values()]
         pages = [*self._examples, *kept]
         self._reader.read_again(pages)
-        about = (page for page in kept if page.told[0] >= LIST_SCORE)
-        views = {page.url for page in about if self._shows_again(page)}
+        of = self._reader.frequencies.pages, len(kept)
+        if self._labelled or of != self._views_of:
+            about = (page for page in kept if page.told[0] >= LIST_SCORE)
+            self._views = frozenset(page.url for page in about if self._shows_again(page))
+            self._views_of = of
         self._learned = learn(
-            *(pages, len(self._examples), self._said, self._reader.frequencies, views),
+            *(pages, len(self._examples), self._said, self._reader.frequencies, self._views),
             self._model.read,
             takes_lists=self.takes_lists,
         )
@@ -283,7 +296,7 @@ class Relevance:
         self._surer = 0
         self._likeness_of_new = Likeness(self._model.topics, self._reader.frequencies)
         self._rank(kept)
-        self._learned_of = self._reader.frequencies.pages, len(kept)
+        self._learned_of = of
 
     def _rank(self, kept: Iterable[KeptPage]) -> None:
         """Give the kept pages their values by the last feedback."""
@@ -319,17 +332,25 @@ class Relevance:
         learned = self._learned
         among = Among(learned.values.tolist(), evidence.tolist())
         stands = [f"{leaf.shown!r} stands on it" for leaf in self._matcher.leaves]
-        for page, words, around, likeness, likest in zip(
-            *(kept, evidence.tolist(), learned.around.tolist(), learned.likeness.tolist()),
-            learned.likest,
-            strict=True,
-        ):
+        # Which page is a result goes first, then which of these show one another again.
+        before = [page.told for page in kept]
+        for page, words in zip(kept, evidence.tolist(), strict=True):
             score, relevant = self._told(page, page.rank, words, self._model.cut)
             if score >= 1.0 and not page.label:
                 score = among.score(page.rank, words)
-            if (score, relevant) == page.told:
-                continue
             page.told = score, relevant
+        views = set[str]()
+        for page, words in zip(kept, evidence.tolist(), strict=True):
+            if page.told[1] and self._shows_again(page):
+                page.told = self._told(page, page.rank, words, self._model.cut, again=True)
+                views.add(page.url)
+        for page, old, around, likeness, likest in zip(
+            *(kept, before, learned.around.tolist(), learned.likeness.tolist(), learned.likest),
+            strict=True,
+        ):
+            if page.told == old:
+                continue
+            score, relevant = page.told
             said = zip(stands, page.evidence[:, 1].tolist(), strict=True)
             why = [(its, round(value, 3)) for its, value in said if value > 0]
             if likeness > 0.05:
@@ -337,7 +358,7 @@ class Relevance:
             if around > 0.05:
                 why.append((_LINKED, round(around, 3)))
             if score and not relevant:
-                why = [*self._why_none(page), *why]
+                why = [*self._why_none(page, again=page.url in views), *why]
             if page.label:
                 why = [*_SAID] if page.label > 0 else [(_SAID[0][0], -1.0)]
             why = why or [("with those of other pages", score)]
@@ -361,6 +382,8 @@ class Relevance:
             "linked": self._linked.save(),
             "labelled": self._labelled,
             "surer": self._surer,
+            "views": [at for at, url in enumerate(self._pages) if url in self._views],
+            "views_of": self._views_of,
             **({"key": self._key.hex()} if self._key else {}),
         }
 
@@ -374,6 +397,10 @@ class Relevance:
         self._linked = Linked.load(state["linked"])
         self._labelled, self._learned_of = bool(state["labelled"]), (0, 0)
         self._surer = int(state["surer"])
+        urls = [*self._pages]
+        self._views = frozenset(urls[at] for at in state.get("views", ()))
+        read, kept = state.get("views_of", (0, 0))
+        self._views_of = int(read), int(kept)
         if "key" in state:
             self._key = bytes.fromhex(state["key"])[:64]
 
