@@ -28,10 +28,11 @@ _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 def write_whole(path: Path, data: str | bytes) -> None:
     """Write a file under another name, and rename it once it is on the disk, so that readers find
     the old file or the new one, also after a loss of power. A link under the other name is not
-    followed. Text is written as UTF-8. Raises OSError, which names the file; nothing of it is left
-    then."""
+    followed. Text is written as UTF-8. Raises OSError, which names the file, also where it is not
+    `replaceable`; nothing of it is left then."""
     part = path.with_name(f"{path.name}.part")
     try:
+        replaceable(path)
         part.unlink(missing_ok=True)
         with open(part, "xb") as file:
             file.write(data.encode() if isinstance(data, str) else data)
@@ -44,6 +45,16 @@ def write_whole(path: Path, data: str | bytes) -> None:
         if error.errno is not None:
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def replaceable(path: Path) -> Path:
+    """The same path, of a file that another one is to replace. Raises OSError for a device, a pipe,
+    and what a process has open (`/dev/stdout`): whoever names these wants no file in their place.
+    """
+    is_open = path.is_symlink() and os.readlink(path).startswith("/proc/")
+    if is_open or (path.exists() and not path.is_file() and not path.is_dir()):
+        raise OSError(errno.EINVAL, "not a plain file")
+    return path
 
 
 def plain(path: Path) -> Path:

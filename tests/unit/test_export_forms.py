@@ -7,6 +7,7 @@ import base64
 import gzip
 import hashlib
 import json
+import os
 import re
 import sqlite3
 import struct
@@ -31,7 +32,7 @@ import spoor
 from loopback import Asked, Loopback, beside, page, reply
 from spoor.cli.main import run
 from spoor.errors import InputError
-from spoor.files import safe_name
+from spoor.files import safe_name, write_whole
 from spoor.formats.export import form_by_ending, remove, write
 from spoor.formats.exporters.columns import Options
 from spoor.formats.exporters.wacz import payload_digest, surt
@@ -163,6 +164,23 @@ def test_a_folder_of_markdown(pots: Path, tmp_path: Path) -> None:
     assert {row["file"] for row in listed} == {
         str(one.relative_to(text)) for one in text.rglob("*.txt")
     }
+
+
+def test_no_export_takes_the_place_of_a_pipe_or_of_what_a_process_has_open(
+    pots: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As one of root did of `/dev/null`."""
+    pipe, output = tmp_path / "pipe", tmp_path / "stdout"
+    os.mkfifo(pipe)
+    output.symlink_to("/proc/self/fd/1")
+    for out in (pipe, output):
+        assert run(["export", str(pots), str(out), "--format", "jsonl"]) == 2
+        assert f"cannot write {out}: not a plain file" in capsys.readouterr().err
+        with pytest.raises(OSError, match="not a plain file"):
+            write_whole(out, "text")
+    assert pipe.is_fifo()
+    assert output.is_symlink()
+    assert len([*tmp_path.iterdir()]) == 2
 
 
 def test_what_another_site_copied_does_not_stand_for_a_page_of_a_seed() -> None:

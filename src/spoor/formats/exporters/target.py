@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError, cannot_write
-from spoor.files import OLD, hidden_folder, safe_name, sync_folder, sync_tree, write_whole
+from spoor.files import (
+    OLD,
+    hidden_folder,
+    replaceable,
+    safe_name,
+    sync_folder,
+    sync_tree,
+    write_whole,
+)
 
 LIST = "index.jsonl"
 """In a folder of documents: a line for each file, with the address of its document."""
@@ -27,7 +35,7 @@ def new_file(out: Path) -> Iterator[Path]:
     if os.path.isdir(out):
         raise InputError(f"{out} is a folder; give the name of a file")
     try:
-        with hidden_folder(out) as folder:
+        with hidden_folder(replaceable(out)) as folder:
             part = folder / out.name
             part.touch()
             yield part
