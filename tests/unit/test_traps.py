@@ -163,6 +163,16 @@ def test_usual_urls(path: str) -> None:
     assert not oddity(f"http://a.example{path}")
 
 
+def test_a_seed_is_asked_for_whatever_it_looks_like() -> None:
+    scope = Scope()
+    guard = CrawlFilter(scope, traps=Traps())
+    query = "&".join(f"p{one}=1" for one in range(70))
+    odd = [f"http://a.example/{its}" for its in ("y" * 2_100, f"?{query}", "a/" * 25)]
+    assert all(map(guard.why_not, odd))
+    scope.seed(odd)
+    assert not any(map(guard.why_not, odd))
+
+
 def test_urls_that_are_too_long_are_in_no_table() -> None:
     rules = UrlRules(Scope(), ActionTrials(), guarded=True)
     seen = action_of.cache_info().currsize

@@ -47,8 +47,10 @@ class UrlRules:
         """The rule that leaves out a canonical URL; empty for none."""
         if why := self._scope.why_not(url):
             return why
+        if self._scope.is_seed(url):  # somebody asked for it, whatever it looks like
+            return ""
         trials = self._trials
-        does = "" if trials is None or self._scope.is_seed(url) else action(url)
+        does = "" if trials is None else action(url)
         if does and trials is not None and not trials.takes(url):
             return f"{DOES}{does}"
         return oddity(url) if self._guarded else ""
