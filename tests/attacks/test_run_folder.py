@@ -270,7 +270,7 @@ def test_a_row_of_other_types_is_refused_in_one_line(
     [
         *(("time", -1e18), ("status", 1 << 40), ("title", "x" * 5_000), ("flags", "a " * 50_000)),
         *(("path", "[[]" + ",[]" * 400_000 + "]"), ("path", '{"a": 1}'), ("choice_why", "{}")),
-        ("url", f"http://a.example/{'x' * 20_000}"),
+        *(("url", f"http://a.example/{'x' * 20_000}"), ("seconds", 1e300), ("seconds", -1e300)),
     ],
 )
 def test_a_row_without_bounds_is_refused_wherever_it_is_read(
@@ -313,13 +313,26 @@ def test_a_row_that_a_form_has_no_room_for_keeps_no_other_from_being_exported(
     assert "\n" not in exported.left_out.first
 
 
-@pytest.mark.parametrize("column", ["reason", "url", "kind"])
-def test_a_failure_without_bounds_is_refused(path: Path, column: str) -> None:
-    """A reason of 20 MB was printed."""
-    url, long = "http://a.example/f", "http://a.example/" + "x" * 100_000
-    row = {"url": url, "kind": "http", "reason": "gone", column: long}
-    statement = "INSERT INTO failures VALUES (99, ?, 'a.example', ?, ?, 404, 0.0, 99999)"
-    change(path, statement, row["url"], row["kind"], row["reason"])
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        *(("reason", "gone" * 25_000), ("kind", "http" * 25_000), ("status", 1 << 40)),
+        *(("url", "http://a.example/" + "x" * 100_000), ("status", -1), ("time", 1e18)),
+        *(("time", 1e300), ("time", "noon"), ("time", None)),
+    ],
+)
+def test_a_failure_without_bounds_is_refused(path: Path, column: str, value: object) -> None:
+    """A reason of 20 MB was printed, and a time without bounds was told as a fault of the file that
+    an export writes."""
+    row = {
+        "url": "http://a.example/f",
+        "kind": "http",
+        "reason": "gone",
+        "status": 404,
+        "time": 0.0,
+    }
+    statement = "INSERT INTO failures VALUES (99, ?, 'a.example', ?, ?, ?, ?, 99999)"
+    change(path, statement, *(row | {column: value}).values())
     with pytest.raises(InputError, match="row 99 of the failures is damaged"):
         list(Run(path).failures())
 

@@ -191,7 +191,8 @@ class PageRow:
             raise ValueError("its numbers are none")
         if self.status >= 1 << 31:
             raise ValueError("its status is none")
-        datetime.fromtimestamp(self.time, UTC)
+        for moment in (self.time, self.time - (self.seconds or 0.0)):  # when it ended, and began
+            datetime.fromtimestamp(moment, UTC)
         if self.warc_file is not None:
             files.archive_at(_FOLDER, self.warc_file)
 
@@ -247,7 +248,18 @@ class FailureRow:
         if (
             not all(isinstance(text, str) and len(text) <= _MOST_TEXT for text in texts)
             or not all(isinstance(number, int) for number in whole)
+            or not 0 <= (failure.status or 0) < 1 << 31
             or not names_host(failure.url)
+            or not _is_moment(failure.time)
         ):
             raise InputError(f"row {failure.seq} of the failures is damaged")
         return failure
+
+
+def _is_moment(time: Any) -> bool:
+    """Whether a value says when something was, in Unix seconds."""
+    try:
+        datetime.fromtimestamp(time, UTC)
+    except (TypeError, ValueError, OverflowError, OSError):
+        return False
+    return True
