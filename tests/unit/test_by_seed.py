@@ -152,6 +152,19 @@ def test_a_crawl_of_few_sites_says_what_each_gave(sites: Path) -> None:
     assert brought(Run(sites), 6) == [], "of many a table says it"
 
 
+def test_columns_of_a_list_come_back_as_they_are(sites: Path, tmp_path: Path) -> None:
+    """Each once, cells of several lines whole, and none as a formula."""
+    owned, table = tmp_path / "own.csv", tmp_path / "found.csv"
+    head = ["a", "a (3)", "a", "=1+1", "x\ny", "url", "a (4)"]
+    with owned.open("w", newline="") as file:
+        csv.writer(file).writerows([head, ["1", "2", "3", "4", "5\n6", SEEDS[0], "7"]])
+    assert run(["export", str(sites), str(table), "--list", str(owned)]) == 0
+    with table.open(newline="") as file:
+        (row,) = csv.DictReader(file)
+    own = dict([*row.items()][:6])
+    assert own == {"a": "1", "a (3)": "2", "a (5)": "3", "'=1+1": "4", "x\ny": "5\n6", "a (4)": "7"}
+
+
 def test_all_requests_are_a_table_and_a_log(
     sites: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

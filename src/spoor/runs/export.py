@@ -178,12 +178,15 @@ def _title(run: StoredRun) -> str:
 def _names_of(columns: Sequence[str]) -> list[str]:
     """What the columns of a list are called in a table: as they are there, each once, and not as
     one of ours."""
-    names = list[str]()
+    names: dict[str, None] = {}
+    given = frozenset(columns)
     for number, column in enumerate(columns, 1):
         name = column or f"column {number}"
-        name = f"list_{name}" if name.lower() in RESERVED else name
-        names.append(f"{name} ({number})" if name in names else name)
-    return names
+        name = free = f"list_{name}" if name.lower() in RESERVED else name
+        while free in names or (free != name and free in given):
+            number, free = number + 1, f"{name} ({number})"
+        names[free] = None
+    return [*names]
 
 
 def _refuse_list(out: Path, form: str, sites: Path | str | None) -> None:

@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
 
 from spoor.errors import InputError
@@ -90,7 +91,7 @@ def _table(path: Path, text: str) -> SiteList:
 
 
 def _cells(path: Path, text: str) -> Iterator[tuple[list[str], int]]:
-    rows = csv.reader(text.splitlines(), strict=True)
+    rows = csv.reader(StringIO(text, newline=""), strict=True)
     try:
         for row in rows:
             yield row, rows.line_num

@@ -37,7 +37,7 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
     count = 0
     with path.open("w", encoding="utf-8", errors="replace", newline="") as file:
         made = csv.DictWriter(file, list(options.columns))
-        made.writeheader()
+        made.writerow({name: cell(name) for name in options.columns})
         for row in rows:
             values = plain(row, options.columns)
             made.writerow({name: cell(value) for name, value in values.items()})
