@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import sys
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator
@@ -164,6 +165,16 @@ def test_standard_output_takes_what_is_one_file(
     assert [json.loads(line)["url"] for line in out.splitlines()] == relevant(stopped)
     assert err.decode().strip() == f"{len(relevant(stopped))} pages: standard output"
     assert run(["export", str(stopped), "-", "--format", "markdown"]) == 2
+
+
+def test_an_export_to_no_output_and_to_no_name_is_refused(
+    stopped: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(["export", str(stopped), ""]) == 2
+    assert "is empty" in capsys.readouterr().err
+    monkeypatch.setattr(sys, "stdout", None)  # as after `>&-`
+    assert run(["export", str(stopped), "-"]) == 2
+    assert "standard output is closed" in capsys.readouterr().err
 
 
 REFUSED: dict[str, tuple[list[str], str]] = {

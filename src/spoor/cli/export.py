@@ -102,8 +102,9 @@ def export(
 
     if (target is None) == (out is None):
         raise InputError("name one file or folder to write: spoor export RUN FILE")
-    place = target or out
-    assert place is not None
+    place = out if target is None else target
+    if not place:
+        raise InputError("the name of the file or folder to write is empty")
     opened = Run(run)
     asked = [name for name in columns.split(",") if name.strip()]
     selection = Selection(everything, min_score, None if since is None else moment(since), copies)
@@ -145,7 +146,10 @@ def export(
 
 
 def _pipe(made: Path) -> None:
-    """Print a whole export. Raises InputError where it is a folder."""
+    """Print a whole export. Raises InputError where it is a folder, or where there is no standard
+    output."""
+    if sys.stdout is None:
+        raise InputError("standard output is closed; give the name of a file")
     if made.is_dir():
         raise InputError("a folder of files cannot go to standard output; give --format jsonl, say")
     with made.open("rb") as file:
