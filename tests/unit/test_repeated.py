@@ -94,6 +94,23 @@ def test_a_page_that_is_nothing_but_repeated_is_left_whole() -> None:
         assert repeated.add(1, 7, text)[0] is None
 
 
+def test_headings_of_parts_that_most_pages_have_are_left_out() -> None:
+    repeated = Repeated()
+    own: list[list[str]] = []
+    for at in range(80):
+        folder = 7 + at % 8  # a tenth of the pages have "Clefs", half of a folder's "Examples"
+        repeated.page(1, folder)
+        headings = [f"Part {at}", "See also", *["Clefs"] * (at % 10 == 0)]
+        headings += ["Examples"] * (folder == 7)
+        own.append([*repeated.own_headings(1, folder, headings)])
+    assert own[10] == ["Part 10", "See also", "Clefs"]  # nothing is known of the site yet
+    assert own[70] == ["Part 70", "Clefs"]
+    assert own[72] == ["Part 72"]
+    repeated.page(2, 3)
+    assert repeated.own_headings(2, 3, ["See also"]) == ["See also"]
+    assert repeated.own_headings(1, 7, []) == []
+
+
 def test_links_of_a_long_menu_tell_nothing_where_there_is_a_text() -> None:
     repeated = Repeated()
     menu, own = numbers([*range(MENU)]), numbers([500, 501])

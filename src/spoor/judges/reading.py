@@ -213,9 +213,12 @@ class Reader:
         self, page: Page, site: int, folder: int, memo: WordNumbers, *, again: bool
     ) -> _Words:
         """The words of a page, and those of its text that its site or folder does not repeat."""
+        if not again:
+            self.repeated.page(site, folder)
+        headings = self.repeated.own_headings(site, folder, page.headings[:500], again=again)
         fields = {
             "title": page.title,
-            "headings": "\n".join(page.headings[:500]),
+            "headings": "\n".join(headings),
             "description": page.description,
             "text": page.text,
             "url": page.url,
@@ -234,8 +237,6 @@ class Reader:
         words = [*chain(*before, spaced)]
         numbers = memo.of(words)
         begin = len(words) - len(spaced)
-        if not again:
-            self.repeated.page(site, folder)
         own, pieces = self.repeated.add(site, folder, memo.hashes(numbers[begin:]), again=again)
         if own is not None:
             words = [*words[:begin], *compress(spaced, own.tolist())]

@@ -1,4 +1,4 @@
-"""What a site repeats on its pages: menus, tables of contents, footers.
+"""What a site repeats on its pages: menus, tables of contents, footers, headings of parts.
 
 A text is cut into pieces where a word, by its own number, says so (content-defined chunks), so that
 what is the same is cut alike wherever it stands. A piece of many pages of a site tells nothing of
@@ -13,13 +13,14 @@ import math
 from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, islice, repeat
+from itertools import chain, compress, islice, repeat
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from spoor.bounded import remember
+from spoor.hashing import hashes64
 from spoor.types import State
 
 Numbers = NDArray[np.uint64]
@@ -37,6 +38,9 @@ LONG = 100
 """Words of a text from which on what is on many pages of its folder …"""
 OF_FOLDER = 0.5
 """… is repeated, too: that share of them."""
+HEADINGS = 8
+"""Pages of a site that have a heading, at least, where it is one of half the pages of a folder, as
+`Examples` and `See also` are, and so repeated."""
 MENU = 32
 """Links from which on what is on so many pages of its folder is a menu."""
 LEAST = 8
@@ -324,6 +328,20 @@ class Repeated:
             if len(having) - int(is_own.sum()) >= MENU:
                 return np.flatnonzero(is_own)
         return np.arange(len(having))
+
+    def own_headings(
+        self, site: int, folder: int, headings: Sequence[str], *, again: bool = False
+    ) -> Sequence[str]:
+        """Count the headings of a page: those that neither its site nor its folder repeats.
+        O(letters)."""
+        if not headings:
+            return headings
+        numbers = hashes64([f"heading {its.lower()}" for its in headings])
+        least, often = self._least(site), self._pieces.add(site, numbers, again=again)
+        if least < math.inf:
+            least = min(least, max(HEADINGS, OF_FOLDER * self._of_folder(folder)))
+        is_own = often < least
+        return headings if is_own.all() else [*compress(headings, is_own.tolist())]
 
     def is_early(self, site: int, folder: int) -> bool:
         """Whether a page came before it was known what its site or its folder repeats."""
