@@ -20,7 +20,14 @@ TEXTS = (
 )
 
 
-def advised(typed: str, scores: list[float], *, pages: int = 80, none_after: int = 60) -> Advice:
+def advised(
+    typed: str,
+    scores: list[float],
+    *,
+    pages: int = 80,
+    none_after: int = 60,
+    settled: tuple[str, ...] = (),
+) -> Advice:
     """Of pages with these texts in turn; relevant from .5."""
     advisor = Advisor(parse(typed) if typed else None)
     rows = []
@@ -29,7 +36,7 @@ def advised(typed: str, scores: list[float], *, pages: int = 80, none_after: int
         advisor.see(Page(url, title=f"Part {at}", text=TEXTS[at % len(TEXTS)]))
         score = scores[at % len(scores)]
         rows.append((url, f"Part {at}", score, score >= 0.5))
-    return advisor.advice(rows, none_after=none_after)
+    return advisor.advice(rows, none_after=none_after, settled=settled)
 
 
 def test_words_that_the_pages_have_not_and_the_nearest() -> None:
@@ -168,3 +175,11 @@ def test_pages_near_the_threshold_with_the_command() -> None:
     )
     assert not any("spoor label" in line for line in advice.lines())
     assert advice.as_json()["near"][0]["url"] == "http://pots.example/1"
+
+
+def test_a_page_that_is_no_result_wherever_the_threshold_lies_is_not_near_it() -> None:
+    """A list of documents, or what shows a result again: all of these have the same score."""
+    scores = [0.9, 0.6, 0.4, 0.1]
+    settled = tuple(f"http://pots.example/{at}" for at in range(2, 12, 4))
+    near = advised("kiln", scores, pages=12, settled=settled).near
+    assert [page.score for page in near] == [0.6, 0.6, 0.1, 0.1]

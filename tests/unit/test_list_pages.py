@@ -428,7 +428,7 @@ def test_dates_are_looked_for_until_too_many_lack(monkeypatch: pytest.MonkeyPatc
 def test_only_lists_that_are_no_results_for_that_are_told(tmp_path: Path) -> None:
     """Not those of a crawl that takes lists, or of another judge, that are near enough to none."""
     home = "http://a.example/"
-    RunWriter(tmp_path / "x", with_inputs(Settings(topic="kiln"), [home])).close()
+    writer = RunWriter(tmp_path / "x", with_inputs(Settings(topic="kiln"), [home]))
     rows = [(ONLY_LISTS, 0.4, 0), (ONLY_LISTS, 0.39, 0), ("said", 0.45, 0), (ONLY_LISTS, 1.0, 1)]
     with closing(sqlite3.connect(tmp_path / "x" / files.DATABASE)) as db, db:
         db.executemany(
@@ -439,6 +439,8 @@ def test_only_lists_that_are_no_results_for_that_are_told(tmp_path: Path) -> Non
                 for at, (why, *told) in enumerate(rows)
             ],
         )
+    assert writer.settled() == {f"{home}0", f"{home}1"}
+    writer.close()
     assert Run(tmp_path / "x").results_but_for(ONLY_LISTS) == 1
 
 

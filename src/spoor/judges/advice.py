@@ -197,9 +197,11 @@ class Advisor:
         none_after: int = NONE_AFTER,
         nearly_all_after: int = NEARLY_ALL_AFTER,
         over: bool = False,
+        settled: Collection[str] = (),
     ) -> Advice:
         """What to tell, with the newest verdict on each page: (URL, title, score, relevant).
-        `over`: the crawl has ended, and what it did not find it will not."""
+        `over`: the crawl has ended, and what it did not find it will not. `settled`: URLs of pages
+        that are no results whatever a threshold is, and not near it."""
         rows = [NearPage(*row) for row in judged]
         relevant = sum(row.relevant for row in rows)
         known = [word for word in self._forms if self._having[word]]
@@ -229,7 +231,7 @@ class Advisor:
             known,
             unknown,
             self._suggestion(unknown),
-            _near(rows),
+            _near([row for row in rows if row.url not in settled]),
             warning,
             max(rows, key=lambda row: row.score) if nothing and _have_score(rows) else None,
             self._site_words() if nothing and not self._asks_no_words else (),

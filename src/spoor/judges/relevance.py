@@ -68,6 +68,8 @@ ONLY_LISTS = "it lists documents, and is none"
 """The reason that one has which is no result for that."""
 SHOWS_AGAIN = "it shows again what another result has"
 """The same of a view of a page that is a result."""
+SETTLED = (ONLY_LISTS, SHOWS_AGAIN)
+"""Reasons of pages that are no results wherever the threshold lies."""
 _VIEWS = 8
 """Views of views that are followed to the page that has all, at most."""
 

@@ -490,7 +490,10 @@ class LiveCrawl:
         self._advised_at = max(self._advised_at, self.crawl.counts.pages)
         if (advisor := self._adviser()) is None:
             return
-        before, self._advice = self._advice, advisor.advice(self.folder.judged(), over=over)
+        before, self._advice = (
+            self._advice,
+            advisor.advice(self.folder.judged(), over=over, settled=self.folder.settled()),
+        )
         self.folder.note(WORDS, json.dumps(list(self._advice.known)))
         lines, judge = self._advice.lines(str(self.folder.path)), self.crawl.judge
         if isinstance(judge, KeepsAnswers):

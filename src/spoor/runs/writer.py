@@ -215,6 +215,14 @@ class RunWriter:
         rows = self._db.execute("SELECT url, title, score, relevant FROM pages ORDER BY seq")
         return [(url, title, score, bool(relevant)) for url, title, score, relevant in rows]
 
+    def settled(self) -> set[str]:
+        """URLs of the pages committed so far that are no results wherever the threshold lies."""
+        from spoor.judges.relevance import SETTLED  # heavy, and a refusal needs it not
+
+        where = " OR ".join("instr(why, ?)" for _ in SETTLED)
+        rows = self._db.execute(f"SELECT url FROM pages WHERE NOT relevant AND ({where})", SETTLED)
+        return {url for (url,) in rows}
+
     def has_labels(self) -> bool:
         """Whether there are labels that were not read; costs one look at a file's size."""
         try:
