@@ -2,7 +2,7 @@
 
 What goes between them is packed and unpacked, as on its way to another process. A Ray takes some ten
 seconds to start; what a test asks of a crawl in shards, and not of Ray, needs none
-(`tests/e2e/test_shards.py` and `docs/guides/shards.md` have a real one).
+(`tests/e2e/test_shards.py` has a real one).
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ from random import Random
 import pytest
 
 from loopback import free_ports
+from ray_in_process import in_process
 from spoor.cli.main import run as run_spoor
 
 ROOT = Path(__file__).parents[2]
@@ -196,8 +197,8 @@ def await_port(port: int, process: subprocess.Popen[bytes]) -> None:
     raise AssertionError(f"nothing answers at port {port}")
 
 
-OF_A_SHELL = re.compile(r"[|&;<>()$`*?\[\]#~{}\n]|(?<!\w)--shards\b")
-"""What makes a line one for a shell; and Ray is started and ended once in a process."""
+OF_A_SHELL = re.compile(r"[|&;<>()$`*?\[\]#~{}\n]")
+"""What makes a line one for a shell."""
 
 QUOTED = re.compile(r"""'[^']*'|"[^"$`\\]*\"""")
 """What a shell takes as it is."""
@@ -205,9 +206,11 @@ QUOTED = re.compile(r"""'[^']*'|"[^"$`\\]*\"""")
 
 def run(command: str) -> tuple[int, str]:
     """Exit code and errors of a command. What is nothing but `spoor …` is called, since to start a
-    process takes longer than most of them; pytest shows what it says."""
+    process takes longer than most of them; pytest shows what it says. Shards are threads:
+    `test_shards.py` has those of a Ray."""
     if command.startswith("spoor ") and not OF_A_SHELL.search(QUOTED.sub("", command)):
-        return run_spoor(shlex.split(command)[1:]), "(printed to standard error)"
+        with in_process():
+            return run_spoor(shlex.split(command)[1:]), "(printed to standard error)"
     return run_in_shell(command)
 
 

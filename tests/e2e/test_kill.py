@@ -175,7 +175,7 @@ def test_short_of_room(
 
 def test_128_descriptors_are_too_few_for_many_hosts(tmp_path: Path) -> None:
     """Hosts that take their time: it pauses with a line, and goes on with nothing lost."""
-    path, pages, hosts, policy = tmp_path / "run", 500, 100, "breadth-first"
+    path, pages, hosts, policy = tmp_path / "run", 250, 100, "breadth-first"
     with served(pages, hosts=hosts) as web:
         whole = finish(web, tmp_path / "whole", policy)
     with served(pages, hosts=hosts, latency=2.0) as slow:
@@ -197,7 +197,7 @@ def test_128_descriptors_are_too_few_for_many_hosts(tmp_path: Path) -> None:
 def test_few_descriptors_are_raised_where_the_system_allows_it(tmp_path: Path) -> None:
     """Some systems begin at 256; hosts that do not answer hold eight times as many as `--in-flight`
     says, so that whoever had some could pause a crawl."""
-    with served(100, hosts=100, latency=0.5) as slow:
+    with served(60, hosts=60, latency=0.5) as slow:
         command = slow.command(tmp_path / "run", "--per-host", "8", "--in-flight", "400")
         shell = ["bash", "-c", 'ulimit -Sn 30 && exec "$@"', "bash", *command]
         done = subprocess.run(
