@@ -160,12 +160,11 @@ class Traps:
             for name in narrow(url):
                 if (theirs := of_stranger(name, linked_by)) in self._groups:
                     return theirs
-        return next((name for name in self._names(url) if self._holds(name, url, listed_by)), "")
+        held = filter(self._groups.__contains__, self._names(url))
+        return next((name for name in held if self._holds(name, url, listed_by)), "")
 
     def _holds(self, name: str, url: str, listed_by: str = "") -> bool:
-        """Whether one of its groups holds a URL back."""
-        if name not in self._groups:
-            return False
+        """Whether one of its groups that are held back keeps a URL back, too."""
         if name == newsless(url) and self._is_untried(url):
             return False
         if name.endswith("?*") and self._is_good(url):
@@ -250,8 +249,8 @@ class Traps:
             return (whole,)
         if not self._groups or url_hash64(url) not in self._newsless:
             return ()
-        below = filter(is_below_others, names_of(url))
-        return documents_above(url) if any(self._holds(name, url) for name in below) else ()
+        held = filter(self._groups.__contains__, filter(is_below_others, names_of(url)))
+        return documents_above(url) if any(self._holds(name, url) for name in held) else ()
 
     def copied(self, url: str) -> str:
         """The group of copies that a URL would wait in; empty for none (`MirroredFolders`)."""
