@@ -53,7 +53,8 @@ if TYPE_CHECKING:
 
 
 class Offer(Protocol):
-    """The open links whose host is free now; valid until the next call on its frontier."""
+    """The open links whose host is free now; valid until the next call on its frontier. Of many
+    hosts that are free at once, one call may bring a part, and the next calls more."""
 
     def __len__(self) -> int: ...
     def __contains__(self, link: object) -> bool: ...

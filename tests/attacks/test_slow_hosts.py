@@ -27,7 +27,7 @@ from loopback import ADDRESS, MISSING, Asked, Loopback, page, reply
 from spoor.crawl import Crawl
 from spoor.foragers.hosts import Hosts
 from spoor.frontier import slow_hosts
-from spoor.frontier.memory import MemoryFrontier
+from spoor.frontier.memory import WOKEN, MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.http.address_guard import MOST_ADDRESSES, AddressGuard
 from spoor.http.names import Names
@@ -52,6 +52,7 @@ from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.turns import LATELY, MOST_SITES, UNKNOWN, CrowdedError, SiteTimes
 from spoor.types import (
+    NO_PARENT,
     Deferred,
     Failed,
     Fetch,
@@ -955,3 +956,17 @@ def test_who_can_give_up_nothing_later_gives_little_time_once_half_of_the_places
     for ticket, times_late, chance in ((90, 0, 0.6), (91, 2, 2.4), (92, 9, 16.0), (93, None, 16.0)):
         slots.begin(ticket, times_late, 1.0)
         assert slots.chance(ticket) == chance
+
+
+@pytest.mark.parametrize("disk", [False, True])
+def test_many_hosts_that_are_free_again_at_once_come_in_parts(disk: bool, tmp_path: Path) -> None:
+    store: MemoryFrontier = MemoryFrontier(delay=1.0)
+    if disk:
+        store = SqliteFrontier(tmp_path / "frontier.db", delay=1.0)
+    known = WOKEN + 10
+    store.add([Link(f"http://h{at:05}.example/") for at in range(known)], NO_PARENT, 0.0, 0)
+    for at in range(known):
+        store.hold(f"h{at:05}.example", 1.0 + at / known)
+    assert store.next_ready(0.0) == 1.0
+    assert [len(store.offer(5.0).hosts()) for _ in range(2)] == [WOKEN, known]
+    assert store.next_ready(5.0) == 5.0

@@ -21,6 +21,9 @@ from spoor.types import NO_PARENT, InLink, InLinks, Link, LinkId, State, urls_of
 from spoor.web.urls import host as host_of
 
 OPEN, TAKEN, WAITING, DONE = range(4)
+WOKEN = 1_000
+"""Hosts at most that a call finds free again, those first that are free for longest: each takes
+some microseconds, and a crawl may know of tens of thousands."""
 
 
 class MemoryFrontier:
@@ -160,7 +163,9 @@ class MemoryFrontier:
 
     def _wake(self, now: float) -> None:
         later = self._later
-        while later and later[0][0] <= now:
+        for _ in range(WOKEN):
+            if not later or later[0][0] > now:
+                break
             free_at, name = heapq.heappop(later)
             host = self._hosts[name]
             stale = host.free_at != free_at or host.ready is not None or not host.open
