@@ -272,6 +272,37 @@ def test_a_view_of_what_is_no_result_may_be_one() -> None:
     assert results() == {"k0", "k2"}, "what it showed again is no result any more"
 
 
+def test_a_copy_of_a_result_of_its_site_is_none() -> None:
+    """Under another URL of the site; not on another site, in a watch, or where there are a few
+    words alone."""
+    kiln, frame = f"Kiln {words(30)} kiln", f"Kiln {words(31, 4)}"
+    texts = {
+        **{f"{HOME}{one}": f"Pot {words(one)}" for one in range(20)},
+        **{f"{HOME}{name}": kiln for name in ("k?id=1", "k?id=2", "l")},
+        "http://b.example/k": kiln,
+        **{f"{HOME}{name}": frame for name in ("s1", "s2")},
+    }
+    pages = [
+        parse(f"<title>{text.split()[0]}</title>{text}".encode(), url)
+        for url, text in texts.items()
+    ]
+    for watch in (False, True):
+        judge = Relevance(wish("kiln"))
+        judge.tells_once = watch
+        told = {page.url: judge.judge(page).relevant for page in pages[:-1]}
+        other = Relevance(wish("kiln"))
+        other.load(unpack(pack(judge.save())))
+        told[pages[-1].url] = judge.judge(pages[-1]).relevant
+        assert other.judge(pages[-1]).relevant == told[pages[-1].url]
+        told |= {url: one.relevant for url, one in judge.revise()}
+        copies = {url for url in texts if texts[url] in (kiln, frame) and not told[url]}
+        assert copies == (set() if watch else {f"{HOME}k?id=2", f"{HOME}l"})
+        judge.label(f"{HOME}k?id=2", True)
+        told |= {url: one.relevant for url, one in judge.revise()}
+        assert told[f"{HOME}k?id=2"]
+        assert told[f"{HOME}k?id=1"]
+
+
 def test_a_judge_that_goes_on_from_a_saved_state_takes_the_same_pages_for_views() -> None:
     """Also where it has learned from the page that came last, and is asked for verdicts next."""
     titles = ["Kiln" if one % 4 == 3 else "Pot" for one in range(40)]

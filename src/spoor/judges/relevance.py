@@ -72,6 +72,9 @@ SETTLED = (ONLY_LISTS, SHOWS_AGAIN)
 """Reasons of pages that are no results wherever the threshold lies."""
 _VIEWS = 8
 """Views of views that are followed to the page that has all, at most."""
+COPIED = 16
+"""Terms of its own from which on a page with the title and text of another one of its site shows
+that again; with fewer it may be a frame that a script fills."""
 
 
 class Relevance:
@@ -107,6 +110,8 @@ class Relevance:
         self._reader = Reader(wish, self._matcher)
         self._said = Said(self._matcher, self._reader)
         self._pages: dict[str, KeptPage] = {}
+        self._first: dict[tuple[int, int], str] = {}
+        """Site and content → the first page with it that is kept."""
         self._key = b""
         """Of the hash by which pages are kept."""
         self._examples: list[KeptPage] = []
@@ -149,6 +154,9 @@ class Relevance:
         kept, reasons, counts, slots = self._reader.read(page, again=before is not None)
         kept.label = before.label if before else int(page.url in self._wanted)
         self._pages[page.url] = kept
+        if before is not None and before.content != kept.content:
+            self._keep(self._pages.values())
+        self._first.setdefault((kept.site, kept.content), kept.url)
         words, evidence, led = self._told_of(kept, counts)
         self._surer += evidence > self._model.seed_words or kept.label > 0
         if self._reader.frequencies.pages >= self._due():
@@ -194,11 +202,13 @@ class Relevance:
         return page.is_list and not self.takes_lists
 
     def _shows_again(self, page: KeptPage) -> bool:
-        """Whether a page that no label names is a view of one that is a result, or of another view
-        of that."""
+        """Whether a page that no label names is a copy or a view of one that is a result, or of
+        another view of that."""
         seen = [page.url]
         if page.label > 0:
             return False
+        if self._is_copy(page):
+            return True
         while len(seen) < _VIEWS:
             wholes = map(self._pages.get, self._view_of(seen[-1]))
             whole = next((one for one in wholes if one is not None), None)
@@ -208,6 +218,14 @@ class Relevance:
                 return True
             seen.append(whole.url)
         return False
+
+    def _is_copy(self, page: KeptPage) -> bool:
+        """Whether a page has the title and text of a result of its site. Not in a watch, where a
+        document that moved has those of itself."""
+        if self.tells_once or not page.content or page.terms < COPIED:
+            return False
+        first = self._first.get((page.site, page.content), page.url)
+        return first != page.url and self._pages[first].told[1]
 
     def _why_none(self, page: KeptPage, *, again: bool) -> Sequence[tuple[str, float]]:
         """Why a page that is about the topic is no result all the same; empty where it is not.
@@ -315,7 +333,14 @@ class Relevance:
         best = set(order[: KEPT // 3])
         rest = sorted(order[KEPT // 3 :], key=lambda at: hash64(pages[at].url, self._key))
         chosen = best | set(rest[: KEPT // 2])
-        self._pages = {page.url: page for at, page in enumerate(pages) if at in chosen}
+        self._keep(page for at, page in enumerate(pages) if at in chosen)
+
+    def _keep(self, pages: Iterable[KeptPage]) -> None:
+        """Keep these pages, in the order in which they came, and no others."""
+        self._pages = {page.url: page for page in pages}
+        self._first = {}
+        for page in self._pages.values():
+            self._first.setdefault((page.site, page.content), page.url)
 
     # ---------------------------------------------------------------- revisions and labels
 
@@ -391,7 +416,7 @@ class Relevance:
 
     def load(self, state: State) -> None:
         self._reader.load(state["read"])
-        self._pages = {page.url: page for page in from_arrays(state["pages"])}
+        self._keep(from_arrays(state["pages"]))
         self._examples = from_arrays(state["examples"])
         self._model = Model.load(state["model"])
         self._said.many_sites, self._said.mention = self._model.many_sites, self._model.mention
