@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pytest
@@ -85,18 +85,19 @@ def passes(world: EvolvingWorld, days: int, monkeypatch: pytest.MonkeyPatch) -> 
 
 STORY = [*article(1), LIT]
 OLD = [f"old{number}" for number in range(100)]
+FEW = OLD[:30]
+OLD_PAGES = {name: version(-90 * DAY, name, article(100 + at)) for at, name in enumerate(OLD)}
 
 
-OLD_PAGES = [version(-90 * DAY, name, article(100 + at)) for at, name in enumerate(OLD)]
-
-
-def site(*more: Version, links: tuple[str, ...] = ("a",)) -> EvolvingWorld:
-    """100 old pages, and a story that appears after half a day."""
+def site(
+    *more: Version, links: tuple[str, ...] = ("a",), old: Sequence[str] = OLD
+) -> EvolvingWorld:
+    """Old pages, and a story that appears after half a day."""
     return EvolvingWorld(
         [
-            version(-90 * DAY, "", ["Front."], *OLD),
-            *OLD_PAGES,
-            version(DAY / 2, "", ["Front."], *links, *OLD),
+            version(-90 * DAY, "", ["Front."], *old),
+            *(OLD_PAGES[name] for name in old),
+            version(DAY / 2, "", ["Front."], *links, *old),
             *more,
         ],
         roots=[SITE],
@@ -107,7 +108,7 @@ def site(*more: Version, links: tuple[str, ...] = ("a",)) -> EvolvingWorld:
 
 def told(world: EvolvingWorld, days: int) -> list[Line]:
     """What daily passes tell; each goes on from its saved state."""
-    return [line for lines in days_of(world, days, delay=0.1) for line in lines]
+    return [line for lines in days_of(world, days, delay=0.0) for line in lines]
 
 
 def watched(world: EvolvingWorld, days: int) -> list[tuple[str, str]]:

@@ -275,7 +275,7 @@ class Skipping(CrawlFilter):
         return "held back" if listed else super().skip(link, url, *linked_by)
 
 
-@pytest.mark.parametrize(("names", "many"), [(1, 0), (1, 20_000), (50, 1_000), (5_000, 3)])
+@pytest.mark.parametrize(("names", "many"), [(1, 0), (1, 5_000), (50, 100), (2_000, 3)])
 def test_links_that_are_skipped_take_no_turns_of_others(names: int, many: int) -> None:
     """Each takes .6 ms, and they stand before all others, under one name of a domain or many. A
     host with a delay of 50 ms gives nine pages in ten beside them."""
@@ -292,7 +292,7 @@ def test_links_that_are_skipped_take_no_turns_of_others(names: int, many: int) -
     crawl = Crawl(policy, Keywords(["kiln"]), frontier, pages=10_000, link_filter=chosen)
     crawl.seed([EVIL, GOOD])
     good, now, longest = 0, 0.0, 0.0
-    while now < 5.0:
+    while now < 2.5:
         before = crawl.counts.skipped
         step = crawl.next(now)
         longest = max(longest, took := 0.0006 * (crawl.counts.skipped - before))
@@ -305,7 +305,7 @@ def test_links_that_are_skipped_take_no_turns_of_others(names: int, many: int) -
                 crawl.load(unpack(pack(crawl.save())))
         elif isinstance(step, Sleep):
             now = max(now, step.until)
-    assert good >= 90
+    assert good >= 45
     assert longest < 0.05
 
 
@@ -330,7 +330,7 @@ class Counted(MemoryFrontier):
 def test_hosts_that_rest_without_end_are_not_looked_at_at_each_turn() -> None:
     """Whether no other host has an open link is asked for whenever the only other host waits for
     its delay: with 50,000 hosts at rest that took .04 s, two times for each page."""
-    frontier, seconds, names = Counted(delay=0.05), 4.0, 20_000
+    frontier, seconds, names = Counted(delay=0.05), 4.0, 8_000
     listed = tuple(Link(f"http://x{name}.evil.example/") for name in range(names))
     policy = BreadthFirst(Task(np.random.default_rng(0)))
     chosen = Skipping(Scope.of([EVIL, GOOD], "domain"))

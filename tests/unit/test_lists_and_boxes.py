@@ -222,7 +222,7 @@ class Paper:
 
 def watched(paper: Paper, hours: float) -> list[Line]:
     watching = Watching(TextPattern("kiln is lit"))
-    hosts = Hosts(delay=1.0, per_host=1, per_day=1_000)
+    hosts = Hosts(delay=1.0, per_host=1, per_day=300)
     task = FleetTask([SITE], NoStates(), np.random.default_rng(0), hosts=hosts, watching=watching)
     fleet: Fleet = change_rate(task)
     tracker, lines, now = ChangeTracker(fleet), list[Line](), paper.start

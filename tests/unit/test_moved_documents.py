@@ -4,7 +4,7 @@ one that says nearly what another says is not always that."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daily_passes import BEGIN, LIT, OLD, SITE, STORY, a_pass, site, told, watched
+import daily_passes
+from daily_passes import BEGIN, FEW, LIT, OLD, SITE, STORY, a_pass, told, watched
 from noisy_news import article
 from spoor.foragers.fleets import FleetTask, change_rate
 from spoor.foragers.hosts import Hosts
@@ -78,8 +79,13 @@ def page(
     return Version(BEGIN + at, url, title, " ".join(text), targets, gone)
 
 
-def front(at: float, *links: str) -> Version:
-    return page(at, "", ["Front."], "", *links, *OLD)
+def site(*more: Version, links: tuple[str, ...] = ("a",)) -> EvolvingWorld:
+    """30 old pages, and a story that appears after half a day."""
+    return daily_passes.site(*more, links=links, old=FEW)
+
+
+def front(at: float, *links: str, old: Sequence[str] = FEW) -> Version:
+    return page(at, "", ["Front."], "", *links, *old)
 
 
 @pytest.mark.parametrize("how", ["404", "redirects", "chain", "both", "both, then 404"])
@@ -145,24 +151,26 @@ def test_a_story_that_leads_to_what_it_is_not_is_gone(
     assert lines == [("new", "a"), *([("gone", "a")] if gone else [])]
 
 
-MANY = {f"old{number}": Leads("") for number in range(250)}
+MANY = {name: Leads("") for name in OLD}
 """Pages that a site has taken away, and which lead to its front page since."""
 LATER = 9.5 * DAY
 
 
 def test_where_many_lead_to_the_front_page_the_next_that_does_is_gone_too(answers: Answers) -> None:
     answers({**MANY, "a": Leads("", since=LATER)})
-    assert watched(site(page(DAY / 2, "a", STORY)), 14) == [("new", "a"), ("gone", "a")]
+    world = daily_passes.site(page(DAY / 2, "a", STORY))
+    assert watched(world, 14) == [("new", "a"), ("gone", "a")]
 
 
 def test_where_many_lead_to_the_front_page_what_is_no_copy_is_told_too(answers: Answers) -> None:
     """A page that says half of what a story says waits until it is known whether that is there; it
     leads to the front page, as many others do."""
     answers({**MANY, "a": Leads("", since=LATER)})
-    versions = [page(DAY / 2, "a", STORY), page(LATER, "b", STORY[4:]), front(LATER, "b")]
-    few = watched(site(*versions), 14)
+    versions = [page(DAY / 2, "a", STORY), page(LATER, "b", STORY[4:])]
+    many = daily_passes.site(*versions, front(LATER, "b", old=OLD))
+    lines = watched(many, 14)
     answers({"a": Leads("", since=LATER)})
-    assert watched(site(*versions), 14) == few
+    assert watched(site(*versions, front(LATER, "b")), 14) == lines
 
 
 OTHER = "http://other.example/"

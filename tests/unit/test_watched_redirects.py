@@ -91,9 +91,9 @@ def test_in_a_pass_each_is_asked_for_once(name: str, seed: str) -> None:
 def test_a_watch_that_goes_on_hardly_asks_for_them() -> None:
     """A page that was there, and led elsewhere after two days, and what never was one."""
     fleet = fleet_of("change-rate", f"{SITE}start")
-    looks(fleet, BEGIN, 2 * 3_600.0, once=False)
-    looks(fleet, BEGIN + 2 * DAY, 3_600.0, ("old",), once=False)
-    asked = looks(fleet, BEGIN + 3 * DAY, 3_600.0, ("old",), once=False)
+    looks(fleet, BEGIN, 1_800.0, once=False)
+    looks(fleet, BEGIN + 2 * DAY, 900.0, ("old",), once=False)
+    asked = looks(fleet, BEGIN + 3 * DAY, 900.0, ("old",), once=False)
     assert asked[SITE] > 0.3 * asked.total()
     for one in ("away", "self", "old", "other"):
         assert asked[f"{SITE}{one}"] < 0.05 * asked.total(), asked

@@ -170,9 +170,14 @@ def test_a_budget_holds_over_ten_days_with_a_kill_every_hour() -> None:
 
 
 def fleet_of(
-    world: EvolvingWorld, watching: Watching, *, per_day: int = 0, seeds: list[str] | None = None
+    world: EvolvingWorld,
+    watching: Watching,
+    *,
+    delay: float = 1.0,
+    per_day: int = 0,
+    seeds: list[str] | None = None,
 ) -> Fleet:
-    hosts = Hosts(delay=1.0, per_host=1, per_day=per_day)
+    hosts = Hosts(delay=delay, per_host=1, per_day=per_day)
     rng = np.random.default_rng(0)
     task = FleetTask(seeds or world.roots(), NoStates(), rng, hosts=hosts, watching=watching)
     return change_rate(task)
@@ -199,7 +204,7 @@ def test_what_appeared_is_new_when_it_is_told_first_and_an_old_page_has_changed(
         start=begin,
         end=begin + DAY,
     )
-    fleet = fleet_of(world, Watching(TextPattern("kiln is lit")), per_day=20_000)
+    fleet = fleet_of(world, Watching(TextPattern("kiln is lit")), delay=20.0)
     lines = run(fleet, world, begin + 10_000, ChangeTracker(fleet))
     told = {line["url"].removeprefix(SITE): line for line in lines}
     assert {name: line["kind"] for name, line in told.items()} == {"old": "changed", "young": "new"}
@@ -222,7 +227,7 @@ def test_a_front_page_that_comes_to_be_on_topic_by_its_new_links_is_no_news() ->
             start=begin,
             end=begin + DAY,
         )
-        fleet = fleet_of(world, Watching(TextPattern("kiln is lit")), per_day=20_000)
+        fleet = fleet_of(world, Watching(TextPattern("kiln is lit")), delay=20.0)
         told = run(fleet, world, begin + 6_000, ChangeTracker(fleet))
         kinds = {line["url"].removeprefix(SITE): line["kind"] for line in told}
         own = {"": "changed"} if names is fewer else {}
@@ -252,7 +257,7 @@ def test_only_documents_on_topic_are_told_and_what_becomes_of_them() -> None:
         end=begin + DAY,
     )
     watching = Watching(TextPattern("kiln is lit"))
-    fleet = fleet_of(world, watching, per_day=20_000)
+    fleet = fleet_of(world, watching, delay=20.0)
     tracker = ChangeTracker(fleet)
     lines = run(fleet, world, begin + 15_000, tracker)
     # It may have been gone for a while before it was found elsewhere.
@@ -375,7 +380,7 @@ def test_who_links_to_documents_before_they_exist_does_not_make_them_old(
         versions.append(version(at - 10, name, article(number)))
         versions.append(version(at, "", [f"Front {name}."], *names[: number + 1]))
     world = EvolvingWorld(versions, roots=[SITE, other], start=begin, end=begin + DAY)
-    fleet = fleet_of(world, Watching(), per_day=20_000, seeds=[SITE, other])
+    fleet = fleet_of(world, Watching(), delay=20.0, seeds=[SITE, other])
     lines = run(fleet, world, begin + 5_000, ChangeTracker(fleet))
     told = {line["url"].removeprefix(SITE) for line in lines if line["kind"] == "new"}
     assert told == {*names}
@@ -837,7 +842,7 @@ def test_copies_at_one_path_take_no_news_of_another(listed: int) -> None:
     begin, other = 1e9, "http://evil.example/"
     for linking in (SITE, other):
         copies = [f"about?id={number}" for number in range(listed)]
-        versions = [version(begin - 5, name, article(99)) for name in copies]
+        versions = [version(begin - DAY, name, article(99)) for name in copies]
         urls = tuple(f"{SITE}{name}" for name in copies)
         versions.append(Version(begin - 5, f"{linking}list", "E", "List.", urls))
         versions.append(version(begin - 5, "", ["Front."], "list"))
@@ -848,7 +853,7 @@ def test_copies_at_one_path_take_no_news_of_another(listed: int) -> None:
             versions.append(version(at - 10, name, article(number)))
             versions.append(version(at, "", [f"Front {name}."], "list", *names[: number + 1]))
         world = EvolvingWorld(versions, roots=[SITE, other], start=begin, end=begin + DAY)
-        fleet = fleet_of(world, Watching(), per_day=20_000, seeds=[SITE, other])
+        fleet = fleet_of(world, Watching(), delay=20.0, seeds=[SITE, other])
         lines = run(fleet, world, begin + 6_000, ChangeTracker(fleet))
         told = {line["url"].removeprefix(SITE) for line in lines if line["kind"] == "new"}
         assert told == {*names}, linking

@@ -156,7 +156,7 @@ def test_each_pass_looks_at_a_share_of_the_known_pages_and_no_more() -> None:
     assert fleet.counts.requests - first == LEAST_LOOKED_AT
 
 
-@pytest.mark.parametrize(("living", "dead"), [(100, 500), (300, 300), (500, 100), (8, 30)])
+@pytest.mark.parametrize(("living", "dead"), [(50, 250), (150, 150), (250, 50), (8, 30)])
 def test_dead_links_take_no_more_than_a_tenth_of_a_pass(
     living: int, dead: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
