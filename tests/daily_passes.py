@@ -76,7 +76,7 @@ def passes(world: EvolvingWorld, days: int, monkeypatch: pytest.MonkeyPatch) -> 
         return answer(world, fetch)
 
     monkeypatch.setattr(EvolvingWorld, "answer", note)
-    told = days_of(world, days, delay=0.5)
+    told = days_of(world, days, delay=0.0)
     for _ in range(days):
         asked.append([])
         next(told)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -218,8 +219,6 @@ class Process:
     world: SmallWorld
     policy: str
     root: str
-    mortal: bool = True
-    """Whether it may die, so that all that it reports has to be durable."""
     guard: str = ""
     """What holds links back."""
     durable: bytes = b""
@@ -256,7 +255,6 @@ class Process:
             self.crawl.reissue(self.now)
             if outbox.shards != self.shards:
                 self.call("split", self.now, self.shards)
-        self.keep()
 
     def call(self, name: str, now: float, *told: object, body: bytes = b"") -> None:
         commands.apply(self.crawl, name, now, told, body)
@@ -265,8 +263,9 @@ class Process:
         self.durable = pack(self.crawl.save(), FAST)
         self.safe = len(self.pages)
 
-    def report(self, order: dict[str, Any] | None) -> Report:
-        if self.mortal:
+    def report(self, order: dict[str, Any] | None, *, dies: bool) -> Report:
+        """All that it reports has to be durable; where it `dies` before it reports next, it is."""
+        if dies:
             self.keep()
         self.worker.outbox.seal()
         return self.worker.report(order, [])
@@ -282,6 +281,35 @@ class Process:
                 outcome = self.worker.receive(self.world.answer(fetch), now)
                 if isinstance(outcome, Outcome) and outcome.page is not None:
                     self.pages.append(outcome.page.url)
+
+
+class Fates:
+    """Which process comes next, and what befalls it. Where processes die, that is drawn ahead."""
+
+    def __init__(self, processes: list[int], deaths: float, rng: np.random.Generator) -> None:
+        self._processes, self._deaths = processes, deaths
+        self._rng = np.random.default_rng(rng.integers(1 << 30)) if deaths else rng
+        self._ahead: deque[tuple[int, float]] = deque()
+
+    def next(self) -> tuple[int, float]:
+        return self._ahead.popleft() if self._ahead else self._draw()
+
+    def die(self, at: int) -> bool:
+        """Whether a process dies before it reports next."""
+        for place in count():
+            if not self._deaths:
+                break
+            if place == len(self._ahead):
+                self._ahead.append(self._draw())
+            other, fate = self._ahead[place]
+            if other == at and fate < self._deaths:
+                return True
+            if self._deaths <= fate < (0.6 if other == at else 1.5 * self._deaths):
+                break
+        return False
+
+    def _draw(self) -> tuple[int, float]:
+        return int(self._rng.choice(self._processes)), self._rng.random()
 
 
 def _crawl(
@@ -300,27 +328,27 @@ def _crawl(
         for at, process in processes.items():
             process.worker.held = True
             process.worker.outbox.resend()
-            coordinator.joined(at, process.report(None), now)
+            coordinator.joined(at, process.report(None, dies=fates.die(at)), now)
         return coordinator
 
+    fates = Fates(list(processes), deaths, rng)
     now = max([0.0, *(process.now for process in processes.values())])
     coordinator = new_hub()
     for _ in range(until):
         now += 0.25
-        at = int(rng.choice(list(processes)))
+        at, fate = fates.next()
         process = processes[at]
-        fate = rng.random()
         if fate < deaths:
             coordinator.order(at)  # was told, and died before it could say so
             coordinator.lost(at)
             process.start()
-            coordinator.joined(at, process.report(None), now)
+            coordinator.joined(at, process.report(None, dies=fates.die(at)), now)
         elif fate < 1.5 * deaths:
             coordinator = new_hub()
         elif fate < 0.6:
             order = coordinator.order(at)
             process.worker.execute(order, now)
-            coordinator.report(at, process.report(order), now)
+            coordinator.report(at, process.report(order, dies=fates.die(at)), now)
             if coordinator.reason is not None:
                 return coordinator
         else:
@@ -349,7 +377,7 @@ def with_traps(world: SmallWorld) -> None:
     home = next(iter(world.pages.values()))
     entrances = list(home.links)
     for name in ("h1.example", "h2.example", "h3.example"):
-        urls = [f"http://{name}/cal/{at}" for at in range(30)]
+        urls = [f"http://{name}/cal/{at}" for at in range(20)]
         entrances.append(Link(urls[0], Anchor("calendar")))
         for at, url in enumerate(urls):
             links = [Link(to, Anchor("on", position=at)) for to in urls[at + 1 : at + 3]]
@@ -367,7 +395,7 @@ def small_limits() -> Iterator[None]:
 def _alone(seed: int, guard: str = "") -> set[str]:
     world = _world(seed, guard=guard)
     root = next(iter(world.pages))
-    process = Process(0, 1, world, "breadth-first", root, False, guard)
+    process = Process(0, 1, world, "breadth-first", root, guard)
     rng = np.random.default_rng(seed)
     coordinator = _crawl({0: process}, 1, 1_000, rng, deaths=0.0)
     assert coordinator.reason == "no open link left"
@@ -388,9 +416,7 @@ def test_shards_fetch_what_one_crawl_fetches_each_page_once(
 ) -> None:
     world = _world(seed, not deaths, guard)
     root = next(iter(world.pages))
-    processes = {
-        at: Process(at, shards, world, policy, root, deaths > 0, guard) for at in range(shards)
-    }
+    processes = {at: Process(at, shards, world, policy, root, guard) for at in range(shards)}
     coordinator = _crawl(processes, shards, 1_000, np.random.default_rng(seed), deaths=deaths)
     assert coordinator.reason == "no open link left"
     fetched = Counter(url for process in processes.values() for url in process.pages)
@@ -428,7 +454,7 @@ def test_the_number_of_shards_may_change_and_nothing_is_lost_or_fetched_again(
                 processes[at].shards = shards
                 processes[at].start()
             else:
-                processes[at] = Process(at, shards, world, "best-first", root, deaths > 0, guard)
+                processes[at] = Process(at, shards, world, "best-first", root, guard)
         last = number == len(divisions)
         until = 100_000 if last else turns
         coordinator = _crawl(processes, shards, 1_000, rng, deaths=deaths, until=until)
@@ -456,9 +482,7 @@ def test_a_crawl_ends_once_no_shard_keeps_anything_for_its_end(
     world = _world(seed, failures=False)
     root = next(iter(world.pages))
     with_traps(world)
-    processes = {
-        at: Process(at, shards, world, "random", root, deaths > 0, guard) for at in range(shards)
-    }
+    processes = {at: Process(at, shards, world, "random", root, guard) for at in range(shards)}
     coordinator = _crawl(processes, shards, 1_000, np.random.default_rng(seed), deaths=deaths)
     assert coordinator.reason == "no open link left"
     fetched = Counter(url for process in processes.values() for url in process.pages)
