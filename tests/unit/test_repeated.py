@@ -400,7 +400,7 @@ def small_sites(draw: st.DrawFn) -> list[Page]:
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     menus = [list(rng.choice(WORDS, 130)) for _ in range(3)]
     pages = []
-    for at in range(draw(st.integers(30, 70))):
+    for at in range(draw(st.integers(30, 40))):
         site, folder = int(rng.integers(0, 3)) if at % 4 else 0, int(rng.integers(0, 3))
         own = [*rng.choice(WORDS, rng.integers(0, 40)), *rng.choice([*CHAPTERS, "日本語の文"], 2)]
         menu = menus[site] if rng.random() < 0.8 else []

@@ -199,8 +199,8 @@ def test_what_is_written_in_a_text_is_no_entry() -> None:
 def test_many_faults_are_read_in_one_pass() -> None:
     for fault in ("<url>&", "<url <!--", "<url><![CDATA[", "&", "<url:", "<" * 3, "<url></b>"):
         began = time.process_time()
-        urls("<urlset>&" + fault * (2_000_000 // len(fault)))
-        assert time.process_time() - began < 15, fault  # those that are quadratic take minutes
+        urls("<urlset>&" + fault * (500_000 // len(fault)))
+        assert time.process_time() - began < 4, fault  # those that are quadratic take longer
 
 
 LAUGHS = (
@@ -230,7 +230,7 @@ def test_entities_and_depth_get_nowhere(body: str) -> None:
 
 
 def test_a_bomb_is_cut() -> None:
-    bomb = gzip.compress(b"<urlset>" + b" " * 60_000_000)
+    bomb = gzip.compress(b"<urlset>" + b" " * 20_000_000)
     tracemalloc.start()
     try:
         assert links_of(bomb, AT, max_bytes=1 << 20) == []

@@ -117,12 +117,11 @@ class Forager:
     def new_documents(self, known: Known, pages: Sequence[int], now: float) -> list[int]:
         """Algorithm 5: pages not older than 24 hours that it has not marked before; marks them."""
         new_for, marked = self._settings.new_for, self.marked
-        recent = [page for page in pages if known.fresh(page, now, new_for)]
         by_version = self._settings.identity == "version"
         relevant = []
-        for page in recent:
+        for page in pages:
             version = known.version[page] if by_version else 0
-            if marked.get(page) != version:
+            if marked.get(page) != version and known.fresh(page, now, new_for):
                 marked[page] = version
                 relevant.append(page)
         return relevant
