@@ -17,7 +17,7 @@ import struct
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -25,22 +25,32 @@ import pytest
 
 from spoor.isolate import helper
 
-_NUMBER = struct.Struct("<q")
+NUMBER = struct.Struct("<q")
+"""A process, or how it ended, on its way to whoever waits for it."""
+
 _FORKS = "import sys; from forked_helpers import main; main(int(sys.argv[1]))"
-_MOST = 16_000
-"""Bytes of an environment that goes through a pipe."""
 _COMMAND = "from spoor.isolate.child import main; main()"
 
 
-class _Parent:
-    """The process that they are forked from."""
+class Parent:
+    """The process that others are forked from: of a Python that runs this code, with a socket as its
+    argument, or without any a copy of this process as it is."""
 
-    def __init__(self) -> None:
+    def __init__(self, code: str | None) -> None:
         self._began = _of_the_start()
-        self.asked, theirs = socket.socketpair()
+        self._asked, theirs = socket.socketpair()
+        self._process: subprocess.Popen[bytes] | None = None
         with theirs:
+            if code is None:
+                if not os.fork():
+                    self._asked.close()
+                    os.setsid()
+                    _become(*[os.open(os.devnull, os.O_RDWR) for _ in range(3)])
+                    main(theirs.detach())
+                    os._exit(0)
+                return
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _FORKS, str(theirs.fileno())],
+                [sys.executable, "-P", "-c", code, str(theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[theirs.fileno()],
@@ -50,15 +60,30 @@ class _Parent:
 
     @property
     def fits(self) -> bool:
-        """Whether a helper that started now would begin in the same way."""
+        """Whether a process that started now would begin in the same way."""
         return self._began == _of_the_start()
 
+    def fork(self, source: int, target: int, errors: int, *given: object) -> tuple[int, int]:
+        """A process with these files as its own, which is `given` so much: its number, and where
+        the number of its end can be read."""
+        ends, telling = os.pipe()
+        told, written = os.pipe()
+        try:
+            socket.send_fds(self._asked, [b"."], [source, target, errors, telling, told])
+        finally:
+            os.close(telling)
+            os.close(told)
+        with os.fdopen(written, "w", encoding="utf-8") as file:
+            json.dump(given, file)
+        return NUMBER.unpack(os.read(ends, NUMBER.size))[0], ends
+
     def close(self) -> None:
-        self.asked.close()
-        self._process.wait(100)
+        self._asked.close()
+        if self._process is not None:
+            self._process.wait(100)
 
 
-_parent: _Parent | None = None
+_parent: Parent | None = None
 _starts = threading.Lock()
 
 
@@ -71,19 +96,14 @@ def _of_the_start() -> tuple[list[str], list[tuple[str, str]]]:
 class _Forked:
     """As much of `subprocess.Popen` as the one who asks a helper uses."""
 
-    def __init__(self, parent: _Parent, environment: bytes) -> None:
+    def __init__(self, parent: Parent) -> None:
         source, into = os.pipe()
         back, target = os.pipe()
-        self._told, telling = os.pipe()
-        variables, written = os.pipe()
-        os.write(written, environment)
-        os.close(written)
-        theirs = (source, target, telling, variables)
-        socket.send_fds(parent.asked, [b"."], theirs)
+        theirs = (source, target, os.open(os.devnull, os.O_WRONLY))
+        self.pid, self._told = parent.fork(*theirs, {**os.environ})
         for one in theirs:
             os.close(one)
         self.stdin, self.stdout = os.fdopen(into, "wb"), os.fdopen(back, "rb")
-        (self.pid,) = _NUMBER.unpack(os.read(self._told, _NUMBER.size))
         self.returncode: int | None = None
         self._lock = threading.Lock()
 
@@ -98,7 +118,7 @@ class _Forked:
             raise subprocess.TimeoutExpired("a helper", timeout or 0.0)
         with self._lock:
             if self.returncode is None:
-                (self.returncode,) = _NUMBER.unpack(os.read(self._told, _NUMBER.size))
+                (self.returncode,) = NUMBER.unpack(os.read(self._told, NUMBER.size))
         return self.returncode
 
     def kill(self) -> None:
@@ -114,17 +134,18 @@ def _popen(command: list[str], **how: Any) -> Any:
     global _parent
     with _starts:
         if _parent is None:
-            _parent = _Parent()
-    environment = json.dumps({**os.environ}).encode()
-    if command[-1] != _COMMAND or not _parent.fits or len(environment) > _MOST:
+            _parent = Parent(_FORKS)
+    if command[-1] != _COMMAND or not _parent.fits:
         return subprocess.Popen(command, **how)
-    return _Forked(_parent, environment)
+    return _Forked(_parent)
 
 
 @contextlib.contextmanager
-def forked() -> Iterator[None]:
-    """Within it helpers are forked."""
+def forked(*, here: bool = False) -> Iterator[None]:
+    """Within it helpers are forked; `here`: from a copy of this process as it is now."""
     global _parent
+    if here:
+        _parent = Parent(None)
     names = ("PIPE", "DEVNULL", "TimeoutExpired")
     stand_in = SimpleNamespace(Popen=_popen, **{name: getattr(subprocess, name) for name in names})
     with pytest.MonkeyPatch.context() as patch:
@@ -144,45 +165,60 @@ def started_anew() -> Iterator[None]:
 
 
 def main(asked: int) -> None:
-    """Fork a helper for each message, until nobody is left to send one. Between the two stands a
-    process that waits for its end, and tells it."""
+    """Fork a helper for each message, until nobody is left to send one."""
     from spoor.isolate import child
 
+    def begin(environment: dict[str, str]) -> None:
+        os.environ.clear()
+        os.environ.update(environment)
+        child.main()
+
+    forks(asked, begin)
+
+
+def forks(asked: int, begin: Callable[..., int | None]) -> None:
+    """Fork a process for each message, until nobody is left to send one. Between the two stands a
+    process that waits for its end, and tells it."""
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # whoever waits is not waited for
     with socket.socket(fileno=asked) as messages:
         while True:
-            message, given, _, _ = socket.recv_fds(messages, 1, 4)
+            message, given, _, _ = socket.recv_fds(messages, 1, 5)
             if not message:
                 return
             if not os.fork():
                 messages.close()
-                *pipes, variables = given
-                with os.fdopen(variables, "rb") as environment:
-                    os.environ.clear()
-                    os.environ.update(json.load(environment))
-                _watch(child.main, *pipes)
+                _watch(begin, *given)
             for one in given:
                 os.close(one)
 
 
-def _watch(work: Any, source: int, target: int, telling: int) -> None:
+def _watch(
+    begin: Callable[..., int | None], source: int, target: int, errors: int, telling: int, told: int
+) -> None:
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     number = os.fork()
     if not number:
         os.close(telling)
         os.setsid()
-        for place, one in enumerate((source, target, os.open(os.devnull, os.O_WRONLY))):
-            os.dup2(one, place)
-            os.close(one)
+        _become(source, target, errors)
+        with os.fdopen(told, encoding="utf-8") as file:
+            given = json.load(file)
         code = 1
         try:
-            work()
-            code = 0
+            code = begin(*given) or 0
         finally:
             os._exit(code)
-    for one in (source, target):
+    for one in (source, target, errors, told):
         os.close(one)
     with contextlib.suppress(OSError):  # nobody wants to know any more
-        os.write(telling, _NUMBER.pack(number))
-        os.write(telling, _NUMBER.pack(os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])))
+        os.write(telling, NUMBER.pack(number))
+        os.write(telling, NUMBER.pack(os.waitstatus_to_exitcode(os.waitpid(number, 0)[1])))
     os._exit(0)
+
+
+def _become(source: int, target: int, errors: int) -> None:
+    """Standard input, output and errors."""
+    for place, one in enumerate((source, target, errors)):
+        os.dup2(one, place)
+    for one in {source, target, errors}:
+        os.close(one)

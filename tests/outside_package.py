@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from forked import run_spoor
+from forked_commands import Command
 
 GUIDES = Path(__file__).parents[1] / "docs" / "guides"
 
@@ -80,12 +81,11 @@ class OutsidePackage:
     @contextmanager
     def served(self, web: str) -> Iterator[int]:
         """A web over real HTTP on loopback; yields the port."""
-        with subprocess.Popen(
+        with Command(
             [sys.executable, "-m", "spoor", "web", "serve", web, "--for", "100"],
             cwd=self.folder,
             env=self._environment(),
             stdout=subprocess.PIPE,
-            text=True,
         ) as server:
             assert server.stdout
             match = re.search(r"127\.0\.0\.1:(\d+)", server.stdout.readline())

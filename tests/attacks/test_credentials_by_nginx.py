@@ -18,6 +18,7 @@ import pytest
 
 from attacks.test_credentials import everything
 from e2e.test_proxies import started
+from forked_commands import run as run_command
 from loopback import ADDRESS, beside, free_ports
 from nginx import nginx, require_nginx, required
 from spoor.runs import files
@@ -138,7 +139,7 @@ def crawled(site: Site, seed: str, name: str, *more: str, **environment: str) ->
         command += ["--allow-private", host]
     known = {**os.environ, "SSL_CERT_FILE": str(folder / "ca.pem"), **environment}
     known["SPOOR_BEARER"] = f"b.test={TOKEN}"
-    ended = subprocess.run(command, env=known, capture_output=True, text=True, check=False)
+    ended = run_command(command, env=known)
     assert ended.returncode == 0, ended.stderr
     assert json.loads(ended.stdout)["fetched"] >= 3
     assert SESSION in (out / files.COOKIES).read_text()

@@ -3,7 +3,7 @@
 A ```python block runs in an empty folder; the blocks of one page share their names, from top to bottom. In a
 ```console block each line that begins with `$ ` runs in the same folder and must end with exit code 0; the
 other lines show what it prints and are not compared. A line that is a `spoor` command alone runs in this
-process, every other one in a shell. A line that ends with ` &` goes on until the page is done. A block whose fence says `{.no-run}` is shown only, and says why in the text around it; what it would
+process, or in one that is forked where it goes on or has variables before it; every other one in a shell. A line that ends with ` &` goes on until the page is done. A block whose fence says `{.no-run}` is shown only, and says why in the text around it; what it would
 ask of a site of others is asked of a `stand_in`.
 """
 
@@ -21,9 +21,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
+from forked_commands import Command
+from forked_commands import run as run_command
 from loopback import free_ports
 from ray_in_process import in_process
 from spoor.cli.main import run as run_spoor
@@ -97,7 +100,8 @@ def test_code_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     with ExitStack() as until_done:
         for language, code, line in found:
             if language == "python":
-                exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)
+                with in_process():
+                    exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)
                 continue
             for command in commands(code):
                 if command.endswith(" &"):
@@ -169,25 +173,31 @@ def stand_in(folder: Path) -> None:
 @contextmanager
 def beside(command: str) -> Iterator[None]:
     """A server that a page starts; it ends with the page."""
-    process = subprocess.Popen(
-        # A test that is killed itself leaves nothing behind for long.
-        f"exec timeout 900 {command}",
-        shell=True,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+    process: subprocess.Popen[Any]
+    nowhere = subprocess.DEVNULL
+    if (told := of_spoor(command)) is not None:
+        process = Command(told[1], env=told[0], stdout=nowhere, stderr=nowhere)
+    else:
+        process = subprocess.Popen(
+            # A test that is killed itself leaves nothing behind for long.
+            f"exec timeout 900 {command}",
+            shell=True,
+            stdout=nowhere,
+            stderr=nowhere,
+            start_new_session=True,
+        )
     try:
         port = PORT.search(command)
         assert port, f"{command}: no port to wait for"
         await_port(int(port[1]), process)
         yield
     finally:
-        os.killpg(process.pid, signal.SIGKILL)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
 
-def await_port(port: int, process: subprocess.Popen[bytes]) -> None:
+def await_port(port: int, process: subprocess.Popen[Any]) -> None:
     until = time.monotonic() + 60
     while process.poll() is None and time.monotonic() < until:
         with socket.socket() as knock:
@@ -204,14 +214,31 @@ QUOTED = re.compile(r"""'[^']*'|"[^"$`\\]*\"""")
 """What a shell takes as it is."""
 
 
+VARIABLES = re.compile(r"(?:export )?((?:[A-Z_]+=\S+ +)+)(?:&& )?(?=spoor )")
+
+
+def of_spoor(command: str) -> tuple[dict[str, str], list[str]] | None:
+    """Environment and arguments of what is nothing but `spoor …`, maybe after some variables; None
+    for any other line."""
+    variables = VARIABLES.match(command)
+    rest = command[variables.end() :] if variables else command
+    if not rest.startswith("spoor ") or OF_A_SHELL.search(QUOTED.sub("", rest)):
+        return None
+    more = dict(one.split("=", 1) for one in variables[1].split()) if variables else {}
+    return {**os.environ, **more}, [sys.executable, "-m", *shlex.split(rest)]
+
+
 def run(command: str) -> tuple[int, str]:
     """Exit code and errors of a command. What is nothing but `spoor …` is called, since to start a
     process takes longer than most of them; pytest shows what it says. Shards are threads:
     `test_shards.py` has those of a Ray."""
-    if command.startswith("spoor ") and not OF_A_SHELL.search(QUOTED.sub("", command)):
-        with in_process():
-            return run_spoor(shlex.split(command)[1:]), "(printed to standard error)"
-    return run_in_shell(command)
+    if (told := of_spoor(command)) is None:
+        return run_in_shell(command)
+    if not command.startswith("spoor "):
+        ended = run_command(told[1], env=told[0])
+        return ended.returncode, ended.stderr
+    with in_process():
+        return run_spoor(told[1][3:]), "(printed to standard error)"
 
 
 def run_in_shell(command: str) -> tuple[int, str]:

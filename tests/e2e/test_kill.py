@@ -21,6 +21,8 @@ import numpy as np
 import pytest
 
 import kills as killed_runs
+from forked_commands import Command
+from forked_commands import run as run_command
 from kills import STANDS_STILL, CountedWeb, check_run, open_run, served
 from spoor.cli.main import run as spoor
 from spoor.crawl import Crawl
@@ -66,9 +68,7 @@ def until(process: subprocess.Popen[str], holds: Callable[[], bool]) -> None:
 def started(web: CountedWeb, command: list[str]) -> Iterator[subprocess.Popen[str]]:
     """A process that is killed where the block ends, however that ends, and at the latest once it is taken to
     stand still: what waits for a line of it then has the end of the file."""
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-    )
+    process = Command(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     late = threading.Timer(2 * STANDS_STILL, process.kill)
     late.start()
     try:
@@ -291,9 +291,7 @@ def test_refusals_are_told_at_once(
     path = tmp_path / "run"
     run = open_run(path, web.root, web.port, pages=20)
     run.run()
-    held = subprocess.run(
-        web.command(path), check=False, capture_output=True, text=True, timeout=2 * STANDS_STILL
-    )
+    held = run_command(web.command(path), timeout=2 * STANDS_STILL)
     assert (held.returncode, "in use by another process" in held.stderr) == (2, True)
     run.folder.close()
     before = asked(web)

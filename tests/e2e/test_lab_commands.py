@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from forked_commands import Command
 from spoor.cli.main import run
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
@@ -39,13 +40,11 @@ def here(tmp_path: Path) -> Path:
 
 def command(here: Path) -> subprocess.Popen[str]:
     told = ["lab", "run", "small.toml", "--out", "out", "--jobs", "2"]
-    return subprocess.Popen(
+    return Command(
         [sys.executable, "-m", "spoor", *told],
         cwd=here,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
     )
 
 

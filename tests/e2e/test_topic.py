@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from forked_commands import run as run_command
 from loopback import ADDRESS, MISSING, Asked, Logged, Loopback, beside, logged, reply
 from spoor.cli.main import run
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
@@ -218,7 +219,7 @@ def test_a_judge_that_costs_is_part_of_the_run(served: Logged, tmp_path: Path) -
     ]
 
     def crawl() -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return run_command(
             command,
             cwd=tmp_path,
             env={
@@ -226,10 +227,6 @@ def test_a_judge_that_costs_is_part_of_the_run(served: Logged, tmp_path: Path) -
                 "PYTHONPATH": str(tmp_path),
                 "SPOOR_FUNCTIONS": "oracle_of_pots:ask",
             },
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=100,
         )
 
     (tmp_path / "die").touch()

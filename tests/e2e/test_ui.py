@@ -22,6 +22,7 @@ from urllib.parse import urlencode
 import pytest
 
 from browsing import Tab, ask, chromium, shown
+from forked_commands import Command
 from loopback import Asked, Loopback, beside, reply
 from spoor.cli.main import run
 from spoor.documents.document import Unreadable
@@ -594,7 +595,7 @@ def test_the_table_of_runs_can_be_used_by_keys(browser: Any, mine: Path, tmp_pat
 
 def test_the_command_ends_as_it_is_told(stopped: Path) -> None:
     told = [sys.executable, "-m", "spoor", "ui", str(stopped), "--no-open"]
-    with subprocess.Popen([*told, "--for", "600"], stdout=subprocess.PIPE, text=True) as process:
+    with Command([*told, "--for", "600"], stdout=subprocess.PIPE) as process:
         try:
             assert process.stdout is not None
             url = process.stdout.readline().strip()
@@ -745,7 +746,7 @@ def without_end(asked: Asked) -> bytes:
 def follow(browser: Any, port: int, out: Path) -> None:
     asked = [sys.executable, "-m", "spoor", *command(port, out, 1000)]
     asked[asked.index("--delay") + 1] = "0.6"
-    with subprocess.Popen(asked, stdout=subprocess.PIPE, text=True) as process:
+    with Command(asked, stdout=subprocess.PIPE) as process:
         try:
             while not (out / "spoor.toml").exists() or not Reporter(out).sums.pages:
                 assert process.poll() is None
