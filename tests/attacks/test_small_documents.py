@@ -76,7 +76,7 @@ def pdf_of_one_stream(drawn: bytes, pages: int = 2_000) -> bytes:
 def text_boxes() -> bytes:
     space = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
     kind = "application/vnd.openxmlformats-officedocument.wordprocessingml.document.main+xml"
-    inner = f"<w:p>{'<w:r><w:t>a</w:t></w:r>' * 60_000}</w:p>"
+    inner = f"<w:p>{'<w:r><w:t>a</w:t></w:r>' * 20_000}</w:p>"
     for _ in range(80):
         inner = f"<w:p><w:r><w:txbxContent>{inner}</w:txbxContent></w:r></w:p>"
     types = "http://schemas.openxmlformats.org/package/2006/content-types"
@@ -388,7 +388,7 @@ def test_a_chapter_that_is_named_again_is_read_once() -> None:
     assert document.notes == ("chapters named again are read once (3)",)
 
 
-PARAGRAPHS = "<p>a few words on kilns</p>\n" * 10_000
+PARAGRAPHS = "<p>a few words on kilns</p>\n" * 3_000
 LARGE = {
     "html": PARAGRAPHS.encode(),
     "epub": epub({"a": PARAGRAPHS, "b": PARAGRAPHS}, ["a", "b"]),
@@ -401,9 +401,9 @@ def test_a_document_for_which_memory_is_short_is_not_called_damaged(kind: str) -
     facts = {"url": URL, "content_type": "text/html" if kind == "html" else ""}
     lanes.close()  # one that has read much has room left that it got before
     fine, given_up = 0, 0
-    for megabytes in (4, 8, 10, 12, 14, 15, 16, 18, 20, 24, 120):
+    for megabytes in (1, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 8, 40):
         # Where it is just too little, a parser may try again and again until its time is over.
-        bounds = Bounds(8.0 if megabytes > 20 else 2.0, megabytes << 20, 0)
+        bounds = Bounds(8.0 if megabytes > 8 else 1.0, int(megabytes * (1 << 20)), 0)
         try:
             row = bounded(document_row_of, LARGE[kind], facts, bounds=bounds)
         except GivenUpError:
