@@ -16,6 +16,7 @@ import socket
 import struct
 import subprocess
 import sys
+import sysconfig
 import threading
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
@@ -88,9 +89,12 @@ _starts = threading.Lock()
 
 
 def _of_the_start() -> tuple[list[str], list[tuple[str, str]]]:
-    """What only a process that starts reads: where modules are, and some of the environment."""
+    """What only a process that starts reads: where modules are, and some of the environment. The folders of
+    libraries that add their own (odfpy, Ray) are left out: no helper imports anything of them."""
     begins = ("PYTHON", "LD_", "OPENBLAS", "OMP", "MKL")
-    return [*sys.path], sorted(one for one in os.environ.items() if one[0].startswith(begins))
+    inside = sysconfig.get_path("purelib") + os.sep
+    paths = [path for path in sys.path if not path.startswith(inside)]
+    return paths, sorted(one for one in os.environ.items() if one[0].startswith(begins))
 
 
 class _Forked:
@@ -179,10 +183,13 @@ def main(asked: int) -> None:
 def forks(asked: int, begin: Callable[..., int | None]) -> None:
     """Fork a process for each message, until nobody is left to send one. Between the two stands a
     process that waits for its end, and tells it."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # whoever waits is not waited for
     with socket.socket(fileno=asked) as messages:
         while True:
             message, given, _, _ = socket.recv_fds(messages, 1, 5)
+            # Those that have ended are waited for, so that what they took is counted.
+            with contextlib.suppress(ChildProcessError):
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
             if not message:
                 return
             if not os.fork():
@@ -195,7 +202,6 @@ def forks(asked: int, begin: Callable[..., int | None]) -> None:
 def _watch(
     begin: Callable[..., int | None], source: int, target: int, errors: int, telling: int, told: int
 ) -> None:
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     number = os.fork()
     if not number:
         os.close(telling)
