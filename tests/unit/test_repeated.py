@@ -102,13 +102,13 @@ def test_headings_of_parts_that_most_pages_have_are_left_out() -> None:
         repeated.page(1, folder)
         headings = [f"Part {at}", "See also", *["Clefs"] * (at % 10 == 0)]
         headings += ["Examples"] * (folder == 7)
-        own.append([*repeated.own_headings(1, folder, headings)])
+        own.append([*repeated.own_headings(1, folder, headings)[0]])
     assert own[10] == ["Part 10", "See also", "Clefs"]  # nothing is known of the site yet
     assert own[70] == ["Part 70", "Clefs"]
     assert own[72] == ["Part 72"]
     repeated.page(2, 3)
-    assert repeated.own_headings(2, 3, ["See also"]) == ["See also"]
-    assert repeated.own_headings(1, 7, []) == []
+    assert repeated.own_headings(2, 3, ["See also"])[0] == ["See also"]
+    assert repeated.own_headings(1, 7, [])[0] == []
 
 
 def test_links_of_a_long_menu_tell_nothing_where_there_is_a_text() -> None:
@@ -140,25 +140,32 @@ def test_links_that_another_site_lists_stay() -> None:
 
 
 def test_what_a_text_says_is_less_by_the_share_of_repeated_places() -> None:
-    its = InText(
-        np.array([[0.5, 0.5]]),
-        np.array([[2.0, 4.0]]),
-        pieces=numbers([5, 6]),
-        leaves=np.zeros(2, np.uint16),
-    )
-    weights = np.array([0.5])
-    of = {
-        one: its.evidence(weights, np.array(one))[0].tolist()
-        for one in ((False, False), (True, False), (True, True))
-    }
-    # 1 − .5 · (1 − .5 · (1 − .5 ** often))
-    assert of[False, False] == pytest.approx([0.6875, 0.734375])
-    assert of[True, False] == pytest.approx([0.625, 0.6875]), "half as often"
-    assert of[True, True] == pytest.approx([0.5, 0.5])
+    half = np.array([0.5])
+    # 1 − .5 · (1 − .5 · (1 − .5 ** often)), and of headings .4 for .5 there
+    for of_headings, some in (
+        (0, ([0.6875, 0.734375], [0.625, 0.6875])),
+        (2, ([0.71, 0.7436],) * 2),
+    ):
+        its = InText(
+            np.array([[0.5, 0.5]]),
+            np.array([[0.0, 0.0] if of_headings else [2.0, 4.0]]),
+            np.array([[2.0, 4.0] if of_headings else [0.0, 0.0]]),
+            pieces=numbers([5, 6]),
+            leaves=np.zeros(2, np.uint16),
+            of_headings=of_headings,
+        )
+        of = {
+            one: its.evidence(half, half, np.array(one))[0].tolist()
+            for one in ((False, False), (True, False), (True, True))
+        }
+        assert of[False, False] == pytest.approx(some[0])
+        assert of[True, False] == pytest.approx([0.65, 0.71] if of_headings else some[1])
+        assert of[True, True] == pytest.approx([0.5, 0.5])
 
 
 def test_saved_texts_that_do_not_fit_are_refused() -> None:
-    its = InText(np.ones((2, 2)), np.ones((2, 2)), 3, numbers([5]), np.array([1], np.uint16), True)
+    ones = np.ones((2, 2))
+    its = InText(ones, ones, ones, 3, numbers([5]), np.array([1], np.uint16), 1, True)
     saved = dict(as_arrays([None, its], 2))
     assert [*saved] == [*TEXTS]
     (at,) = from_arrays(saved, 2)
@@ -265,7 +272,7 @@ def test_a_footer_is_told_from_what_a_paper_writes_about() -> None:
 
     def text(*pieces: int) -> InText:
         leaves = np.zeros(len(pieces), np.uint16)
-        return InText(none, none, pieces=numbers([*pieces]), leaves=leaves)
+        return InText(none, none, none, pieces=numbers([*pieces]), leaves=leaves)
 
     footer = [(1, text(77)) for _ in range(6)]
     paper = [(2, text(100 + at, 200 + at, 300)) for at in range(6)]
@@ -380,6 +387,9 @@ def test_a_state_of_other_numbers_is_refused(name: str, kind: type[np.generic]) 
         ("often", np.full((1, 2, 2), np.inf)),
         ("often", np.full((1, 2, 2), -1.0)),
         ("often", np.ones((1, 2, 3))),
+        ("headings", np.full((1, 2, 2), -1.0)),
+        ("headings", np.ones((1, 3, 2))),
+        ("of_headings", np.array([2], np.uint32)),
         ("at", np.full(1, 2**32 - 1, np.uint32)),
         ("of", np.array([2], np.uint32)),
         ("of", np.array([1, 1], np.uint32)),
@@ -389,8 +399,9 @@ def test_a_state_of_other_numbers_is_refused(name: str, kind: type[np.generic]) 
     ],
 )
 def test_a_saved_text_of_other_numbers_is_refused(name: str, other: np.ndarray) -> None:
-    its = InText(np.ones((2, 2)), np.ones((2, 2)), 3, numbers([5]), np.array([1], np.uint16), True)
-    with pytest.raises(ValueError, match=r"text|numbers|zip"):
+    ones = np.ones((2, 2))
+    its = InText(ones, ones, ones, 3, numbers([5]), np.array([1], np.uint16), 1, True)
+    with pytest.raises(ValueError, match=r"text|numbers|zip|page"):
         from_arrays({**as_arrays([None, its], 2), name: other}, 2)
 
 

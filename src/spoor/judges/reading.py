@@ -22,7 +22,16 @@ from spoor.judges.link_numbers import LinkNumbers
 from spoor.judges.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS, Matcher
 from spoor.judges.nearness import nearness
 from spoor.judges.page_language import probability
-from spoor.judges.repeated import PAGES, PLACES, SETTLED, InText, Repeated, common
+from spoor.judges.repeated import (
+    ELSEWHERE,
+    IN_TEXT,
+    PAGES,
+    PLACES,
+    SETTLED,
+    InText,
+    Repeated,
+    common,
+)
 from spoor.judges.term_matrix import SHORT_LOGS
 from spoor.judges.url_numbers import as_id, number_of_url, site_of
 from spoor.judges.wish import Wish
@@ -81,6 +90,10 @@ class _Words:
     """Of each of these."""
     ends: Sequence[int]
     """Of each part."""
+    headings: Sequence[str]
+    """Those that its site does not repeat, …"""
+    of_headings: NDArray[np.uint64]
+    """… and the number of each."""
     pieces: NDArray[np.uint64]
     """In which piece of the text each of its words stands."""
     runs: Sequence[str]
@@ -98,9 +111,14 @@ class _Words:
         return self.ends[1]
 
     @property
-    def text(self) -> int:
-        """Where those of its text begin."""
-        return self.ends[3]
+    def of_text(self) -> slice:
+        """Those of its text."""
+        return slice(self.ends[3], None)
+
+    @property
+    def in_headings(self) -> slice:
+        """Those of its headings."""
+        return slice(self.ends[2], self.ends[3])
 
 
 class Reader:
@@ -128,9 +146,12 @@ class Reader:
         self._link_numbers = LinkNumbers(self.frequencies.slots)
         self._anchors = Anchors(matcher)
         self.repeated = Repeated()
-        self._weights = np.array(
-            [1.0 if leaf.field == "text" else WEIGHTS["text"] for leaf in matcher.leaves]
-        )
+        self._weights = {
+            part: np.array(
+                [1.0 if leaf.field == part else WEIGHTS[part] for leaf in matcher.leaves]
+            )
+            for part in ("text", "headings")
+        }
         self._leaves_of: defaultdict[int, list[int]] = defaultdict(list)
         """Part of the wish → its leaves."""
         for leaf, parts in enumerate(matcher.part_numbers):
@@ -215,7 +236,9 @@ class Reader:
         """The words of a page, and those of its text that its site or folder does not repeat."""
         if not again:
             self.repeated.page(site, folder)
-        headings = self.repeated.own_headings(site, folder, page.headings[:500], again=again)
+        headings, of_headings = self.repeated.own_headings(
+            site, folder, page.headings[:500], again=again
+        )
         fields = {
             "title": page.title,
             "headings": "\n".join(headings),
@@ -246,7 +269,19 @@ class Reader:
             runs = [*compress(runs, own.tolist())]
         ends = [*accumulate(map(len, before)), len(words)]
         script = most_of(scripts)
-        return _Words(fields, words, numbers, ends, pieces, runs, pieces_of_runs, near, script)
+        return _Words(
+            fields,
+            words,
+            numbers,
+            ends,
+            headings,
+            of_headings,
+            pieces,
+            runs,
+            pieces_of_runs,
+            near,
+            script,
+        )
 
     def _memo(self, stemmer: str) -> WordNumbers:
         if self._forgot != self.frequencies.forgot:
@@ -279,7 +314,8 @@ class Reader:
         led = self._anchors.to(number)
         if not led and not any(exact or like for exact, like in found.values()):
             return evidence, None, reasons, parts
-        in_text = InText(np.ones(evidence.shape), np.zeros(evidence.shape))
+        none = np.zeros(evidence.shape)
+        in_text = InText(np.ones(evidence.shape), none, none.copy())
         dense = (HALF / max(size, SHORT_TEXT)) ** LENGTH
         for at, leaf in enumerate(matcher.leaves):
             misses = [1.0, 1.0]
@@ -303,10 +339,14 @@ class Reader:
                     weight = 1.0
                 if name == "text":
                     in_text.often[at] = exact * dense, (exact + like) * dense
+                elif name == "headings":
+                    in_text.headings[at] = exact, exact + like
                 for column, count in ((0, exact), (1, exact + like)):
-                    share = 1.0 - (0.5 ** (count * dense) if name == "text" else 0.4**count)
+                    share = 1.0 - (
+                        IN_TEXT ** (count * dense) if name == "text" else ELSEWHERE**count
+                    )
                     misses[column] *= 1.0 - weight * share
-                    if name != "text":
+                    if name not in self._weights:
                         in_text.misses[at, column] *= 1.0 - weight * share
                 if weight * share > best:
                     best, place, times = weight * share, name, exact + like
@@ -318,13 +358,23 @@ class Reader:
         return evidence, in_text if reasons else None, reasons, parts
 
     def _note_places(self, in_text: InText, words: _Words, memo: WordNumbers) -> None:
-        """Note the pieces of a text in which words of the wish stand."""
-        of_text = words.all[words.text :]
-        places = memo.places(words.numbers[words.text :])[:PLACES]
-        parts = [(at, part) for at in places for part, _, _ in memo.fits.get(of_text[at], ())]
-        _note(in_text, self._with_leaves(parts), words.pieces)
+        """Note the pieces of a text, and the headings, in which words of the wish stand."""
+        _note(in_text, self._places(words, words.of_text, memo), words.pieces)
         parts = self._matcher.places_in_runs(words.runs)[:PLACES]
         _note(in_text, self._with_leaves(parts), words.pieces_of_runs)
+        if named := self._places(words, words.in_headings, memo):
+            sizes = [len(terms(its)) for its in words.headings]
+            if sum(sizes) == len(words.all[words.in_headings]):
+                before = len(in_text.pieces)
+                _note(in_text, named, np.repeat(words.of_headings, sizes))
+                in_text.of_headings = len(in_text.pieces) - before
+
+    def _places(self, words: _Words, part: slice, memo: WordNumbers) -> list[tuple[int, int]]:
+        """Which words of a part fit a leaf of the wish, and which."""
+        its = words.all[part]
+        places = memo.places(words.numbers[part])[:PLACES]
+        parts = [(at, part) for at in places for part, _, _ in memo.fits.get(its[at], ())]
+        return self._with_leaves(parts)
 
     def _with_leaves(self, parts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         return [(at, leaf) for at, part in parts for leaf in self._leaves_of[part]]
@@ -333,12 +383,15 @@ class Reader:
         """Find anew what pages say, by what their sites are known to repeat."""
         there = [page for page in pages if page.in_text is not None]
         texts = [page.in_text for page in there if page.in_text is not None]
-        repeated, begin = self.repeated.of([page.site for page in there], texts), 0
+        sites, folders = [page.site for page in there], [folder_of(page.url) for page in there]
+        repeated, begin = self.repeated.of(sites, folders, texts), 0
         for page, its in zip(there, texts, strict=True):
             end = begin + len(its.pieces)
             of_page, begin = repeated[begin:end], end
             if its.is_less or of_page.any():
-                page.evidence = its.evidence(self._weights, of_page)
+                page.evidence = its.evidence(
+                    self._weights["text"], self._weights["headings"], of_page
+                )
                 its.is_less = True
             if self.repeated.pages(page.site) - its.at > SETTLED:
                 page.in_text = None

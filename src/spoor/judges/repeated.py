@@ -51,7 +51,9 @@ such pages of its site or folder has it."""
 ONE_OF = 8
 """One word of so many, a power of two, ends a piece."""
 PLACES = 24
-"""Places of words of the wish in the text of a page that are known."""
+"""Places of words of the wish in the text of a page that are known, and in its headings."""
+IN_TEXT, ELSEWHERE = 0.5, 0.4
+"""What a word leaves open that stands in a text of usual length, and in another part, once."""
 SETTLED = 256
 """Pages of a site after which no piece of a page is found to be repeated."""
 MOST = 4_096
@@ -87,23 +89,38 @@ class InText:
     """Of each leaf what the rest of the page leaves open, (leaves, 2)."""
     often: Floats
     """How often each stands in the text, by its length, (leaves, 2)."""
+    headings: Floats
+    """How often each stands in the headings, (leaves, 2)."""
     at: int = 0
     """Pages of its site when it was read."""
     pieces: Numbers = field(default_factory=lambda: np.zeros(0, np.uint64))
     leaves: NDArray[np.uint16] = field(default_factory=lambda: np.zeros(0, np.uint16))
-    """Places in the text: the piece, and the leaf that stands in it."""
+    """Places: the piece of the text, or the heading, and the leaf that stands in it."""
+    of_headings: int = 0
+    """How many of the places, the last ones, are headings."""
     is_less: bool = False
     """Whether some of its places are known to be repeated."""
 
-    def evidence(self, weights: Floats, repeated: NDArray[np.bool_]) -> Floats:
-        """What the page says, (leaves, 2), where these of its places are repeated. `weights`: what
-        a text may say of each leaf at most."""
-        size = len(weights)
-        every = np.bincount(self.leaves, minlength=size)
-        own = np.bincount(self.leaves, ~repeated, minlength=size)
-        shares = np.where(every, own / np.maximum(every, 1), 1.0)
-        said = weights[:, None] * (1.0 - 0.5 ** (self.often * shares[:, None]))
-        return np.asarray(1.0 - self.misses * (1.0 - said))
+    @property
+    def of_text(self) -> int:
+        """How many of the places, the first ones, are pieces of the text."""
+        return len(self.pieces) - self.of_headings
+
+    def evidence(self, in_text: Floats, in_headings: Floats, repeated: NDArray[np.bool_]) -> Floats:
+        """What the page says, (leaves, 2), where these of its places are repeated. `in_text`,
+        `in_headings`: what a text and headings may say of each leaf at most."""
+        text, headings = slice(self.of_text), slice(self.of_text, None)
+        often = self.often * self._own(text, repeated, len(in_text))
+        named = self.headings * self._own(headings, repeated, len(in_text))
+        open_ = 1.0 - in_text[:, None] * (1.0 - IN_TEXT**often)
+        open_ *= 1.0 - in_headings[:, None] * (1.0 - ELSEWHERE**named)
+        return np.asarray(1.0 - self.misses * open_)
+
+    def _own(self, part: slice, repeated: NDArray[np.bool_], leaves: int) -> Floats:
+        """Of each leaf which share of its places in a part is not repeated, (leaves, 1)."""
+        every = np.bincount(self.leaves[part], minlength=leaves)
+        own = np.bincount(self.leaves[part], ~repeated[part], minlength=leaves)
+        return np.asarray(np.where(every, own / np.maximum(every, 1), 1.0)[:, None])
 
 
 _KINDS: dict[str, type[np.generic]] = {
@@ -112,7 +129,9 @@ _KINDS: dict[str, type[np.generic]] = {
     "less": np.uint8,
     "misses": np.float64,
     "often": np.float64,
+    "headings": np.float64,
     "sizes": np.uint32,
+    "of_headings": np.uint32,
     "pieces": np.uint64,
     "leaves": np.uint16,
 }
@@ -139,7 +158,9 @@ def as_arrays(texts: Sequence[InText | None], leaves: int) -> State:
         "less": np.array([its.is_less for its in kept], np.uint8),
         "misses": np.array([its.misses for its in kept]) if kept else none,
         "often": np.array([its.often for its in kept]) if kept else none,
+        "headings": np.array([its.headings for its in kept]) if kept else none,
         "sizes": np.array([len(its.pieces) for its in kept], np.uint32),
+        "of_headings": np.array([its.of_headings for its in kept], np.uint32),
         "pieces": np.concatenate([np.zeros(0, np.uint64), *(its.pieces for its in kept)]),
         "leaves": np.concatenate([np.zeros(0, np.uint16), *(its.leaves for its in kept)]),
     }
@@ -152,24 +173,31 @@ def from_arrays(state: State, pages: int) -> dict[int, InText]:
         array_of(state, name, kind, 3 if kind is np.float64 else 1)
     shape = state["misses"].shape
     every = int(state["sizes"].sum(dtype=np.uint64))
-    if state["often"].shape != shape or shape[2] != 2 or (state["leaves"] >= shape[1]).any():
+    often, headings = state["often"], state["headings"]
+    if {often.shape, headings.shape} != {shape} or shape[2] != 2:
+        raise ValueError("a text of other leaves")
+    if (state["leaves"] >= shape[1]).any():
         raise ValueError("leaves of a text that are none")
-    if not ((state["misses"] >= 0) & (state["misses"] <= 1) & (state["often"] >= 0)).all():
+    if not ((state["misses"] >= 0) & (state["misses"] <= 1)).all():
         raise ValueError("what a text says is no share")
-    if not np.isfinite(state["often"]).all() or (state["at"] >= _COUNTS).any():
+    if not (np.isfinite(often) & np.isfinite(headings) & (often >= 0) & (headings >= 0)).all():
         raise ValueError("what a text says has no bound")
+    if (state["at"] >= _COUNTS).any():
+        raise ValueError("a site of more pages than any crawl has")
     if not every == len(state["pieces"]) == len(state["leaves"]):
         raise ValueError("pieces of no text")
+    if (state["of_headings"] > state["sizes"]).any():
+        raise ValueError("headings of no page")
     if (np.diff(state["of"].astype(int), prepend=-1, append=pages) < 1).any():
         raise ValueError("texts of no page")
     ends = np.cumsum(state["sizes"].astype(int)).tolist()
     parts = [slice(begin, end) for begin, end in zip([0, *ends], ends, strict=False)]
     pieces, leaves = state["pieces"], state["leaves"]
-    numbers = state["at"].tolist(), state["less"].tolist()
-    rows = zip(state["misses"], state["often"], *numbers, parts, strict=True)
+    numbers = (state[name].tolist() for name in ("at", "of_headings", "less"))
+    said = (map(np.copy, state[name]) for name in ("misses", "often", "headings"))
     texts = [
-        InText(misses.copy(), often.copy(), at, pieces[its].copy(), leaves[its].copy(), bool(less))
-        for misses, often, at, less, its in rows
+        InText(misses, text, headings, at, pieces[its].copy(), leaves[its].copy(), last, bool(less))
+        for misses, text, headings, at, last, less, its in zip(*said, *numbers, parts, strict=True)
     ]
     return dict(zip(state["of"].tolist(), texts, strict=True))
 
@@ -187,12 +215,13 @@ def repeating(texts: Sequence[tuple[int, InText]]) -> frozenset[int]:
     most places are on half of them, `PAGES` at least. `texts`: those with such words, and the site
     of each. O(places)."""
     its_texts = Counter(site for site, _ in texts)
-    having = Counter((site, piece) for site, its in texts for piece in {*its.pieces.tolist()})
+    pieces = [(site, its.pieces[: its.of_text].tolist()) for site, its in texts]
+    having = Counter((site, piece) for site, its in pieces for piece in {*its})
     said: Counter[int] = Counter()
-    for site, its in texts:
+    for site, its in pieces:
         least = max(PAGES, OF_FOLDER * its_texts[site])
-        often = sum(having[site, piece] >= least for piece in its.pieces.tolist())
-        said[site] += 1 if 2 * often > len(its.pieces) else -1
+        often = sum(having[site, piece] >= least for piece in its)
+        said[site] += 1 if 2 * often > len(its) else -1
     return frozenset(site for site, more in said.items() if more > 0)
 
 
@@ -294,6 +323,7 @@ class _Having:
 
 
 _NONE: dict[int, int] = {}
+_NO_NUMBERS = np.zeros(0, np.uint64)
 
 
 def _several_first(having: Mapping[int, int], most: int) -> dict[int, int]:
@@ -331,17 +361,16 @@ class Repeated:
 
     def own_headings(
         self, site: int, folder: int, headings: Sequence[str], *, again: bool = False
-    ) -> Sequence[str]:
-        """Count the headings of a page: those that neither its site nor its folder repeats.
-        O(letters)."""
+    ) -> tuple[Sequence[str], Numbers]:
+        """Count the headings of a page: those that neither its site nor its folder repeats, and
+        the number of each. O(letters)."""
         if not headings:
-            return headings
+            return headings, _NO_NUMBERS
         numbers = hashes64([f"heading {its.lower()}" for its in headings])
-        least, often = self._least(site), self._pieces.add(site, numbers, again=again)
-        if least < math.inf:
-            least = min(least, max(HEADINGS, OF_FOLDER * self._of_folder(folder)))
-        is_own = often < least
-        return headings if is_own.all() else [*compress(headings, is_own.tolist())]
+        is_own = self._pieces.add(site, numbers, again=again) < self._least_of(site, folder)
+        if is_own.all():
+            return headings, numbers
+        return [*compress(headings, is_own.tolist())], numbers[is_own]
 
     def is_early(self, site: int, folder: int) -> bool:
         """Whether a page came before it was known what its site or its folder repeats."""
@@ -382,19 +411,32 @@ class Repeated:
             self._folders.menu(folder)
         return (own, of_words[own]) if int(own.sum()) >= LEAST else (None, of_words)
 
-    def of(self, sites: Sequence[int], texts: Sequence[InText]) -> NDArray[np.bool_]:
-        """Whether each piece of texts is repeated, one text after the other."""
+    def of(
+        self, sites: Sequence[int], folders: Sequence[int], texts: Sequence[InText]
+    ) -> NDArray[np.bool_]:
+        """Whether each place of texts is repeated, one text after the other; of each the site and
+        the folder."""
         if not texts:
             return np.zeros(0, np.bool_)
-        least = {site: self._least(site) for site in set(sites)}
-        sizes = [len(its.pieces) for its in texts]
+        least: list[float] = []
+        sizes: list[int] = []
+        for site, folder, its in zip(sites, folders, texts, strict=True):
+            least += self._least(site), self._least_of(site, folder) if its.of_headings else 0.0
+            sizes += its.of_text, its.of_headings
         each = [self._pieces.of(site, its.pieces) for site, its in zip(sites, texts, strict=True)]
         having = np.array([*chain.from_iterable(each)], np.int64)
-        return np.asarray(having > np.repeat([least[site] for site in sites], sizes))
+        return np.asarray(having > np.repeat(least, sizes))
 
     def _least(self, site: int) -> float:
         pages = self.pages(site)
         return math.inf if pages < FIRST else min(ENOUGH, max(PAGES, SHARE * pages))
+
+    def _least_of(self, site: int, folder: int) -> float:
+        """Other pages of a site with a heading from which on that is repeated in a folder of it."""
+        least = self._least(site)
+        if least < math.inf:
+            least = min(least, max(HEADINGS, OF_FOLDER * self._of_folder(folder)))
+        return least
 
     def save(self) -> State:
         """Go on with `load`."""
