@@ -39,7 +39,7 @@ def test_new_and_changed_documents_are_told_once(
 ) -> None:
     out = tmp_path / "run"
     with served(rolling(60.0, 0.5)) as port:
-        assert run(command(port, out, "--for", "10s", *fleet)) == 0
+        assert run(command(port, out, "--for", "6s", *fleet)) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["stopped_because"] == "time is over"
     lines = lines_of(out)

@@ -98,6 +98,7 @@ def killed(
     times: int,
     fleet: str,
     counts: Callable[[Fleet], bool] = lambda fleet: True,
+    delay: float = 0.0,
 ) -> tuple[Path, str, int]:
     """The folder as the death at a point left it, and of its last commit the digest of the fleet
     and the number of requests in flight. Of the times that it came there those where it `counts`
@@ -113,7 +114,7 @@ def killed(
             shutil.copytree(path, copy)
             raise KilledError
 
-    watch = open_watch(path, port, at, fleet=fleet)
+    watch = open_watch(path, port, at, fleet=fleet, delay=delay)
     try:
         with pytest.raises(KilledError):
             watch.run(STANDS_STILL)
@@ -145,7 +146,7 @@ def test_nothing_is_lost_nor_told_twice(
     told: list[str] = []
     watch.on_line = lambda line: told.append(line["url"])
     try:
-        watch.run(0.5)
+        watch.run(0.25)
     finally:
         watch.folder.close()
     assert seen == [last], "the fleet is not what it was"
@@ -179,6 +180,7 @@ def test_a_compaction_ends_at_any_point_too(
         times,
         "change-rate",
         lambda fleet: len(fleet.known.left) > 0 and fleet.known.compacts,
+        delay=0.02,
     )
     before = lines_of(copy)
     seen: list[tuple[str, int]] = []
@@ -187,9 +189,9 @@ def test_a_compaction_ends_at_any_point_too(
         if reached == "gone through":
             seen.append((digest(making), len(making.known.left)))
 
-    watch = open_watch(copy, port, at)
+    watch = open_watch(copy, port, at, delay=0.02)
     try:
-        watch.run(0.5)
+        watch.run(0.25)
     finally:
         watch.folder.close()
     ((again, left),) = seen

@@ -19,7 +19,7 @@ from spoor.runs.assemble_fleet import make_fleet
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 
-SITES = [f"town{chr(97 + number)}" for number in range(20)]
+SITES = [f"town{chr(97 + number)}" for number in range(12)]
 SEEDS = tuple(f"http://{name}.county.example/" for name in SITES)
 OLD = "The council of {0} met in the hall. It spoke for an hour about {1}. Nobody agreed on {1}."
 KILN = "A wood-fired kiln was lit in {0}. Potters fire their kilns there. The kiln of {0} is hot."
@@ -33,7 +33,7 @@ class KilledError(BaseException):
 
 
 class Papers:
-    """Twenty sites of one domain, three old articles each; from the second day on each has one
+    """Twelve sites of one domain, three old articles each; from the second day on each has one
     more. Of many domains the judge would tell all of them as they come."""
 
     def __init__(self) -> None:
