@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import cache
 
 import numpy as np
 import pytest
 
 from spoor.learn.state import pack, unpack
+from spoor.web import sampled_refresh
 from spoor.web.sampled_refresh import (
     RISK,
     STAGES,
@@ -24,7 +26,7 @@ from spoor.web.sampled_refresh import (
 
 PAGES = 4_000
 URLS = [f"http://a.example/s{at // 100}/{at}" for at in range(PAGES)]
-GROUPS = [at // 100 for at in range(PAGES)]
+GROUPS = [str(at // 100) for at in range(PAGES)]
 
 
 def visited(
@@ -35,7 +37,7 @@ def visited(
     pages: int = PAGES,
 ) -> tuple[HostSample, set[int]]:
     """A host after a refresh, and the pages that were asked for."""
-    uniform, gone = uniform_of(str(salt), URLS), set(changed)
+    uniform, gone = uniform_of(str(salt), URLS[:pages]), set(changed)
     sample = HostSample(range(pages), leads)
     asked, same = set[int](), set[int]()
     more = [*leads, *sample.draw(may_miss, uniform)]
@@ -44,7 +46,7 @@ def visited(
         asked.update(more)
         same.update(page for page in more if page not in gone)
         sample = HostSample.load(unpack(pack(sample.save())))
-        more = sample.next(may_miss, same, lambda page: str(GROUPS[page]), uniform)
+        more = sample.next(may_miss, same, GROUPS.__getitem__, uniform)
     return sample, asked
 
 
@@ -75,6 +77,9 @@ MANY = 75
 """Pages that change: about as many as may be missed. With fewer, or more, all samples are right."""
 
 
+TURN_OF = cache(turn_of)
+
+
 def one_by_one(rng: np.random.Generator, at: int) -> Collection[int]:
     return [int(page) for page in rng.choice(FEWER, MANY, replace=False)]
 
@@ -94,6 +99,7 @@ def to_and_fro(rng: np.random.Generator, at: int) -> Collection[int]:
 
 def before_their_turn(rng: np.random.Generator, at: int) -> Collection[int]:
     """As a site would that knows whose turn is long to come."""
+    turn_of = sampled_refresh.turn_of
     return [page for page in range(FEWER) if turn_of(URLS[page]) == (at - 1) % TURNS]
 
 
@@ -103,9 +109,11 @@ def before_their_turn(rng: np.random.Generator, at: int) -> Collection[int]:
 )
 def test_the_bound_holds_and_all_take_turns_from_refresh_to_refresh(
     changes: Callable[[np.random.Generator, int], Collection[int]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """What a refresh missed is there to be missed at the next. Of 120 at most 6 are wrong on
     average, and 13 or more with a probability of 1 %."""
+    monkeypatch.setattr(sampled_refresh, "turn_of", TURN_OF)
     rng, wrong = np.random.default_rng(1), 0
     now, kept = [0] * FEWER, [0] * FEWER
     last = [-1] * FEWER
