@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from spoor.runs.reader import Run
 from spoor.runs.saved_files import saved_name
 from spoor.runs.snapshot import snapshot
 from spoor.settings import Settings
+from spoor.types import Judgement, Page
 from spoor.views.sums import Sums
 
 PAGES = 44
@@ -98,6 +100,32 @@ def test_the_newest_verdict_is_what_is_kept(web: CountedWeb, tmp_path: Path) -> 
     (state,) = [snapshot(path)]
     assert state is not None
     assert not state.missing
+
+
+class Rash(Warming):
+    """Takes every page for a result when it comes, and one of three after that."""
+
+    def judge(self, page: Page) -> Judgement:
+        super().judge(page)
+        self._said[page.url] = True
+        return Judgement(0.9, True, 1.0)
+
+    def revise(self) -> Sequence[tuple[str, Judgement]]:
+        results = [url for url in self._said if self._said[url]]
+        gone = [url for url in results if zlib.crc32(url.encode()) % 3]
+        self._said |= dict.fromkeys(gone, False)
+        return [(url, Judgement(0.1, False, 0.0)) for url in gone]
+
+
+def test_a_crawl_that_has_found_enough_asks_for_the_newest_verdicts_before_it_ends(
+    web: CountedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(assemble, "judge_and_topic", lambda its: (Rash(), topic_of(its.topic)))
+    run = open_run(tmp_path / "run", web.root, web.port, pages=40, found=6)
+    assert run.run().startswith("found ")
+    assert run.crawl.counts.relevant >= 6
+    assert run.crawl.counts.pages >= 12
+    run.folder.close()
 
 
 def test_found_counts_current_verdicts(web: CountedWeb, tmp_path: Path) -> None:

@@ -421,6 +421,8 @@ class LiveCrawl:
             self._harvest.add(step.judgement.relevant)
             if step.page is not None and (advisor := self._adviser()) is not None:
                 advisor.see(step.page)
+            if not self._rule_applied and self._rule.has_found(self.crawl.counts.relevant):
+                self.journal.revise(self.now())  # some may be results no more
             due = self._rule.estimates and self._harvest.pages % ESTIMATE_EVERY == 0
             estimate = self.estimate() if due else None
             reason = self._rule.reason(self.crawl.counts.relevant, self._recent, estimate)

@@ -32,6 +32,10 @@ class StopRule:
             return f"time is over: {self.settings.max_time:g} s"
         return None
 
+    def has_found(self, found: int) -> bool:
+        """Whether so many found are enough."""
+        return self.settings.found is not None and found >= self.settings.found
+
     def reason(
         self, found: int, recent: Sequence[bool], estimate: Estimate | None = None
     ) -> str | None:
@@ -44,7 +48,7 @@ class StopRule:
             if estimate.next.high < self.settings.least:
                 most = estimate.next.high
                 return f"the next hundred pages will find {most:.0f} more at most, by estimate"
-        if self.settings.found is not None and found >= self.settings.found:
+        if self.has_found(found):
             return f"found {found} relevant pages"
         if len(recent) >= self.settings.window and sum(recent) < self.settings.floor * len(recent):
             rate = sum(recent) / len(recent)
