@@ -4,6 +4,8 @@ told; what a list shows in full is not."""
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,9 +16,11 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.judges.relevance import Relevance
+from spoor.judges.second_opinion import Limits, SecondOpinion
 from spoor.judges.wish import parse as wish
 from spoor.learn.state import pack, unpack
 from spoor.policies.random import Random
+from spoor.protocols import Rejudges
 from spoor.simulation.replay import Replay
 from spoor.types import Fetch, Fetched, Page, Task
 from spoor.web.link_filter import CrawlFilter
@@ -301,6 +305,86 @@ def test_a_copy_of_a_result_of_its_site_is_none() -> None:
         told |= {url: one.relevant for url, one in judge.revise()}
         assert told[f"{HOME}k?id=2"]
         assert told[f"{HOME}k?id=1"]
+
+
+def copied(*names: str, cut: bool = False) -> list[Page]:
+    """Pages about pots, and behind them pages of a kiln that say the same."""
+    text = f"<title>Kiln</title>Kiln {words(30)} kiln"
+    pots = [f"<title>Pot</title>Pot {words(one)}" for one in range(20)]
+    return [
+        *(parse(one.encode(), f"{HOME}{at}") for at, one in enumerate(pots)),
+        *(
+            parse(text.encode(), name if "//" in name else HOME + name, truncated=cut)
+            for name in names
+        ),
+    ]
+
+
+def results_by(judge: Relevance | SecondOpinion, pages: Sequence[Page]) -> set[str]:
+    told = {page.url: judge.judge(page).relevant for page in pages}
+    return {url for url, its in (told | newest(judge)).items() if its}
+
+
+def newest(judge: Relevance | SecondOpinion) -> dict[str, bool]:
+    assert isinstance(judge, Rejudges)
+    return {url: one.relevant for url, one in judge.revise()}
+
+
+def test_of_copies_one_is_a_result_though_the_first_is_none() -> None:
+    judge = Relevance(wish("kiln"))
+    assert results_by(judge, copied("k0", "k1", "k2", "k3")) == {f"{HOME}k0"}
+    judge.label(f"{HOME}k0", False)
+    assert newest(judge) == {f"{HOME}k0": False, f"{HOME}k1": True}
+    judge.label(f"{HOME}k1", False)
+    assert newest(judge) == {f"{HOME}k1": False, f"{HOME}k2": True}
+    assert not judge.judge(copied("k4")[-1]).relevant
+    judge.judge(parse(b"<title>Pot</title>Pot", f"{HOME}k2"))  # rendered, it says something else
+    assert judge.judge(copied("k5")[-1]).relevant
+
+
+def test_a_stranger_under_the_same_domain_takes_no_result_by_a_copy_of_it() -> None:
+    hosts = {f"http://{one}.blogs.example/k" for one in ("mallory", "alice")}
+    assert results_by(Relevance(wish("kiln")), copied(*hosts)) == hosts
+
+
+def test_documents_that_begin_alike_are_no_copies() -> None:
+    """Nor are those of which the end is not known."""
+    judge = Relevance(wish("kiln"))
+    begin = "Kiln " + " ".join(words(one) for one in range(60, 100))
+    assert len(begin) > 10_000
+    for end in ("clay", "loam"):
+        page = replace(copied("k")[-1], url=HOME + end, text=begin * 15 + end)
+        assert judge.judge(page).relevant
+    whole = {f"{HOME}k0", f"{HOME}k1"}
+    assert results_by(Relevance(wish("kiln")), copied("k0", "k1", cut=True)) == whole
+
+
+def test_a_page_of_an_earlier_crawl_that_moved_is_a_result_where_it_is_now() -> None:
+    before = Relevance(wish("kiln"))
+    assert results_by(before, copied("old")) == {f"{HOME}old"}
+    judge = Relevance(wish("kiln"))
+    judge.key_sample(b"of a crawl that begins")
+    judge.load(unpack(pack(before.save())))
+    assert judge.judge(copied("new")[-1]).relevant
+    again = Relevance(wish("kiln"))
+    again.load(unpack(pack(judge.save())))
+    for one in (judge, again):
+        assert not one.judge(copied("other")[-1]).relevant
+        assert not newest(one).get(f"{HOME}other", False)
+
+
+def test_a_copy_is_no_result_by_a_second_opinion() -> None:
+    names = [f"k{one}" for one in range(6)]
+    for yes in (True, False):
+        asked = list[str]()
+
+        def ask(text: str, prompt: str, yes: bool = yes, asked: list[str] = asked) -> float:
+            asked.append(text)
+            return float(yes and "Kiln" in text)
+
+        judge = SecondOpinion(Relevance(wish("kiln")), ask, limits=Limits(share=1.0))
+        assert results_by(judge, copied(*names)) == ({f"{HOME}k0"} if yes else set())
+        assert len(asked) == len({*asked})
 
 
 def test_a_judge_that_goes_on_from_a_saved_state_takes_the_same_pages_for_views() -> None:

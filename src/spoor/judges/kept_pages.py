@@ -59,7 +59,8 @@ class KeptPage:
     named: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, np.bool_))
     """Of each leaf of the wish, whether it stands in its title, its URL or an anchor to it."""
     content: int = 0
-    """64 bits of its title and text, the same for copies; 0 for a page without words."""
+    """64 bits of its title and text, the same for copies; 0 for a page without words. One that was
+    cut has no copy."""
     number: int = -1
     """`number_of_url` of it, and …"""
     site: int = -1
@@ -73,6 +74,8 @@ class KeptPage:
 
     is_list: bool = False
     """It is a list of documents (`spoor.web.list_pages`)."""
+    is_earlier: bool = False
+    """It came in the crawl that this one visits again, and may have moved since."""
 
     def __post_init__(self) -> None:
         if self.number < 0:
@@ -110,7 +113,7 @@ def copies(
 def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
     """Kept pages as JSON values and arrays, to save them."""
     in_text = [page.in_text for page in pages]
-    lists = [page.is_list for page in pages]
+    lists, earlier = [page.is_list for page in pages], [page.is_earlier for page in pages]
     return {
         "urls": [page.url for page in pages],
         "sizes": np.array([len(page.ids) for page in pages], np.uint32),
@@ -133,6 +136,7 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
         "scripts": np.array([page.script for page in pages], np.uint8),
         "early": np.array([page.is_early for page in pages], np.uint8),
         **({"lists": np.array(lists, np.uint8)} if any(lists) else {}),
+        **({"earlier": np.array(earlier, np.uint8)} if any(earlier) else {}),
         **{f"text_{name}": its for name, its in texts_as_arrays(in_text, leaves).items()},
     }
 
@@ -143,7 +147,8 @@ def from_arrays(state: State) -> list[KeptPage]:
     links = state["sizes"].astype(int) - state["terms"] - state["places"]
     links_end = np.cumsum(links).tolist()
     texts = texts_from_arrays({name: state[f"text_{name}"] for name in TEXTS}, len(state["urls"]))
-    lists = state.get("lists", np.zeros(len(state["urls"])))
+    none = np.zeros(len(state["urls"]))
+    lists, earlier = state.get("lists", none), state.get("earlier", none)
     if state["text_misses"].shape[1] != state["evidence"].shape[1]:
         raise ValueError("texts of another wish")
     pages = []
@@ -171,6 +176,7 @@ def from_arrays(state: State) -> list[KeptPage]:
                 in_text=texts.get(at),
                 is_early=bool(state["early"][at]),
                 is_list=bool(lists[at]),
+                is_earlier=bool(earlier[at]),
             )
         )
     return pages

@@ -215,7 +215,7 @@ class Reader:
             links=outward.take(telling),
             together=together,
             named=named,
-            content=hash64(f"{page.title}\n{page.text[:TEXT_LETTERS]}") if page.text else 0,
+            content=_content(page),
             number=number,
             site=site,
             script=words.script,
@@ -458,6 +458,14 @@ class Reader:
         self.short = np.array(state["short"], np.int64)
         self.repeated.load(state["repeated"])
         self._anchors.load(state)
+
+
+def _content(page: Page) -> int:
+    """As of a `KeptPage`."""
+    if not page.text:
+        return 0
+    cut = page.url if "truncated" in page.flags else ""
+    return hash64(f"{page.title}\n{page.text}\n{cut}")
 
 
 def folder_of(url: str) -> int:

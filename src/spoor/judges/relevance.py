@@ -36,6 +36,7 @@ from spoor.judges.surest import Likeness
 from spoor.judges.term_matrix import vector
 from spoor.judges.wish import Wish
 from spoor.types import Judgement, Page, State
+from spoor.web.urls import host
 
 SOON = 8
 """One comes earlier, after an eighth more pages (8 at least), where a surer page came meanwhile."""
@@ -73,7 +74,7 @@ SETTLED = (ONLY_LISTS, SHOWS_AGAIN)
 _VIEWS = 8
 """Views of views that are followed to the page that has all, at most."""
 COPIED = 16
-"""Terms of its own from which on a page with the title and text of another one of its site shows
+"""Terms of its own from which on a page with the title and text of another one of its host shows
 that again; with fewer it may be a frame that a script fills."""
 
 
@@ -110,8 +111,8 @@ class Relevance:
         self._reader = Reader(wish, self._matcher)
         self._said = Said(self._matcher, self._reader)
         self._pages: dict[str, KeptPage] = {}
-        self._first: dict[tuple[int, int], str] = {}
-        """Site and content → the first page with it that is kept."""
+        self._first: dict[tuple[str, int], str] = {}
+        """Host and content → the first kept page with it that is a result."""
         self._key = b""
         """Of the hash by which pages are kept."""
         self._examples: list[KeptPage] = []
@@ -154,9 +155,8 @@ class Relevance:
         kept, reasons, counts, slots = self._reader.read(page, again=before is not None)
         kept.label = before.label if before else int(page.url in self._wanted)
         self._pages[page.url] = kept
-        if before is not None and before.content != kept.content:
+        if before is not None and self._first.get(_copied(before)) == page.url:
             self._keep(self._pages.values())
-        self._first.setdefault((kept.site, kept.content), kept.url)
         words, evidence, led = self._told_of(kept, counts)
         self._surer += evidence > self._model.seed_words or kept.label > 0
         if self._reader.frequencies.pages >= self._due():
@@ -182,6 +182,10 @@ class Relevance:
             score, relevant = self._told(kept, value, words, self._model.cut_of_new, again=True)
         self._surer += relevant and self._wish is None and self._model.sure < FEW_SURE
         kept.told, kept.rank = (score, relevant), value
+        if relevant and before is not None:
+            self._keep(self._pages.values())
+        elif relevant:
+            self._first.setdefault(_copied(kept), kept.url)
         if len(self._pages) > KEPT:
             self._drop()
         why = tuple(reasons) if score else ()
@@ -220,12 +224,11 @@ class Relevance:
         return False
 
     def _is_copy(self, page: KeptPage) -> bool:
-        """Whether a page has the title and text of a result of its site. Not in a watch, where a
+        """Whether a page has the title and text of a result of its host. Not in a watch, where a
         document that moved has those of itself."""
         if self.tells_once or not page.content or page.terms < COPIED:
             return False
-        first = self._first.get((page.site, page.content), page.url)
-        return first != page.url and self._pages[first].told[1]
+        return self._first.get(_copied(page), page.url) != page.url
 
     def _why_none(self, page: KeptPage, *, again: bool) -> Sequence[tuple[str, float]]:
         """Why a page that is about the topic is no result all the same; empty where it is not.
@@ -340,7 +343,8 @@ class Relevance:
         self._pages = {page.url: page for page in pages}
         self._first = {}
         for page in self._pages.values():
-            self._first.setdefault((page.site, page.content), page.url)
+            if page.told[1] and not page.is_earlier:
+                self._first.setdefault(_copied(page), page.url)
 
     # ---------------------------------------------------------------- revisions and labels
 
@@ -367,10 +371,13 @@ class Relevance:
                 score = among.score(page.rank, words)
             page.told = score, relevant
         views = set[str]()
+        self._first = {}
         for page, words in zip(kept, evidence.tolist(), strict=True):
             if page.told[1] and self._shows_again(page):
                 page.told = self._told(page, page.rank, words, self._model.cut, again=True)
                 views.add(page.url)
+            elif page.told[1] and not page.is_earlier:
+                self._first.setdefault(_copied(page), page.url)
         for page, old, around, likeness, likest in zip(
             *(kept, before, learned.around.tolist(), learned.likeness.tolist(), learned.likest),
             strict=True,
@@ -416,7 +423,11 @@ class Relevance:
 
     def load(self, state: State) -> None:
         self._reader.load(state["read"])
-        self._keep(from_arrays(state["pages"]))
+        pages = from_arrays(state["pages"])
+        if self._key:  # a new crawl was given one, and goes on with what an earlier one knew
+            for page in pages:
+                page.is_earlier = True
+        self._keep(pages)
         self._examples = from_arrays(state["examples"])
         self._model = Model.load(state["model"])
         self._said.many_sites, self._said.mention = self._model.many_sites, self._model.mention
@@ -434,6 +445,12 @@ class Relevance:
 
 _SAID = (("a person said so", 1.0),)
 _LINKED = "pages that it is linked with stand for it"
+
+
+def _copied(page: KeptPage) -> tuple[str, int]:
+    """What the copies of a page share with it: on a host under the same domain there may be another
+    owner."""
+    return host(page.url), page.content
 
 
 def _of_none(url: str) -> Sequence[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from spoor.errors import InputError
 from spoor.judges.answers import Ask, asked_text
 from spoor.judges.asking import AskingJudge
+from spoor.judges.relevance import SETTLED
 from spoor.protocols import Judge, Rejudges, Stateful, TakesLabels
 from spoor.types import Judgement, Page, State
 
@@ -53,7 +54,8 @@ class SecondOpinion(AskingJudge):
     judge, if it takes labels: it then judges other pages anew. What was answered stays, unless a
     person says otherwise. Answers are kept and counted as those of `Llm`; where `limits` are
     reached, or no answer comes, the verdict of `judge` stays, and without `list_pages` that of list
-    pages which are not relevant (`spoor.web.list_pages`).
+    pages which are not relevant (`spoor.web.list_pages`). Of a page that shows again what a result
+    has nothing is asked.
     """
 
     def __init__(
@@ -88,6 +90,9 @@ class SecondOpinion(AskingJudge):
         if none or not self._is_near(judgement):
             return judgement
         text = asked_text(page.title, page.text, self._limits.characters)
+        settled = not judgement.relevant and any(why in SETTLED for why, _ in judgement.why)
+        if settled and not self._answers.was_used(text):
+            return judgement  # a result beside another one it is not, whatever it says
         if not text or (not self._answers.was_used(text) and self._is_spent()):
             self._left += 1
             return judgement
@@ -97,6 +102,8 @@ class SecondOpinion(AskingJudge):
             self._failed += 1
             return self._without(judgement, answer.failed)
         verdict = self._verdict(answer, self._yes_from)
+        if settled and verdict.relevant:
+            return judgement
         self._agreed += verdict.relevant == judgement.relevant
         self._answered[page.url] = verdict.relevant
         if isinstance(self._beside, TakesLabels):
