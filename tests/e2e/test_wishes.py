@@ -12,6 +12,7 @@ from loopback import ADDRESS, Loopback, beside, reply, site
 from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.judges.advice import Advisor
+from spoor.judges.no_results import Verdict
 from spoor.judges.relevance import Relevance
 from spoor.judges.spec import judge_of
 from spoor.judges.wish import parse
@@ -84,7 +85,7 @@ def test_a_wish_that_selects_nothing_says_so(pages: int) -> None:
             newest[page.url] = judge.judge(page)
             advisor.see(page)
         newest |= judge.revise()
-        rows = [(url, "", said.score, said.relevant) for url, said in newest.items()]
+        rows = [Verdict(url, "", said.score, said.relevant) for url, said in newest.items()]
         advice = advisor.advice(rows, none_after=5, nearly_all_after=10)
         assert advice.relevant or advice.warning.startswith(f"none of {pages} pages"), typed
         assert not advice.relevant, typed

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+from collections.abc import Container
 
 from spoor.http.failures import with_advice
 from spoor.judges.advice import VOCABULARY_PAGES, Advice, Advisor, NearPage
+from spoor.judges.no_results import Verdict
 from spoor.judges.wish import parse
 from spoor.runs.advised import new_advisor
 from spoor.settings import Settings
@@ -26,7 +28,7 @@ def advised(
     *,
     pages: int = 80,
     none_after: int = 60,
-    settled: tuple[str, ...] = (),
+    settled: Container[int] = (),
 ) -> Advice:
     """Of pages with these texts in turn; relevant from .5."""
     advisor = Advisor(parse(typed) if typed else None)
@@ -35,8 +37,8 @@ def advised(
         url = f"http://pots.example/{at}"
         advisor.see(Page(url, title=f"Part {at}", text=TEXTS[at % len(TEXTS)]))
         score = scores[at % len(scores)]
-        rows.append((url, f"Part {at}", score, score >= 0.5))
-    return advisor.advice(rows, none_after=none_after, settled=settled)
+        rows.append(Verdict(url, f"Part {at}", score, score >= 0.5, at in settled))
+    return advisor.advice(rows, none_after=none_after)
 
 
 def test_words_that_the_pages_have_not_and_the_nearest() -> None:
@@ -94,13 +96,13 @@ def test_a_warning_says_why_nothing_is_found() -> None:
     assert (found.best, found.site_words) == (None, ())
     assert lost.news == advised("zeppelin", [0.2], pages=100).news != found.news
     one = Advisor(parse("zeppelin"))
-    rows = [(f"http://a.example/{at}", "", float(at == 3), at == 3) for at in range(50)]
+    rows = [Verdict(f"http://a.example/{at}", "", float(at == 3), at == 3) for at in range(50)]
     assert one.advice(rows).warning.startswith("only 1 of 50 pages is relevant")
     assert advised("kiln wheel", [0.2], pages=5, none_after=5).warning
 
 
 def test_a_crawl_that_ended_with_few_is_told_what_may_bring_more() -> None:
-    rows = [(f"http://a.example/{at}", "", at < 3 or 0.3, at < 3) for at in range(50)]
+    rows = [Verdict(f"http://a.example/{at}", "", at < 3 or 0.3, at < 3) for at in range(50)]
     advisor = Advisor(parse("kiln"))
     advice = advisor.advice(rows, over=True)
     assert advice.warning.startswith("only 3 of 50 pages are relevant: if more should be, say yes")
@@ -108,12 +110,14 @@ def test_a_crawl_that_ended_with_few_is_told_what_may_bring_more() -> None:
     assert not advisor.advice(rows).warning, "it goes on"
     assert not advisor.advice(rows[:49], over=True).warning
     assert not Advisor(parse("lang:is")).advice(rows, over=True).warning
-    assert not advisor.advice([*rows, ("http://a.example/x", "", 0.9, True)], over=True).warning
+    assert not advisor.advice(
+        [*rows, Verdict("http://a.example/x", "", 0.9, True)], over=True
+    ).warning
 
 
 def test_a_crawl_that_ended_with_nothing_is_told_so_however_short_it_was() -> None:
     advisor = Advisor(parse("potery, klin"))
-    rows = [(f"http://pots.example/{at}", "", 0.1 * at, False) for at in range(5)]
+    rows = [Verdict(f"http://pots.example/{at}", "", 0.1 * at, False) for at in range(5)]
     for (url, *_), text in zip(rows, 2 * TEXTS, strict=False):
         advisor.see(Page(url, text=text))
     assert not advisor.advice(rows).warning, "it goes on"
@@ -124,7 +128,9 @@ def test_a_crawl_that_ended_with_nothing_is_told_so_however_short_it_was() -> No
     assert "pottery" in advice.site_words
     assert not advisor.advice([], over=True).warning, "no page came"
     assert "words are not the cause" in advisor.advice(rows[:1], over=True).warning
-    assert not advisor.advice([*rows, ("http://pots.example/5", "", 0.9, True)], over=True).warning
+    assert not advisor.advice(
+        [*rows, Verdict("http://pots.example/5", "", 0.9, True)], over=True
+    ).warning
 
 
 def test_a_warning_where_nearly_all_is_relevant() -> None:
@@ -132,7 +138,7 @@ def test_a_warning_where_nearly_all_is_relevant() -> None:
     assert advice.warning.startswith("80 of 80 pages are relevant, nearly all: *the* and *page*")
     assert "if that is too many" in advised("", [0.9]).warning
     assert not advised("the, page", [0.9, 0.9, 0.1]).warning
-    rows = [(f"http://a.example/{at}", "", 1.0, True) for at in range(50)]
+    rows = [Verdict(f"http://a.example/{at}", "", 1.0, True) for at in range(50)]
     assert new_advisor(Settings(want=("url:.", "text:kiln"))).advice(rows).warning
     assert not new_advisor(Settings(want=("url:.", "type:*/*"))).advice(rows).warning, "a rule"
 
@@ -180,6 +186,5 @@ def test_pages_near_the_threshold_with_the_command() -> None:
 def test_a_page_that_is_no_result_wherever_the_threshold_lies_is_not_near_it() -> None:
     """A list of documents, or what shows a result again: all of these have the same score."""
     scores = [0.9, 0.6, 0.4, 0.1]
-    settled = tuple(f"http://pots.example/{at}" for at in range(2, 12, 4))
-    near = advised("kiln", scores, pages=12, settled=settled).near
+    near = advised("kiln", scores, pages=12, settled=range(2, 12, 4)).near
     assert [page.score for page in near] == [0.6, 0.6, 0.1, 0.1]

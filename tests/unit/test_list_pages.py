@@ -17,7 +17,8 @@ from loopback import ADDRESS, Loopback, beside, reply, site
 from spoor.cli.main import run
 from spoor.documents.page import page_of
 from spoor.judges.keywords import Keywords
-from spoor.judges.relevance import LIST_SCORE, ONLY_LISTS, Relevance
+from spoor.judges.no_results import LIST_SCORE, ONLY_LISTS
+from spoor.judges.relevance import Relevance
 from spoor.judges.second_opinion import Limits, SecondOpinion
 from spoor.judges.topic import judge_of_topic, read_topic
 from spoor.judges.topic_draft import TopicDraft
@@ -439,8 +440,10 @@ def test_only_lists_that_are_no_results_for_that_are_told(tmp_path: Path) -> Non
                 for at, (why, *told) in enumerate(rows)
             ],
         )
-    assert writer.settled() == {f"{home}0", f"{home}1"}
+    settled = {one.url for one in writer.judged() if one.settled}
+    assert settled == {f"{home}0", f"{home}1"}
     writer.close()
+    assert {one.url for one in Run(tmp_path / "x").judged() if one.settled} == settled
     assert Run(tmp_path / "x").results_but_for(ONLY_LISTS) == 1
 
 

@@ -228,22 +228,16 @@ def in_shards(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any
 
 def advice_of(path: Path, settings: Settings) -> Advice:
     """What to tell of the topic of a run that has ended, by its pages: each shard saw some only."""
-    from spoor.judges.relevance import SETTLED
     from spoor.runs.advised import advisor_of
     from spoor.runs.reader import Run
 
-    rows, settled = [], set[str]()
-    for row in Run(path).pages():
-        rows.append((row.url, row.title, row.score, row.relevant))
-        if not row.relevant and any(reason in SETTLED for reason, _ in row.why):
-            settled.add(row.url)
-    return advisor_of(path, settings).advice(rows, over=True, settled=settled)
+    return advisor_of(path, settings).advice(Run(path).judged(), over=True)
 
 
 def _no_results(run: Run) -> list[str]:
     """Lines on list pages that are about the topic, and on views of results; none where there are
     none."""
-    from spoor.judges.relevance import ONLY_LISTS, SHOWS_AGAIN
+    from spoor.judges.no_results import ONLY_LISTS, SHOWS_AGAIN
 
     lists, views = run.results_but_for(ONLY_LISTS), run.results_but_for(SHOWS_AGAIN)
     lines = []

@@ -226,6 +226,7 @@ def try_out(
 ) -> None:
     """Show which pages TOPIC counts as relevant, and why, before a crawl."""
     from spoor.judges.advice import Advisor
+    from spoor.judges.no_results import Verdict
     from spoor.judges.topic import judge_of_topic, preferring, read_topic, topic_of
     from spoor.judges.topic_draft import verdicts
     from spoor.protocols import KeepsAnswers
@@ -244,7 +245,7 @@ def try_out(
             advisor.see(example.page)
     judged = [row for row in rows if row["relevant"] is not None]
     advice = advisor.advice(
-        [(row["page"], row["title"], row["score"], row["relevant"]) for row in judged],
+        [Verdict(row["page"], row["title"], row["score"], row["relevant"]) for row in judged],
         none_after=FEW_PAGES,
         nearly_all_after=2 * FEW_PAGES,
     )

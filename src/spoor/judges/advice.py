@@ -12,6 +12,7 @@ from heapq import nsmallest
 from typing import Any
 
 from spoor.display import command_line
+from spoor.judges.no_results import Verdict
 from spoor.judges.wish import Wish
 from spoor.types import Page
 from spoor.web.languages import says_little
@@ -192,17 +193,15 @@ class Advisor:
 
     def advice(
         self,
-        judged: Iterable[tuple[str, str, float, bool]],
+        judged: Iterable[Verdict],
         *,
         none_after: int = NONE_AFTER,
         nearly_all_after: int = NEARLY_ALL_AFTER,
         over: bool = False,
-        settled: Collection[str] = (),
     ) -> Advice:
-        """What to tell, with the newest verdict on each page: (URL, title, score, relevant).
-        `over`: the crawl has ended, and what it did not find it will not. `settled`: URLs of pages
-        that are no results whatever a threshold is, and not near it."""
-        rows = [NearPage(*row) for row in judged]
+        """What to tell, with the newest verdict on each page. `over`: the crawl has ended, and what
+        it did not find it will not."""
+        rows = [*judged]
         relevant = sum(row.relevant for row in rows)
         known = [word for word in self._forms if self._having[word]]
         unknown = {word: self._nearest(word) for word in self._forms if not self._having[word]}
@@ -231,9 +230,9 @@ class Advisor:
             known,
             unknown,
             self._suggestion(unknown),
-            _near([row for row in rows if row.url not in settled]),
+            _near(rows),
             warning,
-            max(rows, key=lambda row: row.score) if nothing and _have_score(rows) else None,
+            _shown(max(rows, key=lambda row: row.score)) if nothing and _have_score(rows) else None,
             self._site_words() if nothing and not self._asks_no_words else (),
         )
 
@@ -313,14 +312,18 @@ def _is_meant(word: str, other: str) -> bool:
     return sorted(word) == sorted(other) or (SequenceMatcher(b=word, a=other).ratio() >= _MEANT)
 
 
-def _have_score(rows: Sequence[NearPage]) -> bool:
+def _have_score(rows: Sequence[Verdict]) -> bool:
     return any(row.score > 0 for row in rows)
 
 
-def _near(rows: Sequence[NearPage]) -> Sequence[NearPage]:
+def _shown(row: Verdict) -> NearPage:
+    return NearPage(row.url, row.title, row.score, row.relevant)
+
+
+def _near(rows: Sequence[Verdict]) -> Sequence[NearPage]:
     """The weakest of the relevant pages and the strongest of the others, of those that are not
     wholly one or the other."""
-    unsure = [row for row in rows if 0.0 < row.score < 1.0]
+    unsure = [_shown(row) for row in rows if 0.0 < row.score < 1.0 and not row.settled]
     yes = sorted((row for row in unsure if row.relevant), key=lambda row: row.score)
     no = sorted((row for row in unsure if not row.relevant), key=lambda row: -row.score)
     half = _NEAR // 2

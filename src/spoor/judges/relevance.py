@@ -30,6 +30,7 @@ from spoor.judges.learning import LED, LINKED, Learned, learn
 from spoor.judges.linked import Linked
 from spoor.judges.many_sites import without_frames
 from spoor.judges.matching import Matcher
+from spoor.judges.no_results import LIST_SCORE, ONLY_LISTS, SHOWS_AGAIN
 from spoor.judges.reading import Reader, has_words
 from spoor.judges.said import FIRST, Said
 from spoor.judges.surest import Likeness
@@ -63,14 +64,6 @@ words of what they lead to."""
 MENU = 3
 PLAIN = 0.35
 """Least evidence of a page that is relevant by it alone, if no page has much more."""
-LIST_SCORE = 0.4
-"""Highest score of a list page: it leads to what is wanted."""
-ONLY_LISTS = "it lists documents, and is none"
-"""The reason that one has which is no result for that."""
-SHOWS_AGAIN = "it shows again what another result has"
-"""The same of a view of a page that is a result."""
-SETTLED = (ONLY_LISTS, SHOWS_AGAIN)
-"""Reasons of pages that are no results wherever the threshold lies."""
 _VIEWS = 8
 """Views of views that are followed to the page that has all, at most."""
 COPIED = 16

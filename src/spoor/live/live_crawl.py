@@ -494,7 +494,7 @@ class LiveCrawl:
             return
         before, self._advice = (
             self._advice,
-            advisor.advice(self.folder.judged(), over=over, settled=self.folder.settled()),
+            advisor.advice(self.folder.judged(), over=over),
         )
         self.folder.note(WORDS, json.dumps(list(self._advice.known)))
         lines, judge = self._advice.lines(str(self.folder.path)), self.crawl.judge

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from spoor.errors import InputError
+from spoor.judges.no_results import REASONS, Verdict
 from spoor.runs import files
 from spoor.web.urls import names_host
 
@@ -30,6 +31,17 @@ _MOST_URL, _MOST_TITLE = 1 << 14, 1 << 12
 
 _decode = json.JSONDecoder().decode
 """Of texts: it is `json.loads` without its options."""
+
+_NO_RESULT = " OR ".join(f"instr(why, '{reason}')" for reason in REASONS)
+VERDICT = f"seq, url, title, score, relevant, NOT relevant AND ({_NO_RESULT}) AS settled"
+"""Columns of pages that `verdict` reads."""
+
+
+def verdict(row: sqlite3.Row) -> Verdict:
+    """The newest verdict on a page."""
+    _, url, title, score, relevant, settled = row
+    return Verdict(url, title, score, bool(relevant), bool(settled))
+
 
 FIRST_TICKET = 1 << 40
 """Of the rows that were copied from an earlier run: a crawl has none so high."""

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.formats.warc_reader import read_page
-from spoor.judges.relevance import LIST_SCORE
+from spoor.judges.no_results import LIST_SCORE, Verdict
 from spoor.learn.harvest_estimate import Estimate
 from spoor.runs import files, shards, snapshot
 from spoor.runs.ahead import Wanted, read_ahead
@@ -30,7 +30,7 @@ from spoor.runs.near_copies import near_copies
 from spoor.runs.pass_costs import PassCosts
 from spoor.runs.passages import PassageScores
 from spoor.runs.recovery import damaged, telling
-from spoor.runs.rows import FailureRow, PageRow, Why
+from spoor.runs.rows import VERDICT, FailureRow, PageRow, Why, verdict
 from spoor.runs.schema import read_settings
 from spoor.runs.selection import Selection
 from spoor.runs.snapshot import AHEAD, NEXT, NextLink, OpenLink, Snapshot, parts
@@ -234,6 +234,10 @@ class StoredRun:
     def verdicts(self) -> list[bool]:
         """Whether each page was judged relevant, in the order of fetching."""
         return [bool(row["relevant"]) for row in self._rows("pages", columns="seq, relevant")]
+
+    def judged(self) -> Iterator[Verdict]:
+        """The newest verdict on each page, in the order of fetching."""
+        return map(verdict, self._rows("pages", columns=VERDICT))
 
     def results_but_for(self, reason: str) -> int:
         """How many pages are no result for this reason alone: `ONLY_LISTS`, `SHOWS_AGAIN`."""

@@ -22,6 +22,7 @@ from spoor.documents.kinds import Types
 from spoor.errors import TOO_MANY_FILES, InputError, PausedError, is_of_contents
 from spoor.formats.warc_records import DamagedError
 from spoor.formats.warc_writer import ROTATE_AT, Place, WarcWriter
+from spoor.judges.no_results import Verdict
 from spoor.runs import files
 from spoor.runs.database import broke_off, noted, validators_of
 from spoor.runs.exchanges import captured, read_body
@@ -38,7 +39,7 @@ from spoor.runs.recovery import (
     write_mark,
 )
 from spoor.runs.renders import forget_renders
-from spoor.runs.rows import FIRST_TICKET, RenderRow
+from spoor.runs.rows import FIRST_TICKET, VERDICT, RenderRow, verdict
 from spoor.runs.saved_files import follow_verdicts, save
 from spoor.settings import Settings, user_agent
 from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, Revision, State
@@ -210,18 +211,9 @@ class RunWriter:
             (size,) = self._db.execute(query, (FIRST_TICKET,)).fetchone()
             return float(noted(self._db, "seconds") or 0.0), int(size)
 
-    def judged(self) -> list[tuple[str, str, float, bool]]:
-        """(URL, title, score, relevant) of each page committed so far, in order."""
-        rows = self._db.execute("SELECT url, title, score, relevant FROM pages ORDER BY seq")
-        return [(url, title, score, bool(relevant)) for url, title, score, relevant in rows]
-
-    def settled(self) -> set[str]:
-        """URLs of the pages committed so far that are no results wherever the threshold lies."""
-        from spoor.judges.relevance import SETTLED  # heavy, and a refusal needs it not
-
-        where = " OR ".join("instr(why, ?)" for _ in SETTLED)
-        rows = self._db.execute(f"SELECT url FROM pages WHERE NOT relevant AND ({where})", SETTLED)
-        return {url for (url,) in rows}
+    def judged(self) -> list[Verdict]:
+        """The newest verdict on each page committed so far, in order."""
+        return [*map(verdict, self._db.execute(f"SELECT {VERDICT} FROM pages ORDER BY seq"))]
 
     def has_labels(self) -> bool:
         """Whether there are labels that were not read; costs one look at a file's size."""
