@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from spoor.errors import InputError
 from spoor.judges.answers import Ask, asked_text
 from spoor.judges.asking import AskingJudge
-from spoor.judges.relevance import SETTLED
+from spoor.judges.no_results import REASONS
 from spoor.protocols import Judge, Rejudges, Stateful, TakesLabels
 from spoor.types import Judgement, Page, State
 
@@ -90,7 +90,7 @@ class SecondOpinion(AskingJudge):
         if none or not self._is_near(judgement):
             return judgement
         text = asked_text(page.title, page.text, self._limits.characters)
-        settled = not judgement.relevant and any(why in SETTLED for why, _ in judgement.why)
+        settled = not judgement.relevant and any(why in REASONS for why, _ in judgement.why)
         if settled and not self._answers.was_used(text):
             return judgement  # a result beside another one it is not, whatever it says
         if not text or (not self._answers.was_used(text) and self._is_spent()):
