@@ -111,6 +111,20 @@ def test_headings_of_parts_that_most_pages_have_are_left_out() -> None:
     assert repeated.own_headings(1, 7, [])[0] == []
 
 
+@pytest.mark.parametrize("letters", [10, 60_000])
+def test_headings_of_early_pages_are_taken_back_however_many_letters_they_have(
+    letters: int,
+) -> None:
+    judge = Relevance(parse("kiln"))
+    for at in range(24):
+        rest = f"part {at} " + "letters " * (letters // 8)
+        judge.judge(
+            Page(f"http://a.example/{at}", headings=("On the kiln", rest), text=f"pot {at}")
+        )
+    judge.revise()
+    assert [page.evidence.any() for page in judge._pages.values()] == [False] * 24
+
+
 def test_links_of_a_long_menu_tell_nothing_where_there_is_a_text() -> None:
     repeated = Repeated()
     menu, own = numbers([*range(MENU)]), numbers([500, 501])

@@ -56,6 +56,8 @@ TEXT_WORDS = 20_000
 TEXT_LETTERS = 160_000
 """Words of a text that are read, and letters of all of them: of a script without spaces a sentence
 is a word, and each pair of its letters a term."""
+HEADING_LETTERS = 20_000
+"""Letters of all headings."""
 FOLDERS = 8
 """Folders of a URL that count as its place, from the outermost."""
 NAME_WORDS = 12
@@ -236,9 +238,8 @@ class Reader:
         """The words of a page, and those of its text that its site or folder does not repeat."""
         if not again:
             self.repeated.page(site, folder)
-        headings, of_headings = self.repeated.own_headings(
-            site, folder, page.headings[:500], again=again
-        )
+        first = _first_letters(page.headings[:500], HEADING_LETTERS)
+        headings, of_headings = self.repeated.own_headings(site, folder, first, again=again)
         fields = {
             "title": page.title,
             "headings": "\n".join(headings),
@@ -255,7 +256,7 @@ class Reader:
             terms(page.description[:20_000]),
             [*chain(*url_words(page.url))],
             terms(page.title[:20_000]),
-            terms(fields["headings"][:20_000]),
+            terms(fields["headings"]),
         )
         words = [*chain(*before, spaced)]
         numbers = memo.of(words)
@@ -480,10 +481,10 @@ def _note(in_text: InText, places: Sequence[tuple[int, int]], pieces: NDArray[np
         in_text.leaves = np.append(in_text.leaves, np.array(leaves, np.uint16))
 
 
-def _first_letters(words: list[str], most: int) -> list[str]:
+def _first_letters(words: Sequence[str], most: int) -> list[str]:
     """The words of at most so many letters; the last may be cut."""
     if sum(map(len, words)) <= most:
-        return words
+        return [*words]
     found = list[str]()
     for word in words:
         found.append(word[:most])
