@@ -34,6 +34,7 @@ from spoor.http.names import Names
 from spoor.isolate import lanes, parsing
 from spoor.isolate.parsing import TakesLongError
 from spoor.judges.keywords import Keywords
+from spoor.learn.state import pack, unpack
 from spoor.live.driver import HttpDriver
 from spoor.live.helper_turns import (
     MOST_WAITING,
@@ -970,3 +971,24 @@ def test_many_hosts_that_are_free_again_at_once_come_in_parts(disk: bool, tmp_pa
     assert store.next_ready(0.0) == 1.0
     assert [len(store.offer(5.0).hosts()) for _ in range(2)] == [WOKEN, known]
     assert store.next_ready(5.0) == 5.0
+
+
+def test_a_flood_of_new_hosts_holds_no_host_back_that_is_free_again() -> None:
+    store = MemoryFrontier(delay=1.0)
+    store.add([Link(f"http://kilns.example/{at}") for at in range(9)], NO_PARENT, 0.0, 0)
+    asked = []
+    for now in range(6):
+        flood = [f"http://h{now}-{at:04}.example/" for at in range(WOKEN + 500)]
+        offer = store.offer(float(now))
+        if "kilns.example" in offer.hosts():
+            link = next(
+                link for link in store.open() if store.url(link).endswith(f"s.example/{now}")
+            )
+            asked.append(store.take(link, float(now)))
+        store.add([Link(url) for url in flood], NO_PARENT, 0.0, 0)
+        if now == 3:
+            state = unpack(pack(store.save()))
+            store = MemoryFrontier(delay=1.0)
+            store.load(state)
+    assert len(asked) == 6
+    assert len(store.offer(6.0).hosts()) == 6 * WOKEN + 1, "and of the flood a part comes each time"

@@ -6,8 +6,10 @@ Every call takes O(links given) or O(log hosts), however many links are open.
 from __future__ import annotations
 
 import heapq
+import math
 from array import array
-from collections.abc import Collection, Iterator, Mapping, MutableSequence, Sequence
+from collections import deque
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableSequence, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,8 +24,8 @@ from spoor.web.urls import host as host_of
 
 OPEN, TAKEN, WAITING, DONE = range(4)
 WOKEN = 1_000
-"""Hosts at most that a call finds free again, those first that are free for longest: each takes
-some microseconds, and a crawl may know of tens of thousands."""
+"""Hosts at most that a call finds free again, those first that are free for longest, and as many
+that were never asked: each takes some microseconds, and a page may name thousands."""
 
 
 class MemoryFrontier:
@@ -54,6 +56,9 @@ class MemoryFrontier:
         self._slow = SlowHosts()
         self._ready = ReadyHosts(self._slow)
         self._later: list[tuple[float, str]] = []
+        self._unasked: deque[str] = deque()
+        """Hosts that are free since ever, in a row of their own: a flood of them would hold back
+        those that are free again."""
         self._due: list[tuple[float, LinkId]] = []
         self._withheld: list[tuple[float, LinkId]] = []
         """Links that are due, of hosts that may not be asked now."""
@@ -158,19 +163,41 @@ class MemoryFrontier:
         for link in host.waiting:
             heapq.heappush(self._due, (host.free_at, link))
         host.waiting = ()
-        if host.open:
+        if host.open and host.free_at == -math.inf:
+            self._unasked.append(host.name)
+        elif host.open:
             heapq.heappush(self._later, (host.free_at, host.name))
 
     def _wake(self, now: float) -> None:
-        later = self._later
+        later, unasked = self._later, self._unasked
+        for name in sorted(unasked.popleft() for _ in range(min(WOKEN, len(unasked)))):
+            self._wake_host(-math.inf, name)
         for _ in range(WOKEN):
             if not later or later[0][0] > now:
                 break
-            free_at, name = heapq.heappop(later)
-            host = self._hosts[name]
-            stale = host.free_at != free_at or host.ready is not None or not host.open
-            if not stale and not (self._per_host and host.in_flight >= self._per_host):
-                self._ready.add(host)
+            self._wake_host(*heapq.heappop(later))
+
+    def _wake_host(self, free_at: float, name: str) -> None:
+        """Have a host on offer that was to be free at a time, unless that has changed."""
+        if self._is_free(free_at, name) and (host := self._hosts[name]).ready is None:
+            self._ready.add(host)
+
+    def _is_free(self, free_at: float, name: str) -> bool:
+        host = self._hosts[name]
+        return host.free_at == free_at and bool(host.open) and not self._busy(host)
+
+    def _queued(self) -> list[tuple[float, str]]:
+        """When hosts are free, to save that."""
+        return [*((-math.inf, name) for name in self._unasked), *self._later]
+
+    def _queue(self, queued: Iterable[tuple[float, str]]) -> None:
+        """Go on from `_queued`."""
+        self._later, self._unasked = [], deque()
+        for free_at, name in queued:
+            if free_at == -math.inf:
+                self._unasked.append(name)
+            else:
+                self._later.append((free_at, name))
 
     def configure(self, *, delay: float, per_host: int) -> None:
         """Change the politeness, as if the frontier were made with it and loaded: known hosts keep
@@ -239,12 +266,14 @@ class MemoryFrontier:
     def next_ready(self, now: float) -> float | None:
         if self._ready.names():
             return now
+        while self._unasked:
+            if self._is_free(-math.inf, self._unasked[0]):
+                return now
+            self._unasked.popleft()
         times = []
         while self._later:
-            free_at, name = self._later[0]
-            host = self._hosts[name]
-            if host.free_at == free_at and host.open and not self._busy(host):
-                times.append(free_at)
+            if self._is_free(*self._later[0]):
+                times.append(self._later[0][0])
                 break
             heapq.heappop(self._later)
         due = self.next_due(now)
@@ -446,7 +475,7 @@ class MemoryFrontier:
             "depth": np.array(self._depth, dtype=np.int32),
             "open": np.array(self._open, dtype=np.int64),
             "due": [list(entry) for entry in self._due],
-            "later": [list(entry) for entry in self._later],
+            "later": [list(entry) for entry in self._queued()],
             "ready": list(self._ready.proven.hosts),
             "hosts": [
                 [h.name, h.delay, h.in_flight, h.free_at if np.isfinite(h.free_at) else None]
@@ -522,7 +551,7 @@ class MemoryFrontier:
         self._ready = ReadyHosts(self._slow)
         unproven = () if slow is None else slow["unproven"]
         self._ready.restore(self._hosts, state["ready"], unproven)
-        self._later = [(time, name) for time, name in state["later"]]
+        self._queue((time, name) for time, name in state["later"])
         self._due = [(time, link) for time, link in state["due"]]
         self._strangers = Strangers.of(state.get("strangers", ()), list(self._hosts))
 

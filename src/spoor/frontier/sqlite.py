@@ -348,7 +348,7 @@ class SqliteFrontier(MemoryFrontier):
 
     def _columns(self) -> dict[str, Column]:
         """Everything in memory, as arrays."""
-        hosts = self._hosts
+        hosts, later = self._hosts, self._queued()
         waiting = [(host.number, link) for host in self._by_number for link in host.waiting]
         columns: dict[str, Column] = {
             "state": self._state,
@@ -358,8 +358,8 @@ class SqliteFrontier(MemoryFrontier):
             "at host": self._host_positions,
             "prints": self._prints,
             "ready": array("i", (hosts[name].number for name in self._ready.proven.hosts)),
-            "later at": array("d", (time for time, _ in self._later)),
-            "later": array("i", (hosts[name].number for _, name in self._later)),
+            "later at": array("d", (time for time, _ in later)),
+            "later": array("i", (hosts[name].number for _, name in later)),
             "due at": array("d", (time for time, _ in self._due)),
             "due": array("i", (link for _, link in self._due)),
             "delay": array("d", (host.delay for host in self._by_number)),
@@ -462,9 +462,9 @@ class SqliteFrontier(MemoryFrontier):
             self._by_number[number].wait(link)
         names = [host.name for host in self._by_number]
         later, due = numbers("later at", "f8"), numbers("due at", "f8")
-        self._later = [
+        self._queue(
             (time, names[number]) for time, number in zip(later, numbers("later"), strict=True)
-        ]
+        )
         self._due = list(zip(due, numbers("due"), strict=True))
         if "strangers" in arrays:
             self._strangers = Strangers.of(numbers("strangers"), names)
