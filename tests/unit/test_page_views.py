@@ -343,8 +343,9 @@ def test_of_copies_one_is_a_result_though_the_first_is_none() -> None:
 
 
 def test_a_stranger_under_the_same_domain_takes_no_result_by_a_copy_of_it() -> None:
-    hosts = {f"http://{one}.blogs.example/k" for one in ("mallory", "alice")}
-    assert results_by(Relevance(wish("kiln")), copied(*hosts)) == hosts
+    for where in ("http://{}.blogs.example/k", "http://a.example/~{}/k"):
+        pages = {where.format(one) for one in ("mallory", "alice")}
+        assert results_by(Relevance(wish("kiln")), copied(*pages)) == pages
 
 
 def test_documents_that_begin_alike_are_no_copies() -> None:

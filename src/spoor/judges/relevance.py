@@ -441,9 +441,11 @@ _LINKED = "pages that it is linked with stand for it"
 
 
 def _copied(page: KeptPage) -> tuple[str, int]:
-    """What the copies of a page share with it: on a host under the same domain there may be another
-    owner."""
-    return host(page.url), page.content
+    """What copies of a page share with it: another host of its domain, and another `/~ann/`, may
+    have another owner."""
+    folder = page.url.split("/", 4)[3:4]
+    owner = folder[0] if folder and folder[0].startswith("~") else ""
+    return f"{host(page.url)}/{owner}", page.content
 
 
 def _of_none(url: str) -> Sequence[str]:
