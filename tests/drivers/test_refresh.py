@@ -310,6 +310,32 @@ def test_what_was_not_there_is_news_once_a_changed_page_links_to_it(tmp_path: Pa
     assert "/plain7" in {page.url.removeprefix(SITE) for page in Run(out).pages()}
 
 
+def test_pages_that_moved_are_results_where_they_are_now(tmp_path: Path) -> None:
+    """By a redirect, to a page that is known by then and to one that is not, or without one."""
+    moved = dict[str, str]()
+
+    def answer(asked: Asked) -> bytes:
+        if asked.path == "/":
+            names = [moved.get(name) or name for name in ("/a", "/b")]
+            links = "".join(f'<a href="{name}">clay</a>' for name in [*names, "/c"])
+            return reply(f"<title>All</title>{len(moved)}{links}")
+        if to := moved.get(asked.path):
+            return reply(status=301, Location=to) if asked.path != "/a" else MISSING
+        if asked.path not in (moved.values() or ["/a", "/b", "/c"]):
+            return MISSING
+        own = " ".join(f"{asked.path[-1]}{at}" for at in range(40))
+        return reply(f"<title>Clay {asked.path[-1]}</title>clay of a kiln {own}")
+
+    server, out = Loopback(answer), tmp_path / "2"
+    with beside(server.serving):
+        told: dict[str, Any] = {"connect_to": f"127.0.0.1:{server.port}", "delay": 0.0}
+        spoor.run(f"{SITE}/", "clay", out=tmp_path / "1", progress=False, **told)
+        assert {"/a", "/b", "/c"} <= {*relevant(tmp_path / "1")}
+        moved |= {name: f"/new{name}" for name in ("/a", "/b", "/c")}
+        spoor.run((), out=out, refresh=str(tmp_path / "1"), hints=False, progress=False, **told)
+    assert sorted(set(relevant(out)) - {"/"}) == ["/new/a", "/new/b", "/new/c"]
+
+
 def test_sitemaps_of_a_host_whose_first_page_did_not_change_are_read(tmp_path: Path) -> None:
     """Of any host in scope, not of the seed's alone."""
     listed = ["http://b.example/1"]

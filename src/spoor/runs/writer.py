@@ -131,6 +131,7 @@ class RunWriter:
         self.closing: list[Callable[[], None]] = []
         """Called when the writer is closed."""
         self.checkpoint_settings = self.settings
+        self._redirects: dict[int, list[str]] | None = None
         self.revisits: Revisits | None = None
         self.originals: Originals | None = None
         """Records of an earlier run, if its pages are visited again."""
@@ -314,7 +315,10 @@ class RunWriter:
     def step(self, fetch: Fetch, step: Outcome | Deferred, path: list[str], now: float) -> None:
         """Note what the crawl made of a reply; durable with the next commit."""
         if isinstance(step, Deferred):
-            if step.url != fetch.url and fetch.url in self._seeds:
+            is_earlier = self.revisits is not None and fetch.url in self.revisits.numbers
+            if step.url != fetch.url and (is_earlier or fetch.url in self._seeds):
+                if is_earlier:
+                    self._redirected().setdefault(fetch.ticket, []).append(fetch.url)
                 self._rows.redirected_seeds.append((fetch.url, fetch.ticket))
             self.describe(fetch, step)
             return
@@ -326,7 +330,7 @@ class RunWriter:
                 (fetch.url, fetch.host, reply.kind, reply.reason, reply.status, now, fetch.ticket)
             )
             if reply.kind in ("absent", "duplicate"):
-                self._supersede(fetch.url, *path[-1:])
+                self._supersede(fetch, *path[-1:])
             return
         page, judgement = reply.page, step.judgement
         assert judgement is not None
@@ -358,17 +362,26 @@ class RunWriter:
                 chosen_json,
                 *((place.file, place.offset, place.length) if place else (None, None, None)),
                 fetch.ticket,
-                " ".join(sorted(page.flags | self._supersede(page.url, *path[-1:]))),
+                " ".join(sorted(page.flags | self._supersede(fetch, page.url, *path[-1:]))),
             )
         )
         if judgement.relevant:
             self._rows.results.append(result_line(page.url, judgement.score, page.title, path, why))
 
-    def _supersede(self, *urls: str) -> frozenset[str]:
-        """Mark the rows of an earlier run at these URLs as replaced; returns the flags of the page
-        that replaces them."""
+    def _redirected(self) -> dict[int, list[str]]:
+        """Ticket → URLs from which it was redirected, of seeds and of pages of an earlier run."""
+        if self._redirects is None:
+            self._redirects = {}
+            for url, ticket in self._db.execute("SELECT seed, ticket FROM redirected_seeds"):
+                self._redirects.setdefault(ticket, []).append(url)
+        return self._redirects
+
+    def _supersede(self, fetch: Fetch, *more: str) -> frozenset[str]:
+        """Mark the rows of an earlier run at the URLs of a fetch and at `more` as replaced; returns
+        the flags of the page that replaces them."""
         if self.revisits is None:
             return frozenset()
+        urls = (fetch.url, *self._redirected().pop(fetch.ticket, ()), *more)
         numbers = {number for url in urls if (number := self.revisits.numbers.get(url)) is not None}
         self._rows.superseded |= {number + 1 for number in numbers}
         return frozenset({"changed"} if numbers else ())
