@@ -12,6 +12,7 @@ import atexit
 import gc
 import inspect
 import os
+import resource
 import runpy
 import select
 import subprocess
@@ -39,10 +40,14 @@ _starts = threading.Lock()
 
 class Command(subprocess.Popen[str]):
     """`python -m spoor …` by `subprocess.Popen`, in a session of its own; its text is UTF-8. Of its
-    environment, what Python reads as it starts has no effect, but for PYTHONPATH."""
+    environment, what Python reads as it starts has no effect, but for PYTHONPATH. `limits`: of
+    resources (`resource.setrlimit`), soft and hard."""
 
-    def __init__(self, command: list[str], **how: Any) -> None:
+    def __init__(
+        self, command: list[str], *, limits: dict[int, tuple[int, int]] | None = None, **how: Any
+    ) -> None:
         assert command[:3] == _START
+        self._limits = [*(limits or {}).items()]
         self._reads = threading.Lock()
         super().__init__(command, encoding="utf-8", **how)
 
@@ -59,15 +64,10 @@ class Command(subprocess.Popen[str]):
         theirs = (ends["p2cread"], ends["c2pwrite"], ends["errwrite"])
         source, target, errors = (at if one == -1 else one for at, one in enumerate(theirs))
         environment = {**os.environ} if how["env"] is None else {**how["env"]}
+        folder = os.fspath(how["cwd"] or os.getcwd())
+        told = (how["args"][3:], folder, environment, self._limits)
         try:
-            self.pid, self._told = _parent.fork(
-                source,
-                target,
-                errors,
-                how["args"][3:],
-                os.fspath(how["cwd"] or os.getcwd()),
-                environment,
-            )
+            self.pid, self._told = _parent.fork(source, target, errors, *told)
         finally:
             popen._close_pipe_fds(self, *ends.values())
         self._child_created = True
@@ -113,8 +113,12 @@ def main(asked: int) -> None:
     forks(asked, _spoor)
 
 
-def _spoor(arguments: list[str], folder: str, environment: dict[str, str]) -> int:
+def _spoor(
+    arguments: list[str], folder: str, environment: dict[str, str], limits: list[Any]
+) -> int:
     os.chdir(folder)
+    for which, values in limits:
+        resource.setrlimit(which, values)
     os.environ.clear()
     os.environ.update(environment)
     sys.path[:0] = ["", *filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))]

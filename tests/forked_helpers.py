@@ -8,6 +8,7 @@ how one starts, `started_anew` has it; and so has each command that a test start
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import select
@@ -19,6 +20,7 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,7 +31,7 @@ from spoor.isolate import helper
 NUMBER = struct.Struct("<q")
 """A process, or how it ended, on its way to whoever waits for it."""
 
-_FORKS = "import sys; from forked_helpers import main; main(int(sys.argv[1]))"
+_FORKS = "import sys; from forked_helpers import imported; imported(int(sys.argv[1]))"
 _COMMAND = "from spoor.isolate.child import main; main()"
 
 
@@ -166,6 +168,16 @@ def started_anew() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(helper, "subprocess", subprocess)
         yield
+
+
+def imported(asked: int) -> None:
+    """What many of them read with is there already, and no garbage of theirs."""
+    for name in ("spoor.isolate.child", "spoor.documents.html", "trafilatura"):
+        with contextlib.suppress(ImportError):
+            import_module(name)
+    gc.collect()
+    gc.freeze()
+    main(asked)
 
 
 def main(asked: int) -> None:

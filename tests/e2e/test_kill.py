@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from resource import RLIMIT_FSIZE, RLIMIT_NOFILE, getrlimit
 
 import numpy as np
 import pytest
@@ -149,12 +150,13 @@ def test_signals(web: CountedWeb, whole: set[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limit", "flags", "message"),
     [
-        ("-f 200", (), "paused: cannot write"),
-        ("-n 30", ("--in-flight", "60", "--per-host", "60"), "too many open files"),
+        ((RLIMIT_FSIZE, 200 << 10), (), "paused: cannot write"),
+        ((RLIMIT_NOFILE, 30), ("--in-flight", "60", "--per-host", "60"), "too many open files"),
     ],
+    ids=["a small file", "few descriptors"],
 )
 def test_short_of_room(
-    limit: str,
+    limit: tuple[int, int],
     flags: tuple[str, ...],
     message: str,
     web: CountedWeb,
@@ -163,10 +165,8 @@ def test_short_of_room(
 ) -> None:
     """As on a full disk: no file may grow beyond 200 KiB; and with few file descriptors."""
     command = web.command(tmp_path / "run", *(flags or IN_FLIGHT))
-    shell = ["bash", "-c", f'ulimit {limit} && exec "$@"', "bash", *command]
-    done = subprocess.run(
-        shell, check=False, capture_output=True, text=True, timeout=2 * STANDS_STILL
-    )
+    which, most = limit
+    done = run_command(command, limits={which: (most, most)}, timeout=2 * STANDS_STILL)
     assert (done.returncode, len(done.stderr.splitlines()[-1:])) == (1, 1), done.stderr
     assert message in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
@@ -180,10 +180,8 @@ def test_128_descriptors_are_too_few_for_many_hosts(tmp_path: Path) -> None:
         whole = finish(web, tmp_path / "whole", policy)
     with served(pages, hosts=hosts, latency=2.0) as slow:
         many = ("--per-host", "8", "--in-flight", "400", "--policy", policy)
-        shell = ["bash", "-c", 'ulimit -n 128 && exec "$@"', "bash", *slow.command(path, *many)]
-        done = subprocess.run(
-            shell, check=False, capture_output=True, text=True, timeout=2 * STANDS_STILL
-        )
+        few = {RLIMIT_NOFILE: (128, 128)}
+        done = run_command(slow.command(path, *many), limits=few, timeout=2 * STANDS_STILL)
     assert done.returncode == 1, done.stderr
     assert "too many open files" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr
@@ -199,10 +197,8 @@ def test_few_descriptors_are_raised_where_the_system_allows_it(tmp_path: Path) -
     says, so that whoever had some could pause a crawl."""
     with served(60, hosts=60, latency=0.5) as slow:
         command = slow.command(tmp_path / "run", "--per-host", "8", "--in-flight", "400")
-        shell = ["bash", "-c", 'ulimit -Sn 30 && exec "$@"', "bash", *command]
-        done = subprocess.run(
-            shell, check=False, capture_output=True, text=True, timeout=2 * STANDS_STILL
-        )
+        soft = {RLIMIT_NOFILE: (30, getrlimit(RLIMIT_NOFILE)[1])}
+        done = run_command(command, limits=soft, timeout=2 * STANDS_STILL)
     assert done.returncode == 0, done.stderr
 
 

@@ -22,6 +22,7 @@ import pytest
 
 from kills import CountedWeb, served
 from loopback import free_ports
+from ray_in_process import in_process
 from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.integrations.ray.cluster import started
@@ -43,8 +44,8 @@ needs_ray = pytest.mark.skipif(
 PAGES = 150
 
 
-def crawl(web: CountedWeb, out: Path, shards: int, *more: str) -> dict[str, Any]:
-    told = web.command(out, "--json", "--shards", str(shards), *more)
+def crawl(web: CountedWeb, out: Path, *more: str) -> dict[str, Any]:
+    told = web.command(out, "--json", *more)
     ended = subprocess.run(told, capture_output=True, text=True, timeout=400, check=False)
     assert ended.returncode == 0, ended.stderr
     summary: dict[str, Any] = json.loads(ended.stdout)
@@ -60,10 +61,14 @@ def state(folder: Path) -> dict[str, Any]:
 
 
 @needs_ray
-def test_shards_fetch_each_page_once_and_are_read_as_one_run(tmp_path: Path) -> None:
+def test_shards_fetch_each_page_once_and_are_read_as_one_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first part on a Ray; to go on with another number of shards asks nothing more of it."""
     out = tmp_path / "run"
     with served(PAGES, hosts=8) as web:
-        told = crawl(web, out, 2, "--pages", "60", "--max-time", "1h", "--max-bytes", "9999999")
+        bounds = ("--pages", "60", "--max-time", "1h", "--max-bytes", "9999999")
+        told = crawl(web, out, "--shards", "2", *bounds)
         assert (told["fetched"], told["shards"]) == (60, 2)
         assert told["stopped_because"] == "budget of 60 pages reached"
         assert sum(one["pages"] for one in told["each"]) == 60
@@ -77,7 +82,9 @@ def test_shards_fetch_each_page_once_and_are_read_as_one_run(tmp_path: Path) -> 
             assert hosts
             assert {shard_of(name, 2) for name in hosts} == {at}
 
-        told = crawl(web, out, 3)
+        with in_process():
+            assert run(web.command(out, "--json", "--shards", "3")[3:]) == 0
+        told = json.loads(capsys.readouterr().out)
         assert told["resumed"]
         assert told["stopped_because"] == "no open link left"
         assert told["fetched"] == PAGES

@@ -159,8 +159,9 @@ class DoubleDqn:
         self._target.weights = [np.array(w) for w in state["target"]]
         self._moments = [np.array(m) for m in state["moments"]]
         self._steps = state["steps"]
+        held = min(self._seen, len(self._x))  # all behind them is zero
         self._seen = state["seen"]
         for name in ("x", "reward", "next", "count"):
             array = getattr(self, f"_{name}")
-            array[:] = 0
             array[: len(state[name])] = state[name]
+            array[len(state[name]) : held] = 0

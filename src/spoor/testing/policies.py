@@ -192,18 +192,21 @@ class _Subject:
                 self._same(case, second, f"with {case}: the same seed gives two crawls")
 
     def check_saving(self) -> None:
+        """One in flight tells whether to save or to load made the difference; the other cases save
+        between two loads."""
+        apart, mixed = (_Saving(save=9), _Saving(load=13)), (_Saving(save=9, load=13),)
         for case in CASES[:3]:
-            for every, start, load in ((9, 0, False), (7, 0, True), (0, 31, True)):
-                what = "saved" + (" and loaded" if load else "")
-                when = f"every {every} steps" if every else f"after {start} steps"
-                with self.stage(f"{what} {when}, with {case}"):
+            for saving in (*(apart if case is CASES[0] else mixed), _Saving(once=31)):
+                with self.stage(f"{saving}, with {case}"):
                     broken = self.driver(case)
                     step = 0
                     while broken.step():
                         step += 1
-                        if step == start or (every and step % every == 0):
-                            self._save(broken, case, load=load)
-                    self._same(case, broken, f"{what} {when}, with {case}: goes on differently")
+                        if saving.saves(step):
+                            self._save(broken, case, load=False)
+                        if saving.loads(step):
+                            self._save(broken, case, load=True)
+                    self._same(case, broken, f"{saving}, with {case}: goes on differently")
 
     def _save(self, driver: Shuffled, case: _Case, *, load: bool) -> None:
         state = self._packed(driver.crawl)
@@ -389,6 +392,28 @@ class _Case:
 
     def __str__(self) -> str:
         return f"{self.in_flight} in flight, {self.delay:g} s a host (web {self.seed})"
+
+
+@dataclass(frozen=True)
+class _Saving:
+    """After how many steps a crawl is saved, or saved and loaded: again and again, or once."""
+
+    save: int = 0
+    load: int = 0
+    once: int = 0
+
+    def saves(self, step: int) -> bool:
+        return bool(self.save) and step % self.save == 0
+
+    def loads(self, step: int) -> bool:
+        return step == self.once or (bool(self.load) and step % self.load == 0)
+
+    def __str__(self) -> str:
+        if self.once:
+            return f"saved and loaded after {self.once} steps"
+        parts = [f"saved every {self.save} steps"] if self.save else []
+        parts += [f"saved and loaded every {self.load} steps"] if self.load else []
+        return ", ".join(parts)
 
 
 _YES, _NO = Judgement(1.0, True, 1.0), Judgement(0.0, False, 0.0)
