@@ -349,8 +349,11 @@ def words_of(rng: random.Random, count: int = 60) -> str:
     return " ".join(rng.choices(VOCABULARY, k=count))
 
 
-def documents_web(seed: int = 1) -> tuple[dict[str, tuple[str, bytes]], list[str], dict[str, str]]:
-    """(path → (media type, body), paths of the readable documents, path → reason of the others).
+def documents_web(
+    seed: int = 1, *, most: int = 1_000
+) -> tuple[dict[str, tuple[str, bytes]], list[str], dict[str, str]]:
+    """(path → (media type, body), paths of the readable documents, path → reason of the others);
+    of each kind `most` readable ones at most, of which 13 have each of the headers that lie.
 
     Hub pages at `/hub/N` link to all; each third document has a header that lies, or none.
     """
@@ -362,7 +365,7 @@ def documents_web(seed: int = 1) -> tuple[dict[str, tuple[str, bytes]], list[str
         lies = (
             ["application/octet-stream", "", "image/png"] if kind in ("text", "markdown") else LIES
         )
-        for number in range(many):
+        for number in range(min(many, most)):
             name = NAMES[number] if kind == "pdf" and number < len(NAMES) else f"{number}.{kind}"
             body = make(f"The zanzibar kiln {words_of(rng)}", link="http://else.example/x")
             header = media if number % 3 else lies[number // 3 % len(lies)]

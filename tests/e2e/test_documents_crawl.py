@@ -52,12 +52,12 @@ def rows(out: Path, query: str) -> list[Any]:
 def test_every_readable_document_is_found_and_saved_and_every_other_told_why(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    web, readable, reasons = documents_web()
+    web, readable, reasons = documents_web(most=13)
     server, out = server_of(web), tmp_path / "run"
-    assert len(readable) == 300
+    assert len(readable) == len(set(readable)) > 100
     wanted = ["--want", "match:zanzibar", "--policy", "breadth-first", "--save-files"]
     with beside(server.serving):
-        crawl(server, out, 150, *wanted)
+        crawl(server, out, 60, *wanted)
         crawl(server, out, 1000, *wanted)
     base = "http://docs.example"
     by_url = dict(rows(out, "SELECT url, relevant FROM pages"))
@@ -65,7 +65,7 @@ def test_every_readable_document_is_found_and_saved_and_every_other_told_why(
     assert max(asked.values()) == 1, "a resume asks and reads nothing again"
 
     found = {url for url, relevant in by_url.items() if relevant}
-    assert len(found) == 300
+    assert len(found) == len(readable)
     assert {unquote(url) for url in found} == {unquote(f"{base}{path}") for path in readable}
     failures = dict(rows(out, "SELECT url, kind || ': ' || reason FROM failures"))
     report = (out / "report.html").read_text("utf-8")
@@ -77,11 +77,11 @@ def test_every_readable_document_is_found_and_saved_and_every_other_told_why(
         assert told.partition(": ")[2].partition("(")[0] in report
 
     saved = [file for file in (out / "files").rglob("*") if file.is_file()]
-    assert len(saved) == 300
+    assert len(saved) == len(readable)
     assert sorted(os.listdir(tmp_path)) == ["run"]
     assert {file.parent for file in saved} == {out / "files" / "docs.example"}
     assert all(len(file.name.encode()) < 150 for file in saved)
-    assert len({file.name.lower() for file in saved}) == 300
+    assert len({file.name.lower() for file in saved}) == len(readable)
     bodies = {body for _, body in web.values()}
     assert all(file.read_bytes() in bodies for file in saved)
 

@@ -180,7 +180,7 @@ def test_pages_wear_a_helper_less_than_documents(lane: Lane) -> None:
 @pytest.fixture(scope="module")
 def every_kind(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with documents of each kind, hostile ones among them."""
-    web, _, _ = document_makers.documents_web()
+    web, _, _ = document_makers.documents_web(most=13)
     web["/hub/0"] = (web["/hub/0"][0], web["/hub/0"][1] + "<p>Öfen".encode("cp1252"))
 
     def answer(asked: Asked) -> bytes:
