@@ -16,6 +16,7 @@ import document_makers
 from attacks.measure import MEMORY, PER_BYTE, SLOW, Note, within_law
 from attacks.measure import SECONDS as LAW_SECONDS
 from spoor.documents.document import Document
+from spoor.documents.extract import extract
 from spoor.documents.rows import document_row_of
 from spoor.isolate import lanes, parsing
 from spoor.isolate.bounds import Bounds
@@ -388,6 +389,21 @@ def test_a_chapter_that_is_named_again_is_read_once() -> None:
     assert document.notes == ("chapters named again are read once (3)",)
 
 
+@pytest.mark.parametrize("kind", ["epub", "docx", "odt"])
+def test_a_zip_file_for_which_memory_is_short_is_not_called_damaged(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What zlib says where it gets none."""
+
+    def read(*_: object) -> bytes:
+        raise zlib.error("Error -4 while decompressing data")
+
+    body = document_makers.MAKERS[kind][0]("kilns")
+    monkeypatch.setattr(zipfile.ZipExtFile, "read", read)
+    with pytest.raises(MemoryError):
+        extract("", URL, body)
+
+
 PARAGRAPHS = "<p>a few words on kilns</p>\n" * 3_000
 LARGE = {
     "html": PARAGRAPHS.encode(),
@@ -401,7 +417,7 @@ def test_a_document_for_which_memory_is_short_is_not_called_damaged(kind: str) -
     facts = {"url": URL, "content_type": "text/html" if kind == "html" else ""}
     lanes.close()  # one that has read much has room left that it got before
     fine, given_up = 0, 0
-    for megabytes in (1, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 8, 40):
+    for megabytes in (0.2, 1, 1.02, 1.05, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 8, 40):
         # Where it is just too little, a parser may try again and again until its time is over.
         bounds = Bounds(8.0 if megabytes > 8 else 1.0, int(megabytes * (1 << 20)), 0)
         try:

@@ -33,7 +33,8 @@ def extract(
     except Exception as error:  # the libraries have errors of their own for damaged files
         from selectolax.lexbor import SelectolaxError
 
-        if isinstance(error, SelectolaxError):  # lexbor parses whatever there is memory for
+        # Lexbor parses whatever there is memory for; other C code may say nothing of it.
+        if isinstance(error, (SelectolaxError, SystemError)):
             raise MemoryError from error
         return Unreadable(f"the {told.kind} is damaged ({type(error).__name__})", told.kind)
 

@@ -83,6 +83,7 @@ class Parts:
         except KeyError as error:
             raise UnreadableError(f"its part {name[:80]} is missing") from error
         except DAMAGED as error:
+            _check_memory(error)
             raise UnreadableError("the zip file is damaged or cut off") from error
 
     def tree(self, name: str) -> Element:
@@ -121,7 +122,8 @@ class Parts:
             with self.archive.open(part) as opened:
                 while opened.read(_PIECE):
                     pass
-        except DAMAGED:
+        except DAMAGED as error:
+            _check_memory(error)
             return False
         return True
 
@@ -161,3 +163,9 @@ def listed(names: Sequence[str]) -> str:
     """Names of parts, for a note."""
     more = "" if len(names) <= _NAMED else f" and {len(names) - _NAMED} more"
     return f"parts ({', '.join(name[:80] for name in names[:_NAMED])}{more})"
+
+
+def _check_memory(error: Exception) -> None:
+    """Raises MemoryError where zlib had too little memory, of which it says only the number."""
+    if isinstance(error, zlib.error) and str(error).startswith("Error -4 "):
+        raise MemoryError from error
