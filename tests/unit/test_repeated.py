@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from noisy_news import article
 from spoor.judges import repeated as repeated_module
 from spoor.judges.kept_pages import MOST_LINKS
+from spoor.judges.reading import folder_of
 from spoor.judges.relevance import Relevance
 from spoor.judges.repeated import (
     FIRST,
@@ -109,6 +110,16 @@ def test_headings_of_parts_that_most_pages_have_are_left_out() -> None:
     repeated.page(2, 3)
     assert repeated.own_headings(2, 3, ["See also"])[0] == ["See also"]
     assert repeated.own_headings(1, 7, [])[0] == []
+
+
+@pytest.mark.parametrize("url", ["http://a.example/{}/", "http://u{}.a.example/post"])
+def test_a_heading_of_few_pages_of_a_site_is_none_of_a_folder_with_one_page(url: str) -> None:
+    repeated, own = Repeated(), 0
+    for at in range(120):
+        repeated.page(1, folder_of(url.format(at)))
+        headings = ["The kiln"] if at % 10 == 0 else [f"Part {at}"]
+        own += len(repeated.own_headings(1, folder_of(url.format(at)), headings)[0])
+    assert own == 120
 
 
 @pytest.mark.parametrize("letters", [10, 60_000])
@@ -311,6 +322,7 @@ def _menu_left(repeated: Repeated, site: int, own: int) -> int:
     text = [word * 7_919 for word in (*range(200), *range(1_000 * own, 1_000 * own + 50))]
     repeated.page(site, site)
     repeated.own_links(site, site, numbers([own, own + 1]), words=LONG)
+    repeated.own_headings(site, site, ["Part", f"Part {own}"])
     left, _ = repeated.add(site, site, numbers(text))
     return len(text) if left is None else int(left.sum())
 

@@ -39,8 +39,8 @@ LONG = 100
 OF_FOLDER = 0.5
 """… is repeated, too: that share of them."""
 HEADINGS = 8
-"""Pages of a site that have a heading, at least, where it is one of half the pages of a folder, as
-`Examples` and `See also` are, and so repeated."""
+"""Pages of a folder that have a heading, at least, where it is one of half of them, as `Examples`
+and `See also` are, and so repeated."""
 MENU = 32
 """Links from which on what is on so many pages of its folder is a menu."""
 LEAST = 8
@@ -341,6 +341,8 @@ class Repeated:
     def __init__(self) -> None:
         self._sites, self._folders = _Parts(), _Parts()
         self._pieces, self._links = _Having(), _Having()
+        self._headings = _Having()
+        """Of folders, not of sites; of each but its first page."""
 
     def page(self, site: int, folder: int) -> None:
         """Count a page of a site and of a folder."""
@@ -367,7 +369,10 @@ class Repeated:
         if not headings:
             return headings, _NO_NUMBERS
         numbers = hashes64([f"heading {its.lower()}" for its in headings])
-        is_own = self._pieces.add(site, numbers, again=again) < self._least_of(site, folder)
+        is_own = self._pieces.add(site, numbers, again=again) < self._least(site)
+        if self._of_folder(folder) > 1:
+            of_folder = self._headings.add(folder, numbers, again=again)
+            is_own &= of_folder < self._least_of(site, folder)
         if is_own.all():
             return headings, numbers
         return [*compress(headings, is_own.tolist())], numbers[is_own]
@@ -418,25 +423,27 @@ class Repeated:
         the folder."""
         if not texts:
             return np.zeros(0, np.bool_)
-        least: list[float] = []
-        sizes: list[int] = []
+        repeated: list[bool] = []
         for site, folder, its in zip(sites, folders, texts, strict=True):
-            least += self._least(site), self._least_of(site, folder) if its.of_headings else 0.0
-            sizes += its.of_text, its.of_headings
-        each = [self._pieces.of(site, its.pieces) for site, its in zip(sites, texts, strict=True)]
-        having = np.array([*chain.from_iterable(each)], np.int64)
-        return np.asarray(having > np.repeat(least, sizes))
+            least, begin = self._least(site), len(repeated)
+            repeated += [having > least for having in self._pieces.of(site, its.pieces)]
+            if its.of_headings:
+                least, headings = self._least_of(site, folder), its.pieces[its.of_text :]
+                for at, having in enumerate(
+                    self._headings.of(folder, headings), begin + its.of_text
+                ):
+                    repeated[at] |= having > least
+        return np.array(repeated, np.bool_)
 
     def _least(self, site: int) -> float:
         pages = self.pages(site)
         return math.inf if pages < FIRST else min(ENOUGH, max(PAGES, SHARE * pages))
 
     def _least_of(self, site: int, folder: int) -> float:
-        """Other pages of a site with a heading from which on that is repeated in a folder of it."""
-        least = self._least(site)
-        if least < math.inf:
-            least = min(least, max(HEADINGS, OF_FOLDER * self._of_folder(folder)))
-        return least
+        """Other pages of a folder with a heading from which on that is repeated there."""
+        if self._least(site) == math.inf:
+            return math.inf
+        return max(HEADINGS, OF_FOLDER * self._of_folder(folder))
 
     def save(self) -> State:
         """Go on with `load`."""
@@ -445,6 +452,7 @@ class Repeated:
             **self._folders.save("folders"),
             **self._pieces.save("pieces"),
             **self._links.save("links"),
+            **self._headings.save("headings"),
         }
 
     def load(self, state: State) -> None:
@@ -453,3 +461,4 @@ class Repeated:
         self._folders.load("folders", state)
         self._pieces.load("pieces", state)
         self._links.load("links", state)
+        self._headings.load("headings", state)
