@@ -175,10 +175,10 @@ class Relevance:
             score, relevant = self._told(kept, value, words, self._model.cut_of_new, again=True)
         self._surer += relevant and self._wish is None and self._model.sure < FEW_SURE
         kept.told, kept.rank = (score, relevant), value
-        if relevant and before is not None:
-            self._keep(self._pages.values())
-        elif relevant:
+        if relevant and before is None:
             self._first.setdefault(_copied(kept), kept.url)
+        elif relevant and not self.tells_once:
+            self._keep(self._pages.values())
         if len(self._pages) > KEPT:
             self._drop()
         why = tuple(reasons) if score else ()
