@@ -27,14 +27,31 @@ want = ["label:chess"]
 [[policies]]
 policy = "best-first"
 [[policies]]
-policy = "random"
+policy = "waits"
 """
+
+WAITS = """
+import time
+from pathlib import Path
+from spoor.policies.random import Random
+
+class Waits(Random):
+    def __init__(self, task):
+        while Path("wait").exists():
+            time.sleep(0.01)
+        super().__init__(task)
+"""
+"""A policy whose cells are not over before a file is gone, however quick a machine is."""
+
+PLUG_IN = "policies.waits=waits:Waits"
 
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
     GeneratedWorld(GeneratedSettings(pages=400, hosts=2, seed=1)).save(tmp_path / "web")
     (tmp_path / "small.toml").write_text(EXPERIMENT)
+    (tmp_path / "waits.py").write_text(WAITS)
+    (tmp_path / "wait").touch()
     return tmp_path
 
 
@@ -43,6 +60,7 @@ def command(here: Path) -> subprocess.Popen[str]:
     return Command(
         [sys.executable, "-m", "spoor", *told],
         cwd=here,
+        env={**os.environ, "PYTHONPATH": str(here), "SPOOR_PLUG_INS": PLUG_IN},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )
@@ -111,7 +129,10 @@ def test_a_run_that_was_cut_goes_on(
     assert 0 < len(kept) < 12
     assert not (here / "out" / "small").exists(), "no report of half an experiment"
 
+    (here / "wait").unlink()
     monkeypatch.chdir(here)
+    monkeypatch.syspath_prepend(here)
+    monkeypatch.setenv("SPOOR_PLUG_INS", PLUG_IN)
     assert run(["lab", "run", "small.toml", "--out", "out", "--jobs", "1"]) == 0
     assert "report.html" in capsys.readouterr().out
     done = cells(here)
