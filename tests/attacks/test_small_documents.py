@@ -13,7 +13,7 @@ from importlib.util import find_spec
 import pytest
 
 import document_makers
-from attacks.measure import MEMORY, PER_BYTE, SLOW, Note, within_law
+from attacks.measure import MEASURED, MEMORY, PER_BYTE, SLOW, Note, within_law
 from attacks.measure import SECONDS as LAW_SECONDS
 from spoor.documents.document import Document
 from spoor.documents.extract import extract
@@ -283,7 +283,8 @@ def as_in_a_helper() -> Iterator[None]:
 @pytest.mark.usefixtures("as_in_a_helper")
 @pytest.mark.parametrize("name", LONG)
 def test_a_document_of_many_parts_costs_what_html_costs(name: str, record_property: Note) -> None:
-    """By the law for HTML, half a second and 64 MiB and 20 times its size."""
+    """By the law for HTML, half a second and 64 MiB and 20 times its size: a helper has these bounds.
+    The table of attacks says what it took."""
     body = LONG[name]()
     kind = name.split(",")[0]
     kinds = {"markdown": "text/markdown", "json": "application/json", "feed": "application/rss+xml"}
@@ -295,7 +296,8 @@ def test_a_document_of_many_parts_costs_what_html_costs(name: str, record_proper
     row = bounded(document_row_of, body, facts, bounds=bounds)
     assert row["kind"] == kind
     assert "kilns" in "".join(block[1] for block in row["blocks"][:20])
-    within_law(lambda: document_row_of(body, **facts), len(body), record_property)
+    if MEASURED:
+        within_law(lambda: document_row_of(body, **facts), len(body), record_property)
 
 
 @pytest.mark.parametrize("root", ["rss", "feed"])
