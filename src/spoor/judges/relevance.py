@@ -23,6 +23,7 @@ import numpy as np
 
 from spoor.errors import InputError
 from spoor.hashing import hash64
+from spoor.judges.copies import Copies
 from spoor.judges.feedback import Among, Model
 from spoor.judges.frequencies import Floats
 from spoor.judges.kept_pages import KEPT, KeptPage, as_arrays, from_arrays
@@ -37,7 +38,6 @@ from spoor.judges.surest import Likeness
 from spoor.judges.term_matrix import vector
 from spoor.judges.wish import Wish
 from spoor.types import Judgement, Page, State
-from spoor.web.urls import host
 
 SOON = 8
 """One comes earlier, after an eighth more pages (8 at least), where a surer page came meanwhile."""
@@ -66,9 +66,6 @@ PLAIN = 0.35
 """Least evidence of a page that is relevant by it alone, if no page has much more."""
 _VIEWS = 8
 """Views of views that are followed to the page that has all, at most."""
-COPIED = 16
-"""Terms of its own from which on a page with the title and text of another one of its host shows
-that again; with fewer it may be a frame that a script fills."""
 
 
 class Relevance:
@@ -104,8 +101,9 @@ class Relevance:
         self._reader = Reader(wish, self._matcher)
         self._said = Said(self._matcher, self._reader)
         self._pages: dict[str, KeptPage] = {}
-        self._first: dict[tuple[str, int], str] = {}
-        """Host and content → the first kept page with it that is a result."""
+        self._results = Copies()
+        """The kept pages of this crawl that are results; empty in a watch, where a document that
+        moved has the title and text of itself."""
         self._key = b""
         """Of the hash by which pages are kept."""
         self._examples: list[KeptPage] = []
@@ -148,7 +146,7 @@ class Relevance:
         kept, reasons, counts, slots = self._reader.read(page, again=before is not None)
         kept.label = before.label if before else int(page.url in self._wanted)
         self._pages[page.url] = kept
-        if before is not None and self._first.get(_copied(before)) == page.url:
+        if before is not None and self._results.is_first(before):
             self._keep(self._pages.values())
         words, evidence, led = self._told_of(kept, counts)
         self._surer += evidence > self._model.seed_words or kept.label > 0
@@ -175,8 +173,8 @@ class Relevance:
             score, relevant = self._told(kept, value, words, self._model.cut_of_new, again=True)
         self._surer += relevant and self._wish is None and self._model.sure < FEW_SURE
         kept.told, kept.rank = (score, relevant), value
-        if relevant and before is None:
-            self._first.setdefault(_copied(kept), kept.url)
+        if before is None:
+            self._add_result(kept)
         elif relevant and not self.tells_once:
             self._keep(self._pages.values())
         if len(self._pages) > KEPT:
@@ -204,7 +202,7 @@ class Relevance:
         seen = [page.url]
         if page.label > 0:
             return False
-        if self._is_copy(page):
+        if self._results.has(page):
             return True
         while len(seen) < _VIEWS:
             wholes = map(self._pages.get, self._view_of(seen[-1]))
@@ -216,12 +214,9 @@ class Relevance:
             seen.append(whole.url)
         return False
 
-    def _is_copy(self, page: KeptPage) -> bool:
-        """Whether a page has the title and text of a result of its host. Not in a watch, where a
-        document that moved has those of itself."""
-        if self.tells_once or not page.content or page.terms < COPIED:
-            return False
-        return self._first.get(_copied(page), page.url) != page.url
+    def _add_result(self, page: KeptPage) -> None:
+        if page.told[1] and not (self.tells_once or page.is_earlier):
+            self._results.add(page)
 
     def _why_none(self, page: KeptPage, *, again: bool) -> Sequence[tuple[str, float]]:
         """Why a page that is about the topic is no result all the same; empty where it is not.
@@ -334,10 +329,9 @@ class Relevance:
     def _keep(self, pages: Iterable[KeptPage]) -> None:
         """Keep these pages, in the order in which they came, and no others."""
         self._pages = {page.url: page for page in pages}
-        self._first = {}
+        self._results = Copies()
         for page in self._pages.values():
-            if page.told[1] and not page.is_earlier:
-                self._first.setdefault(_copied(page), page.url)
+            self._add_result(page)
 
     # ---------------------------------------------------------------- revisions and labels
 
@@ -364,13 +358,12 @@ class Relevance:
                 score = among.score(page.rank, words)
             page.told = score, relevant
         views = set[str]()
-        self._first = {}
+        self._results = Copies()
         for page, words in zip(kept, evidence.tolist(), strict=True):
             if page.told[1] and self._shows_again(page):
                 page.told = self._told(page, page.rank, words, self._model.cut, again=True)
                 views.add(page.url)
-            elif page.told[1] and not page.is_earlier:
-                self._first.setdefault(_copied(page), page.url)
+            self._add_result(page)
         for page, old, around, likeness, likest in zip(
             *(kept, before, learned.around.tolist(), learned.likeness.tolist(), learned.likest),
             strict=True,
@@ -438,14 +431,6 @@ class Relevance:
 
 _SAID = (("a person said so", 1.0),)
 _LINKED = "pages that it is linked with stand for it"
-
-
-def _copied(page: KeptPage) -> tuple[str, int]:
-    """What copies of a page share with it: another host of its domain, and another `/~ann/`, may
-    have another owner."""
-    folder = page.url.split("/", 4)[3:4]
-    owner = folder[0] if folder and folder[0].startswith("~") else ""
-    return f"{host(page.url)}/{owner}", page.content
 
 
 def _of_none(url: str) -> Sequence[str]:
