@@ -12,7 +12,6 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix, hstack
 from scipy.special import expit
 
-from spoor.bounded import Cache
 from spoor.lab.intervals import Floats
 from spoor.lab.whatif.run_log import LoggedPage, RunLog
 from spoor.types import Link, Topic
@@ -57,7 +56,6 @@ def _features(
 ) -> tuple[Any, Floats]:
     """Hashed words (sparse) and plain numbers of pages by the links to them."""
     topic_words = frozenset(stem(word for word in tokens(topic.text) if word not in STOP_WORDS))
-    tokens_of = Cache[str, list[str]](tokens).__getitem__  # links of a menu are many
     rows: list[int] = []
     columns: list[int] = []
     values: list[float] = []
@@ -73,9 +71,9 @@ def _features(
         numbers[0], numbers[1] = 1.0, bool(named & topic_words)
         for item, link in links:
             anchor = link.anchor
-            words = set(stem(tokens_of(anchor.text)))
-            around = set(stem(tokens_of(anchor.before)[-10:] + tokens_of(anchor.after)[:10]))
-            heading = set(stem(tokens_of(anchor.headings[-1]))) if anchor.headings else set[str]()
+            words = set(stem(tokens(anchor.text)))
+            around = set(stem(tokens(anchor.before)[-10:] + tokens(anchor.after)[:10]))
+            heading = set(stem(tokens(anchor.headings[-1]))) if anchor.headings else set[str]()
             for kind, some, weight in (
                 ("anchor", words, 1.0),
                 ("around", around, 0.5),
