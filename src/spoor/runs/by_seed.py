@@ -56,7 +56,7 @@ class _Sites:
     memory. To be made within `run.at_once`."""
 
     def __init__(self, run: StoredRun) -> None:
-        led = run.redirected_seeds()
+        led = run.redirects()
         self.begins = {seed: led.get(seed, seed) for seed in run.settings.seeds}
         """Seed → where it leads, each once, in their order."""
         names = set(map(host, self.begins.values()))

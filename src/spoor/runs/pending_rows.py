@@ -42,8 +42,8 @@ class PendingRows:
     renders: list[RenderRow] = field(default_factory=list)
     rendered: list[str] = field(default_factory=list)
     """URLs that a watch has rendered."""
-    redirected_seeds: list[tuple[str, int]] = field(default_factory=list)
-    """(seed, ticket) of those that led elsewhere."""
+    redirects: list[tuple[str, int]] = field(default_factory=list)
+    """(URL, ticket) of seeds, and of pages of an earlier run, that led elsewhere."""
     files: list[tuple[str, str, bytes]] = field(default_factory=list)
     """(URL, media type, body) of documents that are saved as files."""
 
@@ -128,10 +128,8 @@ class PendingRows:
         if self.rendered:
             urls = ((url,) for url in self.rendered)
             db.executemany("INSERT OR IGNORE INTO rendered VALUES (?)", urls)
-        if self.redirected_seeds:
-            db.executemany(
-                "INSERT OR REPLACE INTO redirected_seeds VALUES (?, ?)", self.redirected_seeds
-            )
+        if self.redirects:
+            db.executemany("INSERT OR REPLACE INTO redirected_seeds VALUES (?, ?)", self.redirects)
         if self.notes:
             db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", self.notes.items())
 

@@ -310,9 +310,9 @@ class StoredRun:
         archived = None if place is None else read_page(self.path / place[0], *place[1:], page.url)
         return "" if archived is None else archived.text
 
-    def redirected_seeds(self) -> dict[str, str]:
-        """Seed → where it led, of those that redirect and whose page came, or failed; none of a run
-        in shards."""
+    def redirects(self) -> dict[str, str]:
+        """URL → where it led, of seeds, and in a refresh of pages of the earlier run, that redirect
+        and whose page came, or failed; none of a run in shards."""
         query = (
             "SELECT seed, pages.url FROM redirected_seeds JOIN pages USING (ticket) "
             "UNION SELECT seed, failures.url FROM redirected_seeds JOIN failures USING (ticket)"

@@ -319,7 +319,7 @@ class RunWriter:
             if step.url != fetch.url and (is_earlier or fetch.url in self._seeds):
                 if is_earlier:
                     self._redirected().setdefault(fetch.ticket, []).append(fetch.url)
-                self._rows.redirected_seeds.append((fetch.url, fetch.ticket))
+                self._rows.redirects.append((fetch.url, fetch.ticket))
             self.describe(fetch, step)
             return
         if isinstance(reply := step.reply, Failed):
