@@ -14,7 +14,6 @@ import inspect
 import os
 import resource
 import runpy
-import select
 import subprocess
 import sys
 import threading
@@ -22,7 +21,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
-from forked_helpers import NUMBER, Parent, forked, forks
+from forked_helpers import Parent, forked, forks
 
 _IMPORTED = [
     *("spoor.cli.main", "spoor.cli.crawl", "spoor.cli.plan", "spoor.cli.screen"),
@@ -48,7 +47,6 @@ class Command(subprocess.Popen[str]):
     ) -> None:
         assert command[:3] == _START
         self._limits = [*(limits or {}).items()]
-        self._reads = threading.Lock()
         super().__init__(command, encoding="utf-8", **how)
 
     def _execute_child(self, *given: Any) -> None:
@@ -67,7 +65,7 @@ class Command(subprocess.Popen[str]):
         folder = os.fspath(how["cwd"] or os.getcwd())
         told = (how["args"][3:], folder, environment, self._limits)
         try:
-            self.pid, self._told = _parent.fork(source, target, errors, *told)
+            self.pid, self._end = _parent.fork(source, target, errors, *told)
         finally:
             popen._close_pipe_fds(self, *ends.values())
         self._child_created = True
@@ -78,16 +76,11 @@ class Command(subprocess.Popen[str]):
         return self.returncode
 
     def _wait(self, timeout: float | None) -> int:
-        if self.returncode is None and not select.select([self._told], [], [], timeout)[0]:
-            raise subprocess.TimeoutExpired(self.args, timeout or 0.0)
-        with self._reads:
-            if self.returncode is None:
-                (self.returncode,) = NUMBER.unpack(os.read(self._told, NUMBER.size))
+        self.returncode = self._end.within(timeout)
         return self.returncode
 
     def __del__(self) -> None:
-        if hasattr(self, "_told"):
-            os.close(self._told)
+        """Nothing is left to wait for."""
 
 
 def run(

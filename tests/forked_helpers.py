@@ -66,9 +66,9 @@ class Parent:
         """Whether a process that started now would begin in the same way."""
         return self._began == _of_the_start()
 
-    def fork(self, source: int, target: int, errors: int, *given: object) -> tuple[int, int]:
+    def fork(self, source: int, target: int, errors: int, *given: object) -> tuple[int, End]:
         """A process with these files as its own, which is `given` so much: its number, and where
-        the number of its end can be read."""
+        its end is told."""
         ends, telling = os.pipe()
         told, written = os.pipe()
         try:
@@ -78,7 +78,7 @@ class Parent:
             os.close(told)
         with os.fdopen(written, "w", encoding="utf-8") as file:
             json.dump(given, file)
-        return NUMBER.unpack(os.read(ends, NUMBER.size))[0], ends
+        return NUMBER.unpack(os.read(ends, NUMBER.size))[0], End(ends)
 
     def close(self) -> None:
         self._asked.close()
@@ -99,6 +99,27 @@ def _of_the_start() -> tuple[list[str], list[tuple[str, str]]]:
     return paths, sorted(one for one in os.environ.items() if one[0].startswith(begins))
 
 
+class End:
+    """How a process ended, read once from where that is told."""
+
+    def __init__(self, told: int) -> None:
+        self._told = told
+        self._code: int | None = None
+        self._reads = threading.Lock()
+
+    def within(self, timeout: float | None) -> int:
+        """Its exit code. Raises subprocess.TimeoutExpired where it has not ended by then."""
+        if self._code is None and not select.select([self._told], [], [], timeout)[0]:
+            raise subprocess.TimeoutExpired("a forked process", timeout or 0.0)
+        with self._reads:
+            if self._code is None:
+                (self._code,) = NUMBER.unpack(os.read(self._told, NUMBER.size))
+        return self._code
+
+    def __del__(self) -> None:
+        os.close(self._told)
+
+
 class _Forked:
     """As much of `subprocess.Popen` as the one who asks a helper uses."""
 
@@ -106,12 +127,11 @@ class _Forked:
         source, into = os.pipe()
         back, target = os.pipe()
         theirs = (source, target, os.open(os.devnull, os.O_WRONLY))
-        self.pid, self._told = parent.fork(*theirs, {**os.environ})
+        self.pid, self._end = parent.fork(*theirs, {**os.environ})
         for one in theirs:
             os.close(one)
         self.stdin, self.stdout = os.fdopen(into, "wb"), os.fdopen(back, "rb")
         self.returncode: int | None = None
-        self._lock = threading.Lock()
 
     def poll(self) -> int | None:
         if self.returncode is None:
@@ -120,20 +140,13 @@ class _Forked:
         return self.returncode
 
     def wait(self, timeout: float | None = None) -> int:
-        if self.returncode is None and not select.select([self._told], [], [], timeout)[0]:
-            raise subprocess.TimeoutExpired("a helper", timeout or 0.0)
-        with self._lock:
-            if self.returncode is None:
-                (self.returncode,) = NUMBER.unpack(os.read(self._told, NUMBER.size))
+        self.returncode = self._end.within(timeout)
         return self.returncode
 
     def kill(self) -> None:
         if self.poll() is None:
             os.kill(self.pid, signal.SIGKILL)
             self.wait(100)  # it is told a moment after its pipes have ended
-
-    def __del__(self) -> None:
-        os.close(self._told)
 
 
 def _popen(command: list[str], **how: Any) -> Any:
