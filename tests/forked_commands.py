@@ -122,6 +122,9 @@ def _spoor(
             runpy.run_module("spoor", run_name="__main__", alter_sys=True)
         except SystemExit as told:
             code = told.code
+        # As Python ends a process: threads first, since what they hold is closed at the exit.
+        ends: Any = threading
+        ends._shutdown()
         atexit._run_exitfuncs()
         for stream in (sys.stdout, sys.stderr):
             with suppress(OSError, ValueError):
