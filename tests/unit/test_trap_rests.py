@@ -28,6 +28,7 @@ from spoor.types import (
     Task,
 )
 from spoor.web.link_filter import CrawlFilter
+from spoor.web.novelty import News
 from spoor.web.page import parse
 from spoor.web.scope import Scope
 from spoor.web.trap_rests import FOR_NEWS, IN_VAIN, Rests, worth
@@ -243,15 +244,33 @@ def test_a_group_that_opens_again_and_again_is_not_entered_whole_each_time() -> 
     assert drops < 80 * len(world.asked)
 
 
-def test_links_of_a_group_that_opened_enter_some_at_a_time() -> None:
-    traps, came = Traps(), list[str]()
+def test_links_of_a_group_that_opened_enter_more_at_a_time_the_more_pages_of_it_came() -> None:
+    traps, came, some = Traps(), list[str](), list[int]()
     for number in range(300):
         _waiting(traps, f"http://a.example/x/{number}")
     traps._groups.open("a.example/x/*")
     while links := traps.release(over=False):
-        assert len(links) <= 64
         came += [held.link.url for held in links]
+        some.append(len(links))
+        for _ in range(8):
+            traps._groups.add("a.example/x/*", came[-1], News.WORDS, 4, False, tried=False)
         loaded = Traps()
         loaded.load(unpack(pack(traps.save())))
         traps = loaded
     assert came == [f"http://a.example/x/{number}" for number in range(300)]
+    assert some[:4] == [17, 2, 3, 4]
+    assert max(some) <= 64
+
+
+def test_of_a_group_that_opens_now_and_then_few_links_enter_and_wait_again() -> None:
+    drops = 0
+
+    class Counts(CrawlFilter):
+        def dropped(self, url: str, seen: InLink | None, *, redirected: bool = False) -> None:
+            nonlocal drops
+            drops += 1
+            super().dropped(url, seen, redirected=redirected)
+
+    world = Manual(20)
+    _crawl(world, Counts(Scope(), traps=Traps()), 4)
+    assert drops < 1.2 * len(world.asked)

@@ -46,9 +46,14 @@ _LAST = 5
 
 _WAITING = 5_000
 """Links that wait to be tried; of others only the number is kept."""
+_AT_FIRST = 16
+"""Links of a group that opened that enter at once. Then one enters with each page of the crawl …"""
+_ONE_MORE = 8
+"""… and one more for each so many pages of the group since: a group with a page of news now and
+then opens again and again, and each link that entered until it is held back once more is chosen
+in vain …"""
 _AT_ONCE = 64
-"""Links of groups that opened that enter at a time: a group with a page of news now and then opens
-again and again, and what has not entered until it is held back once more stays where it is."""
+"""… but of all groups no more than so many at a time."""
 _SHAPES = 4 * _WAITING
 """URLs whose look is remembered, those that wait among them."""
 
@@ -64,8 +69,11 @@ class HeldGroups:
         """How many of these are of links of other domains."""
         self._waiting = WaitingLinks(_WAITING, owner)
         """Of these groups."""
-        self._opened: dict[str, None] = {}
-        """Groups that hold nothing back, with links that still wait."""
+        self._opened: dict[str, int] = {}
+        """Groups that hold nothing back, with links that still wait → their pages at that time."""
+        self._looking: dict[str, int] = {}
+        """Groups of copies that are looked at again → of how many of their links it is to be told
+        whether they are still copies."""
         self._shapes: dict[str, str] = {}
         """URL that waits → its narrowest group: what all of them look like takes half a second."""
         self._tries = Tries()
@@ -114,18 +122,19 @@ class HeldGroups:
             self._shapes = {url: self._shapes[url] for url in self._waiting.urls()}
         self._due = min(self._due, count.next)
 
-    def open_copies(self, site: str) -> None:
-        """As `open`, for all groups of copies of a host."""
-        for name in list(self._held):
+    def look_again(self, site: str) -> None:
+        """What waits as a copy on a host may be none any more: `release` finds out."""
+        for name in self._held:
             if is_of_copies(name) and name.startswith(f"{site}/"):
-                self.open(name)
+                self._looking[name] = self._waiting.count(name)
 
     def open(self, name: str) -> None:
         """A group holds nothing back, and what waited for it is asked for like any link."""
         self._let_go(name)
-        if name in self._waiting:
-            self._opened[name] = None
         count = self.count(name)
+        if name in self._waiting and name not in self._opened:
+            self._opened[name] = count.pages
+            self._ready += self._longest(name, _AT_FIRST)
         count.held = count.tries = 0
 
     def _hold_back(self, name: str, count: Count) -> None:
@@ -167,9 +176,12 @@ class HeldGroups:
 
     # -- tries
 
-    def release(self, *, over: bool) -> Sequence[HeldLink]:
-        """Links that may enter the frontier again. `over`: there are no others in any shard."""
-        ready, self._ready = self._ready + self._from_opened(), []
+    def release(self, copied: Callable[[str], str], *, over: bool) -> Sequence[HeldLink]:
+        """Links that may enter the frontier again. `copied` gives the group of copies in which a
+        URL waits (empty for none); `over`: there are no others in any shard."""
+        ready, self._ready = self._ready + self._from_opened() + self._no_copies(copied), []
+        while over and not ready and self._looking:
+            ready = self._no_copies(copied)
         if not over and self._pages < self._due:
             return ready
         self._due = self._pages + _FIRST_TRY
@@ -196,16 +208,41 @@ class HeldGroups:
     def _from_opened(self) -> list[HeldLink]:
         """Some of the links that waited for groups that opened."""
         found: list[HeldLink] = []
-        for name in list(self._opened):
-            while name not in self._held and len(found) < _AT_ONCE:
-                if (held := self._waiting.first(name)) is None:
-                    break
-                found.append(held)
+        for name, pages in list(self._opened.items()):
+            if name not in self._held:
+                since = self.count(name).pages - pages
+                most = 1 + max(since, 0) // _ONE_MORE
+                found += self._longest(name, min(most, _AT_ONCE - len(found)))
             if name in self._held or name not in self._waiting:
                 del self._opened[name]
             if len(found) == _AT_ONCE:
                 break
         return found
+
+    def _no_copies(self, copied: Callable[[str], str]) -> list[HeldLink]:
+        """Of some links that waited as copies, those that are none any more."""
+        found, looks = list[HeldLink](), _AT_ONCE
+        for name, left in list(self._looking.items()):
+            links = self._longest(name, min(left, looks))
+            looks -= len(links)
+            self._looking[name] -= len(links)
+            for held in links:
+                if still := copied(held.link.url):
+                    self.hold(still, held)
+                else:
+                    found.append(held)
+            if name not in self._waiting:
+                self._let_go(name)
+            if name not in self._waiting or not self._looking[name]:
+                del self._looking[name]
+            if not looks:
+                break
+        return found
+
+    def _longest(self, name: str, most: int) -> list[HeldLink]:
+        """So many links of a group, those that waited longest, which wait no longer."""
+        first = (self._waiting.first(name) for _ in range(most))
+        return [held for held in first if held is not None]
 
     def _rest(self, domain: str) -> Sequence[HeldLink]:
         """Links of a domain to ask for once there are no others."""
@@ -281,7 +318,8 @@ class HeldGroups:
             ],
             "held": list(self._held),
             "waiting": self._waiting.rows(),
-            "opened": list(self._opened),
+            "opened": [[name, pages] for name, pages in self._opened.items()],
+            "looking": [[name, left] for name, left in self._looking.items()],
             "ready": [held.row() for held in self._ready],
             "trying": sorted(self._trying),
             "pages": self._pages,
@@ -304,7 +342,8 @@ class HeldGroups:
         self._tried = OrderedDict.fromkeys(state["tried"], True)
         self._tries.load(state["in_vain"])
         self._rests.load(state["rests"])
-        self._opened = dict.fromkeys(state["opened"])
+        self._opened = dict(state["opened"])
+        self._looking = dict(state["looking"])
         self._ready = list(map(HeldLink.of, state["ready"]))
         self._trying = set(state["trying"])
         self._pages, self._due = state["pages"], state["due"]

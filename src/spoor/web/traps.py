@@ -17,7 +17,7 @@ that only pages without news link to; hosts of one domain. Its laws:
    Of what has one name below other documents those documents list each, and what stands beside it
    there: that says nothing for it.
 3. It is tried again: two of its links after 32 more pages of the crawl, later and later, and at the
-   end. One page with news opens it, and all that was held back is asked for like any link (what
+   end. One page with news opens it, and what was held back is asked for little by little (what
    has one name below other documents, `film/*/reviews/add`, is opened by a quarter, and below
    those of any folder, `*/*/add`, by half). Tries in
    vain take a thirtieth of the pages of their domain at most (`spoor.web.trap_tries`). Once no
@@ -217,7 +217,7 @@ class Traps:
             return ""
         name = self.holder(url)
         if not name and self._mirrors and "" not in linked_by():
-            name = copies(self._mirrors.waits(url))
+            name = self._copied(url)
         if name or not self._groups.of_strangers:
             return name
         domains = linked_by()
@@ -256,6 +256,10 @@ class Traps:
         """The group of copies that a URL would wait in; empty for none (`MirroredFolders`)."""
         return copies(self._mirrors.copy_of(url))
 
+    def _copied(self, url: str) -> str:
+        """The same, empty for a URL that is to show whether it is still a copy."""
+        return copies(self._mirrors.waits(url))
+
     def tries(self, url: str) -> bool:
         """Whether a URL is about to be tried."""
         return self._groups.tries(url)
@@ -275,7 +279,7 @@ class Traps:
 
     def release(self, *, over: bool) -> Sequence[HeldLink]:
         """Links that may enter the frontier again. `over`: there are no others in any shard."""
-        return self._groups.release(over=over)
+        return self._groups.release(self._copied, over=over)
 
     def held_groups(self) -> list[Group]:
         """The groups that hold links back, the largest first."""
@@ -408,8 +412,8 @@ class Traps:
         if seen.last is not None and self._says_something(page):
             self._views.page(page.url, found_on(), seen.last, is_list=is_list)
             if self._mirrors.page(page, seen.last):
-                # What is still a copy waits again; the way to some led through other folders.
-                self._groups.open_copies(host(page.url))
+                # What is still a copy waits on; the way to some led through other folders.
+                self._groups.look_again(host(page.url))
         return _COPY if copy and news else news
 
     def _names(self, url: str) -> Sequence[str]:
