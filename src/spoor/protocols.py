@@ -373,7 +373,10 @@ class Stateful(Protocol):
     """A judge that learns during the crawl (document frequencies, say)."""
 
     def save(self) -> State: ...
-    def load(self, state: State) -> None: ...
+    def load(self, state: State) -> None:
+        """Go on from a state of `save`, whatever this judge has judged: the crawl has it judge a
+        page on trial, which tells a damaged state, and loads the state once more."""
+        ...
 
 
 @runtime_checkable

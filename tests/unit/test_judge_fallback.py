@@ -19,6 +19,7 @@ from spoor.judges.wish import parse
 from spoor.protocols import Judge, Rejudges, Stateful, TakesLabels
 from spoor.runs.assemble import judge_and_topic
 from spoor.settings import Settings
+from spoor.testing.judges import ordinary_pages
 from spoor.types import Judgement, Page
 from spoor.wrappers.judge_fallback import MOST_IN_A_ROW, JudgeFallback
 
@@ -196,6 +197,29 @@ def test_the_state_of_a_version_without_it_goes_on() -> None:
         "domains": [[], []],
         "fault": "",
     }
+
+
+def test_a_damaged_state_is_told_when_it_is_loaded() -> None:
+    """And not by ten pages that count as not relevant."""
+    judge = made(Relevance(parse("kiln")), None, [])
+    for one in ordinary_pages():
+        judge.judge(one)
+    state = judge.save()
+    made(Relevance(parse("kiln")), None, []).load(state)
+    read = state["judge"]["read"]
+    damaged = {**state, "judge": {**state["judge"], "read": {**read, "known": read["known"][:0]}}}
+    with pytest.raises(ValueError, match="what the judge had learned is damaged"):
+        made(Relevance(parse("kiln")), None, []).load(damaged)
+
+
+def test_a_judge_that_fails_without_a_state_is_not_called_damaged() -> None:
+    class OnNone(Breaks):
+        def judge(self, page: Page) -> Judgement:
+            raise LookupError("no page of this host")
+
+    inner = OnNone()
+    made(inner, kiln, []).load({"saved": 5})
+    assert inner.saved == 5
 
 
 def test_the_state_of_a_version_that_counted_no_domains_goes_on() -> None:

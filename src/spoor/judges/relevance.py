@@ -106,6 +106,8 @@ class Relevance:
         moved has the title and text of itself."""
         self._key = b""
         """Of the hash by which pages are kept."""
+        self._goes_on = False
+        """Whether a new crawl, which was given one, goes on with what an earlier one knew."""
         self._examples: list[KeptPage] = []
         self._model, self._linked = Model(), Linked()
         self._learned: Learned
@@ -131,7 +133,7 @@ class Relevance:
 
     def key_sample(self, key: bytes) -> None:
         """As of a `KeepsSample`."""
-        self._key = key
+        self._key, self._goes_on = key, True
 
     def views_by(self, view_of: Callable[[str], Sequence[str]]) -> None:
         """As of a judge that `LeavesOutViews`."""
@@ -410,7 +412,7 @@ class Relevance:
     def load(self, state: State) -> None:
         self._reader.load(state["read"])
         pages = from_arrays(state["pages"])
-        if self._key:  # a new crawl was given one, and goes on with what an earlier one knew
+        if self._goes_on:
             for page in pages:
                 page.is_earlier = True
         self._keep(pages)

@@ -11,7 +11,7 @@ import numpy as np
 
 from spoor.errors import SpoorError
 from spoor.learn.state import pack, unpack
-from spoor.protocols import Judge, Rejudges, Stateful, TakesLabels
+from spoor.protocols import Judge, KeepsAnswers, Rejudges, Stateful, TakesLabels
 from spoor.testing.small_worlds import random_web
 from spoor.types import Anchor, Judgement, Link, Page
 
@@ -103,6 +103,11 @@ def _check_sequence(make: Callable[[], Judge], pages: list[Page], alone: list[Ju
         assert isinstance(again, Stateful)
         again.load(unpack(state))
         _demand(pack(again.save()) == state, "a state that is loaded and saved again is another")
+        if not isinstance(again, KeepsAnswers):
+            _judged(again, pages[0])
+            again.load(unpack(state))
+            again_saved = pack(again.save())
+            _demand(again_saved == state, "a state that is loaded once more is another")
         rest = [_judged(again, page) for page in pages[at:]]
         _demand(
             rest == judgements[at:], f"saved and loaded after {at} pages, it judges differently"

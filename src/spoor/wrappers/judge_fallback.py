@@ -7,11 +7,14 @@ would only meet the same page again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
 
 from spoor.crawl.plugin_calls import call_plugin, check_judgement, judge_page
 from spoor.errors import PluginError, in_one_line
-from spoor.protocols import Judge, Rejudges, Stateful, TakesLabels
-from spoor.types import Judgement, Page, State
+from spoor.protocols import Judge, KeepsAnswers, Rejudges, Stateful, TakesLabels
+from spoor.types import Anchor, Judgement, Link, Page, State
 from spoor.web.urls import domain_of
 from spoor.wrapping import Wrapper
 
@@ -130,7 +133,7 @@ class JudgeFallback(Wrapper):
         if state["fault"]:
             self._take_over(str(state["fault"]))
         if isinstance(self._judge, Stateful) and state["judge"] is not None:
-            self._judge.load(state["judge"])
+            _load(self._judge, state["judge"])
 
     def _replace(self, error: PluginError, where: str = "") -> None:
         if self._make is None or self._fault:
@@ -146,3 +149,39 @@ class JudgeFallback(Wrapper):
         if self._make is not None:
             self._judge = self._make()
             self.hold(self._judge)
+
+
+_TRIED = Page(
+    "http://a.invalid/one/page.html",
+    title="A page",
+    headings=("A page",),
+    text="Words of a page, and some more of them.",
+    links=[Link("http://a.invalid/other/page.html", Anchor("other words"))],
+)
+
+
+def _load(judge: Any, state: State) -> None:
+    """Load a state into a judge. Raises ValueError for one with which it would fail at the next
+    page: it judges a page on trial, and loads the state once more. One that asks is not tried,
+    since each answer costs, and neither is one that fails without a state, too."""
+    works = not isinstance(judge, KeepsAnswers) and not _fault_of(judge)
+    judge.load(state)
+    if works:
+        if fault := _fault_of(judge):
+            raise ValueError(f"what the judge had learned is damaged: {fault}")
+        judge.load(state)
+
+
+def _fault_of(judge: Judge) -> str:
+    """Why a judge fails; empty where it judges a page, and can be saved."""
+    try:
+        with np.errstate(all="ignore"):
+            judge_page(judge, _TRIED)
+            if isinstance(judge, Rejudges):
+                for url, judgement in call_plugin(judge, "revise", judge.revise):
+                    check_judgement(judge, "revise", url, judgement)
+            if isinstance(judge, Stateful):
+                call_plugin(judge, "save", judge.save)
+    except PluginError as error:
+        return in_one_line(error)
+    return ""
