@@ -365,6 +365,13 @@ class Settings:
         "", POLITENESS, "URL where others find the key, for Signature-Agent.", form=HTTPS
     )
     warc: bool = setting(True, PROCESS, "Archive the pages as WARC.", commands=LIVE)
+    requisites: str = setting(
+        "none",
+        PROCESS,
+        "Archive what a browser needs to show pages, too (pictures, styles, scripts, fonts): none, "
+        "relevant (of pages that are), or all.",
+        choices=("none", "relevant", "all"),
+    )
     save_files: bool = setting(
         False, PROCESS, "Save the relevant documents as they came, too, under files/."
     )

@@ -287,6 +287,8 @@ def describe(summary: dict[str, Any], path: Path) -> str:
     ]
     if rendered := summary.get("rendered"):
         lost += [f"  rendered {line}" for line in rendered["lines"]]
+    if requisites := summary.get("requisites"):
+        lost.append(f"  requisites {requisites['words']}")
     run = Run(path)
     reasons = run.failure_reasons(_REASONS) if summary["failed"] else []
     rest = summary["failed"] - sum(count for _, count in reasons)

@@ -39,6 +39,8 @@ def forget(
         f"taken out: {told.pages} pages, {told.failures} failures, {told.records} records of the "
         f"archive, {told.labels} labels, {told.saved} saved files"
     )
+    if told.requisites:
+        typer.echo(f"  {told.requisites} requisites that no other page needs")
     for name, count in told.exports.items():
         typer.echo(f"  {shown(name)}: {count} taken out")
     for why in told.failed.values():

@@ -35,6 +35,8 @@ class Form:
     """Of rows that need not be documents."""
     is_bare: bool = False
     """It has no columns."""
+    is_archive: bool = False
+    """Of records, with those of what the pages need to be shown."""
     needs: tuple[str, ...] = ()
     """Columns on request that it always has, and `passages`."""
 
@@ -60,8 +62,8 @@ FORMS: Mapping[str, Form] = {
     "parquet": Form("parquet", ".parquet", is_table=True),
     "log": Form("crawl_log", ".log", is_table=True),
     "bulk": Form("jsonl", ".ndjson", "write_bulk"),
-    "warc": Form("warc", ".warc.gz", is_bare=True),
-    "wacz": Form("wacz", ".wacz"),
+    "warc": Form("warc", ".warc.gz", is_bare=True, is_archive=True),
+    "wacz": Form("wacz", ".wacz", is_archive=True),
     "sqlite": Form("sqlite", ".sqlite", needs=("text",)),
     "markdown": Form(
         "markdown",

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from spoor.clock import CrawlClock
 from spoor.live.broken_bodies import BrokenBodies
@@ -48,6 +48,9 @@ from spoor.types import (
 )
 from spoor.web.exchange import Exchange
 from spoor.web.validators import Validators
+
+if TYPE_CHECKING:
+    from spoor.live.requisites import Requisites
 
 Clock = Callable[[], float]
 T = TypeVar("T")
@@ -94,6 +97,7 @@ class HttpDriver:
     - `queries`: what the search of a site is asked for.
     - `slow_start` says how many links may be requested at once while little is known; None: as many
       as ever.
+    - `requisites` asks for what pages need to be shown, beside the crawl and once it is over.
     """
 
     def __init__(
@@ -115,6 +119,7 @@ class HttpDriver:
         admits: Callable[[LiveReply], bool] = lambda reply: True,
         slow_start: SlowStart | None = None,
         queries: Sequence[str] = (),
+        requisites: Requisites | None = None,
     ) -> None:
         self.crawl = crawl
         self.settings = settings
@@ -130,6 +135,7 @@ class HttpDriver:
         self._owns = owns
         self._admits = admits
         self._queries = queries
+        self._requisites = requisites
         self._conditions: dict[int, tuple[tuple[str, str], ...]] = {}
         """Ticket of a fetch that was chosen → headers that make it conditional."""
         self._turn_at = 0.0
@@ -167,14 +173,19 @@ class HttpDriver:
     def _count(self, size: int) -> None:
         self.received += size
 
-    def stop(self, reason: str, grace: float = GRACE) -> None:
+    def stop(self, reason: str, grace: float = GRACE, *, pages_only: bool = False) -> None:
         """Request nothing new, and wait at most `grace` seconds for what is in flight; the rest is
-        requested again when the run goes on. May be called from the loop's thread or a turn's."""
+        requested again when the run goes on. `pages_only`: what the pages need to be shown is still
+        asked for. May be called from the loop's thread or a turn's."""
         self._end(reason, grace)
+        if self._requisites is not None and not pages_only:
+            self._requisites.end(grace)
 
     def abort(self, reason: str) -> None:
         """End at once; what is in flight is requested again when the run goes on."""
         self._end(reason, 0.0)
+        if self._requisites is not None:
+            self._requisites.end(0.0)
 
     def hold(self, host: str, seconds: float) -> None:
         """Ask nothing of a host, with its port if it has one, for so many seconds. From the loop's
@@ -243,7 +254,9 @@ class HttpDriver:
         )
         try:
             with few_collections():
-                return await self._loop(self._requests)
+                if self._requisites is None:
+                    return await self._loop(self._requests)
+                return await self._with_requisites(self._requisites, self._requests)
         finally:
             # A turn that has begun is finished, even if this task is cancelled.
             self._ended = True
@@ -252,6 +265,36 @@ class HttpDriver:
                 task.cancel()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             await self._requests.close()
+
+    async def _with_requisites(self, requisites: Requisites, requests: PageRequests) -> Finished:
+        """Crawl to the end, and beside it and then ask for what the pages need."""
+
+        async def apart(call: Callable[[], T]) -> T:
+            return await self.apart(lambda: self._politely(call))
+
+        def see(fetch: Fetch, reply: LiveReply, foreign: bool) -> None:
+            now = self._clock()
+            self._refusing.see(fetch.host, reply, now, url=fetch.url, foreign=foreign)
+
+        going_on = requisites.run(requests, apart, see, self.fail, lambda url: self.allows(url))
+        task = asyncio.create_task(going_on)
+        try:
+            finished = await self._loop(requests)
+            before = self._stopped
+            requisites.finish()
+            await task
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        if self._fault is not None:
+            raise self._fault
+        ended = self._stopped if self._stopped != before else None
+        return finished if ended is None else Finished(ended)
+
+    def _politely(self, call: Callable[[], T]) -> T:
+        """Call a function once what requests changed of the hosts is known."""
+        self._hosts.apply()
+        return call()
 
     async def apart(self, call: Callable[[], T]) -> T:
         """Call a function between two turns, in their thread; in this one after the last turn."""

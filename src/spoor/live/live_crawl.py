@@ -13,8 +13,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spoor.clock import CrawlClock
 from spoor.crawl import Crawl
@@ -65,6 +66,9 @@ from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, State
 from spoor.web.exchange import Exchange
 
+if TYPE_CHECKING:
+    from spoor.live.requisites import Requisites
+
 CHECKPOINT_SHARE = 0.02
 """At most this share of the time goes into checkpoints, once there is much to save; more, where a
 replay would take long (`live/checkpoint_times.py`)."""
@@ -106,6 +110,8 @@ class LiveCrawl:
         """Pages when the user was advised last."""
         self._driver: HttpDriver | None = None
         self.renders: Renders | None = None
+        self._requisites: Requisites | None = None
+        self._requisites_told: dict[str, Any] | None = None
         self._rule_applied = False
         self.crawl = engine
         self._began = time.monotonic()
@@ -253,6 +259,7 @@ class LiveCrawl:
                 earlier=all_renders(self.folder.path),
                 report=lambda line: self.on_fault(line),
             )
+        self._requisites = self._made_requisites()
         self._driver = HttpDriver(
             self.journal if engine is None else engine,
             self.folder.settings,
@@ -268,6 +275,7 @@ class LiveCrawl:
             admits=self.bytes.admits,
             slow_start=self._slow_start(),
             queries=queries(self.folder.settings),
+            requisites=self._requisites,
             **self._of_earlier(),
         )
         return self._driver
@@ -281,6 +289,28 @@ class LiveCrawl:
         return SlowStart(
             settings.in_flight, lambda link: crawl.frontier.depth(link), crawl.counts.requests
         )
+
+    def _made_requisites(self) -> Requisites | None:
+        """None where the settings ask for none."""
+        if self.folder.requisites is None:
+            return None
+        from spoor.live.requisites import Requisites
+
+        return Requisites(
+            self.folder,
+            self.folder.requisites,
+            hosts=lambda: self.journal.frontier,
+            clock=self.now,
+            wall=time.time,
+            commit=lambda: self.journal.commit(noted=True),
+            report=lambda line: self.on_fault(line),
+            on_bytes=self._took,
+        )
+
+    def _took(self, size: int) -> None:
+        """A requisite has so many bytes."""
+        self.bytes.used += size
+        self._stop_if_used()
 
     def _of_earlier(self) -> dict[str, Any]:
         """Arguments of the driver about pages of an earlier run."""
@@ -340,6 +370,9 @@ class LiveCrawl:
 
                 self.folder.note("refreshed", json.dumps(refreshed_in_words(self._refreshed)))
             self._checkpoint()
+        if self.folder.requisites is not None:
+            totals = self.folder.requisites.totals()
+            self._requisites_told = {**asdict(totals), "words": str(totals)}
         return reason
 
     async def _listen(self, driver: HttpDriver) -> None:
@@ -370,6 +403,8 @@ class LiveCrawl:
                 timeout=timeout,
                 now=now,
             )
+        if self._requisites is not None:
+            wait = self._requisites.words or wait
         words = "" if wait is None else wait.words(now)
         if words != self._waits:
             self._waits = words
@@ -392,6 +427,8 @@ class LiveCrawl:
         verdicts = self.folder.verdicts()
         self._harvest = Harvest(verdicts)
         self._recent.extend(verdicts[len(verdicts) - len(self._recent) :])
+        if self._requisites is not None:
+            self._requisites.look_again()
 
     def _record(self, fetch: Fetch, exchange: Exchange) -> bool:
         same = self.journal.record(fetch, exchange)
@@ -416,6 +453,8 @@ class LiveCrawl:
             self._page_at = self.now()
             self.bytes.used += step.reply.size
             self._stop_if_used()
+            if self._requisites is not None:
+                self._requisites.came(fetch.host)
         if isinstance(step, Outcome) and step.judgement is not None:
             self._recent.append(step.judgement.relevant)
             self._harvest.add(step.judgement.relevant)
@@ -428,7 +467,7 @@ class LiveCrawl:
             reason = self._rule.reason(self.crawl.counts.relevant, self._recent, estimate)
             if reason is not None and not self._rule_applied and self._driver is not None:
                 self._rule_applied = True
-                self._driver.stop(reason)
+                self._driver.stop(reason, pages_only=True)
         if isinstance(step, Outcome) and isinstance(step.reply, Failed) and step.reply.counts:
             self._failed = fetch.url, step.reply
 
@@ -439,7 +478,9 @@ class LiveCrawl:
     def _stop_if_used(self, seconds: float = 0.0) -> bool:
         """End at once if the budget of time or bytes is used; returns whether it is."""
         reason = self._rule.used(max(seconds, self._seconds()), self.bytes.used)
-        if reason is not None and not self._rule_applied and self._driver is not None:
+        only_requisites = self._requisites is not None and self._requisites.words is not None
+        applied = self._rule_applied and not only_requisites
+        if reason is not None and not applied and self._driver is not None:
             self._rule_applied = True
             # What is in flight is requested again when the run goes on, so it does not count.
             self.end(reason)
@@ -539,6 +580,7 @@ class LiveCrawl:
             **left_out.as_json(),
             "requests": counts.requests,
             "rendered": None if self.renders is None else self.renders.as_json(),
+            "requisites": self._requisites_told,
             "robots_requests": self._driver.robots_requests if self._driver else 0,
             "harvest_rate": round(counts.relevant / counts.pages, 4) if counts.pages else 0.0,
             "open_links": self.crawl.frontier.open_count,

@@ -26,7 +26,7 @@ from spoor.politeness.request_limits import RequestLimits
 from spoor.politeness.request_slots import RequestSlots
 from spoor.politeness.robots import RobotsCache, origin_of
 from spoor.settings import Settings
-from spoor.types import Failed, Fetch, Fetched, LiveReply
+from spoor.types import Failed, Fetch, Fetched, LiveReply, Page
 from spoor.web import search_answers, search_forms, search_index_readers, search_indexes, sitemaps
 from spoor.web.encoding import encoding_of
 from spoor.web.exchange import Exchange
@@ -231,6 +231,37 @@ class PageRequests:
             self._hosts.hold(fetch.host, self._clock() + rest)
         return reply, exchange
 
+    async def requisite(
+        self, fetch: Fetch, headers: tuple[tuple[str, str], ...], *, as_user: bool
+    ) -> tuple[LiveReply, Exchange | None]:
+        """Request what a page needs to be shown, whatever its kind, by the rules of every page. As
+        `make`; the page of its reply is empty. It holds no slot. `as_user`: by what the user is
+        known by."""
+        ticket, delay = fetch.ticket, self._hosts.delay(fetch.host)
+        exchange: Exchange | None = None
+        reply: LiveReply
+        try:
+            async with self._queues.visit(fetch.host, delay) as visit:
+                rules = await self._rules(fetch)
+                if isinstance(rules, Failed):
+                    return rules, None
+                async with self._queues.turn(ticket, fetch.host, self._hosts.delay(fetch.host)):
+                    exchange = await self._client.get(
+                        fetch.url, self._wall(), headers=headers, as_user=as_user, ticket=ticket
+                    )
+            if visit.rest:
+                self._hosts.hold(fetch.host, self._clock() + visit.rest)
+            if 200 <= exchange.status < 300 and not exchange.truncated:  # it may be empty
+                page = Page(fetch.url, exchange.status)
+                reply = Fetched(ticket, page, exchange.seconds, len(exchange.body))
+            else:
+                reply = self._reader.bare(ticket, exchange)
+        except ClockSharedError as error:
+            reply = Failed(ticket, "later", str(error), transient=True, retry_after=error.wait)
+        except Exception as error:
+            reply = failure(ticket, error)
+        return reply, exchange
+
     async def _rendered(
         self, fetch: Fetch, exchange: Exchange, plain: Fetched
     ) -> tuple[Exchange, LiveReply]:
@@ -260,6 +291,11 @@ class PageRequests:
 
     async def _ask(self, fetch: Fetch, headers: tuple[tuple[str, str], ...]) -> Failed | Exchange:
         """Request a page; returns the exchange, or why it was not requested."""
+        rules = await self._rules(fetch)
+        return rules if isinstance(rules, Failed) else await self._get(fetch, rules, headers)
+
+    async def _rules(self, fetch: Fetch) -> Failed | Rules:
+        """The rules of a URL's origin; or why it may not be requested."""
         rules, allowed = ALLOW_ALL, True
         if self._fetcher is not None:
             rules, allowed = await self._fetcher.ask(fetch)
@@ -280,7 +316,7 @@ class PageRequests:
             return Failed(fetch.ticket, "robots", f"{reason} (--max-crawl-delay)")
         if self._reservations is not None and await self._reservations.reserve(fetch):
             return Failed(fetch.ticket, "robots", "its site reserves it in tdmrep.json (--noai)")
-        return await self._get(fetch, rules, headers)
+        return rules
 
     async def _get(
         self, fetch: Fetch, rules: Rules, headers: tuple[tuple[str, str], ...]

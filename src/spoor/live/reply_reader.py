@@ -9,7 +9,7 @@ from spoor.documents.page import page_of
 from spoor.http.replies import helper_for, may_take_long, reply_of
 from spoor.live.helper_turns import AGAIN, Helpers, HelperTurns, Parse
 from spoor.turns import CrowdedError, SiteTimes
-from spoor.types import Failed, Fetch, LiveReply
+from spoor.types import Failed, Fetch, LiveReply, Page
 from spoor.web.exchange import Exchange
 from spoor.web.urls import Joiner, registrable_domain
 
@@ -51,6 +51,15 @@ class ReplyReader:
             reason = "the documents of its site take long, and others wait"
             status = exchange.status
             return Failed(fetch.ticket, "limit", reason, status, True, retry_after=AGAIN)
+
+    def bare(self, ticket: int, exchange: Exchange) -> LiveReply:
+        """The reply that an exchange is, whose document is not read."""
+
+        def empty(body: bytes, url: str, **facts: object) -> Page:
+            return Page(url)
+
+        now = self._wall()
+        return reply_of(ticket, exchange, self._ratio_limit, self._joiner, now, empty)
 
     def close(self) -> None:
         """End all turns."""

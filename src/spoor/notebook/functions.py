@@ -93,6 +93,7 @@ def run(
     sign_key: str | PathLike[str] = "",
     sign_agent: str = "",
     warc: bool = True,
+    requisites: Literal["none", "relevant", "all"] = "none",
     save_files: bool = False,
     metrics: str = "",
     otel: bool = False,
@@ -271,6 +272,9 @@ def run(
 
     `warc`: Archive the pages as WARC.
 
+    `requisites`: Archive what a browser needs to show pages, too (pictures, styles, scripts,
+    fonts): none, relevant (of pages that are), or all.
+
     `save_files`: Save the relevant documents as they came, too, under files/.
 
     `metrics`: Serve Prometheus metrics at this ADDRESS:PORT while it runs.
@@ -381,6 +385,7 @@ def stream(
     sign_key: str | PathLike[str] = "",
     sign_agent: str = "",
     warc: bool = True,
+    requisites: Literal["none", "relevant", "all"] = "none",
     save_files: bool = False,
     metrics: str = "",
     otel: bool = False,

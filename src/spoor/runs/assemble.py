@@ -238,6 +238,10 @@ def _make_crawl(
         raise InputError("--refresh runs in one process; leave out --shards")
     if settings.follow_seeds and (settings.shards or outbox is not None):
         raise InputError("--follow-seeds runs in one process; leave out --shards")
+    if settings.requisites != "none" and (settings.shards or outbox is not None):
+        raise InputError("--requisites runs in one process; leave out --shards")
+    if settings.requisites != "none" and not settings.warc:
+        raise InputError("--requisites is for the archive; leave out --no-warc")
     task = task_of(settings, subject)
     plain = replace(task, rng=np.random.default_rng(settings.seed), model=None)
 

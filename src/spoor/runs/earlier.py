@@ -27,7 +27,7 @@ from spoor.formats.warc_writer import revisit_headers
 from spoor.hashing import hash64
 from spoor.learn.state import read, write
 from spoor.protocols import FallsBack, Mergeable
-from spoor.runs import files, snapshot
+from spoor.runs import files, requisites, snapshot
 from spoor.runs.assemble import located, make_crawl_to_look_at
 from spoor.runs.database import reading
 from spoor.runs.originals import Originals
@@ -130,6 +130,9 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
     known = {**revisits.row(), "originals": originals.save()}
     write(path / files.EARLIER, {**known, "judge": judge, "policies": policies})
     ends, names = _copy_archives(earlier, path)
+    if settings.requisites != "none" and not files.shards(earlier):
+        with reading(earlier) as old:
+            requisites.copy(old, db, names)
     columns = [one.name for one in fields(PageRow)][:19]
     marks = ", ".join("?" * len(columns))
     values = (_values(*one, seq, names, columns) for seq, one in enumerate(newest.values(), 1))

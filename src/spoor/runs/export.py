@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from spoor.documents.document import PARTS
 from spoor.errors import InputError
@@ -27,9 +27,11 @@ from spoor.formats.object_stores import is_url, new_object
 from spoor.runs import files
 from spoor.runs.by_seed import listed_sites, sites_of_seeds
 from spoor.runs.documents import RunDocument
-from spoor.runs.requests import requests_of
 from spoor.runs.selection import Selection
 from spoor.runs.stored_run import StoredRun
+
+if TYPE_CHECKING:
+    from spoor.runs.requisites import Needed
 
 _HEAD = 100_000
 """Characters of the first line of a table that are looked at."""
@@ -93,6 +95,8 @@ def export_run(
         if selected != Selection() or (requests and (by_seed or columns or fields)):
             raise InputError(f"{option} has a row for each {row}; it takes no other choice of rows")
     if requests:
+        from spoor.runs.requests import requests_of
+
         options = Options(REQUESTS, run.path)
         with nullcontext(out) if isinstance(out, Path) else new_object(out) as place:
             return Exported(form, write(requests_of(run), place, form, options))
@@ -123,8 +127,9 @@ def export_run(
         parts |= {"text", "blocks"}
     copied = 0
 
-    def rows() -> Iterator[dict[str, Any]]:
+    def rows(needed: Needed | None) -> Iterator[dict[str, Any]]:
         nonlocal copied
+        seen = set[int]()
         for document, copies in run.select(selected, report_progress, lambda row: parts):
             copied += len(copies)
             row = document.exported(kinds)
@@ -134,6 +139,8 @@ def export_run(
                 row[COPIES] = copies
             if "passages" in needs:
                 row["passages"] = _passages(document, everything=selected.everything)
+            if needed is not None:
+                row["requisites"] = needed.archived(document.row.ticket, seen)
             yield row
 
     def seed_rows() -> Iterator[dict[str, Any]]:
@@ -150,8 +157,13 @@ def export_run(
 
     named = (*asked, *(spec.name for spec in specs), *(() if selected.copies else (COPIES,)))
     options = Options(kinds, run.path, index, _title(run), run.begins_page, named)
-    with nullcontext(out) if isinstance(out, Path) else new_object(out) as place:
-        pages = write(seed_rows() if by_seed else rows(), place, form, options)
+    needing: AbstractContextManager[Needed | None] = nullcontext()
+    if FORMS[form].is_archive:
+        from spoor.runs.requisites import needed_by_pages
+
+        needing = needed_by_pages(run.path)
+    with nullcontext(out) if isinstance(out, Path) else new_object(out) as place, needing as needed:
+        pages = write(seed_rows() if by_seed else rows(needed), place, form, options)
     return Exported(form, pages, copied, options.left_out)
 
 

@@ -31,9 +31,11 @@ from spoor.formats.exporters.warc import copy_without
 from spoor.formats.warc_records import DAMAGE
 from spoor.runs import files, shards
 from spoor.runs.checkpoints import drop_unused_chunks
+from spoor.runs.database import has_table
 from spoor.runs.events import events_of
 from spoor.runs.lock import Lock
 from spoor.runs.recovery import damaged, forgotten, mend_results, telling
+from spoor.runs.requisite_queue import forget_requisites, forgotten_requisites
 from spoor.runs.saved_files import remove_saved
 from spoor.runs.schema import read_settings
 from spoor.runs.snapshot import parts
@@ -52,6 +54,8 @@ class Forgotten:
     failures: int = 0
     records: int = 0
     """Of the archive."""
+    requisites: int = 0
+    """What a page needed to be shown and no other page does."""
     labels: int = 0
     """Lines of people."""
     saved: int = 0
@@ -85,6 +89,8 @@ def forget(
     named = [(one, _form(one)) for one in exports]
     told = Forgotten()
     found: set[str] = set()
+    gone = {*wanted}
+    """With what only these pages needed."""
     for part in parts(path):
         _recover(part)
         with Lock(part) as lock:
@@ -92,7 +98,9 @@ def forget(
             lock.hold_database()
             with telling(part):
                 try:
-                    found |= _forget(part, wanted, told, failpoint)
+                    known, requisites = _forget(part, wanted, told, failpoint)
+                    found |= known
+                    gone |= requisites
                 finally:
                     _remove_parts(part)
     told.labels = _blank_labels(path, wanted)
@@ -105,7 +113,7 @@ def forget(
         _remove_leftovers(folder)
     for export, form in [*_exports(path), *named]:
         try:
-            count = remove(export, form, wanted)
+            count = remove(export, form, gone)
         except InputError as error:
             told.failed[str(export)] = str(error)
             continue
@@ -123,7 +131,8 @@ def _recover(path: Path) -> None:
 
 def _forget(
     path: Path, urls: Collection[str], told: Forgotten, failpoint: Callable[[str], None]
-) -> set[str]:
+) -> tuple[set[str], set[str]]:
+    """Of one folder; returns which URLs were found, and those of requisites that went."""
     marks = ", ".join("?" * len(urls))
     with closing(sqlite3.connect(path / files.DATABASE, isolation_level=None)) as db:
         for pragma in ("synchronous=FULL", "secure_delete=ON", "wal_autocheckpoint=0"):
@@ -136,7 +145,12 @@ def _forget(
             for (url,) in db.execute(f"SELECT url FROM {table} WHERE url IN ({marks})", tuple(urls))
         }
         ends: dict[str, int] = json.loads(db.execute("SELECT warc FROM ends").fetchone()[0])
-        new = _rewrite(path, urls, ends, db, told)
+        has_requisites = has_table(db, "requisites")
+        requisites = forgotten_requisites(db, urls) if has_requisites else set[str]()
+        told.requisites += len(requisites)
+        found |= requisites & {*urls}
+        all_urls = {*urls, *requisites}
+        new = _rewrite(path, all_urls, ends, db, told)
         failpoint("archive written")
         if new:
             names = [name for pair in new.items() for name in (pair[0], pair[1][0])]
@@ -148,10 +162,12 @@ def _forget(
             failpoint("archive named")
         db.execute("BEGIN IMMEDIATE")
         for old, (name, size, dropped) in new.items():
-            _move(db, old, name, dropped)
+            _move(db, old, name, dropped, requisites=has_requisites)
             del ends[old]
             ends[name] = size
         db.execute("UPDATE ends SET warc = ?", (json.dumps(ends),))
+        if has_requisites:
+            forget_requisites(db, requisites)
         tickets = f"SELECT ticket FROM pages WHERE url IN ({marks})"
         db.execute(f"DELETE FROM renders WHERE ticket IN ({tickets})", tuple(urls))
         for table in ("pages", "failures"):
@@ -175,8 +191,8 @@ def _forget(
         failpoint("old deleted")
         db.execute("DELETE FROM meta WHERE name = 'swapped'")
         mend_results(path, db)
-        _rewrite_recovered(path, urls, told)
-    return found
+        _rewrite_recovered(path, all_urls, told)
+    return found, requisites
 
 
 def _refuse_open_journal(path: Path, db: sqlite3.Connection) -> None:
@@ -194,12 +210,15 @@ def _refuse_open_journal(path: Path, db: sqlite3.Connection) -> None:
 def _refuse_damaged_places(path: Path, db: sqlite3.Connection) -> None:
     """Raises InputError where a row does not say where in the archive its page stands, before any
     file is written: SQLite keeps any type in any column."""
-    row = db.execute(
-        "SELECT seq FROM pages WHERE warc_file IS NOT NULL"
-        " AND (typeof(warc_offset) != 'integer' OR warc_offset < 0)"
-    ).fetchone()
-    if row is not None:
-        raise damaged(path, f"row {row[0]} of its pages names no place in the archive")
+    for table, number in (("pages", "seq"), ("requisites", "number")):
+        if not has_table(db, table):
+            continue
+        row = db.execute(
+            f"SELECT {number} FROM {table} WHERE warc_file IS NOT NULL"
+            " AND (typeof(warc_offset) != 'integer' OR warc_offset < 0)"
+        ).fetchone()
+        if row is not None:
+            raise damaged(path, f"row {row[0]} of its {table} names no place in the archive")
 
 
 def _rewrite(
@@ -212,6 +231,7 @@ def _rewrite(
     """Write each archive that has records of these URLs anew, beside itself: old name → new name,
     size, and what was left out."""
     places = "SELECT warc_offset, url FROM pages WHERE warc_file = ?"
+    others = "SELECT warc_offset, url FROM requisites WHERE warc_file = ?"
     _remove_parts(path)
     new: dict[str, tuple[str, int, list[tuple[int, int]]]] = {}
     number = max([_number(file.name) for file in files.archives(path)], default=0)
@@ -221,7 +241,10 @@ def _rewrite(
         name = files.archive(number + 1)
         part = _part(path, name)
         try:
-            dropped = copy_without(file, part, urls, dict(db.execute(places, (file.name,))))
+            known = dict(db.execute(places, (file.name,)))
+            if has_table(db, "requisites"):
+                known |= dict(db.execute(others, (file.name,)))
+            dropped = copy_without(file, part, urls, known)
             if not dropped:
                 part.unlink()
                 continue
@@ -261,7 +284,14 @@ def _number(name: str) -> int:
     return int(digits) if digits.isascii() and digits.isdigit() else 0
 
 
-def _move(db: sqlite3.Connection, old: str, new: str, dropped: Sequence[tuple[int, int]]) -> None:
+def _move(
+    db: sqlite3.Connection,
+    old: str,
+    new: str,
+    dropped: Sequence[tuple[int, int]],
+    *,
+    requisites: bool,
+) -> None:
     """Make the rows of an archive name their places in the new one."""
     starts = [offset for offset, _ in dropped]
     before = [0]
@@ -272,10 +302,12 @@ def _move(db: sqlite3.Connection, old: str, new: str, dropped: Sequence[tuple[in
         return offset - before[bisect_left(starts, offset)]
 
     db.create_function("moved", 1, moved, deterministic=True)
-    db.execute(
-        "UPDATE pages SET warc_file = ?, warc_offset = moved(warc_offset) WHERE warc_file = ?",
-        (new, old),
-    )
+    for table in ("pages", "requisites") if requisites else ("pages",):
+        db.execute(
+            f"UPDATE {table} SET warc_file = ?, warc_offset = moved(warc_offset) "
+            "WHERE warc_file = ?",
+            (new, old),
+        )
 
 
 def _blank_labels(path: Path, urls: Collection[str]) -> int:

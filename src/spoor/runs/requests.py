@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from heapq import merge
 from typing import Any
 
+from spoor.runs.requisites import RequisiteRow, all_requisites, requisite_totals
 from spoor.runs.rows import FailureRow, PageRow, rfc3339
 from spoor.runs.stored_run import StoredRun
+from spoor.web.urls import host
 
 
 def requests_of(run: StoredRun) -> Iterator[dict[str, Any]]:
     """Each by the columns `spoor.formats.exporters.columns.REQUESTS`, in the order of their ends; a
-    redirect or a retry is told by what it ended in. Of a refresh: its pages as they are now. O(1)
-    memory."""
+    redirect or a retry of a page is told by what it ended in. Of a refresh: its pages as they are
+    now. Memory: a number for each page that requisites were named by."""
+    depths: dict[int, int] = {}
+    if requisite_totals(run.path) is not None:
+        depths = {page.ticket: max(0, len(page.path) - 1) for page in run.pages()}
     ends = merge(
         ((page.time, 0, page.number, _of_page(page)) for page in run.pages()),
         ((failure.time, 1, failure.number, _of_failure(failure)) for failure in run.failures()),
+        ((one.time, 2, one.number, _of_requisite(one, depths)) for one in all_requisites(run.path)),
     )
     return (row for *_, row in ends)
 
@@ -30,6 +36,23 @@ def _of_page(page: PageRow) -> dict[str, Any]:
         "reason": None,
         "seconds": page.seconds,
         "found_on": page.path[-2] if len(page.path) > 1 else None,
+    }
+
+
+def _of_requisite(row: RequisiteRow, depths: Mapping[int, int]) -> dict[str, Any]:
+    depth = depths.get(row.page, 0)
+    return {
+        "fetched_at": rfc3339(row.time),
+        "status": row.status or None,
+        "outcome": "requisite" if row.came else row.outcome,
+        "reason": row.reason or None,
+        "url": row.url,
+        "host": host(row.url),
+        "size": row.size,
+        "seconds": row.seconds,
+        "depth": depth,
+        "found_on": row.found_on,
+        "hops": "L" * depth + row.path,
     }
 
 

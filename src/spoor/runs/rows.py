@@ -262,13 +262,13 @@ class FailureRow:
             or not all(isinstance(number, int) for number in whole)
             or not 0 <= (failure.status or 0) < 1 << 31
             or not names_host(failure.url)
-            or not _is_moment(failure.time)
+            or not is_moment(failure.time)
         ):
             raise InputError(f"row {failure.seq} of the failures is damaged")
         return failure
 
 
-def _is_moment(time: Any) -> bool:
+def is_moment(time: Any) -> bool:
     """Whether a value says when something was, in Unix seconds."""
     try:
         datetime.fromtimestamp(time, UTC)

@@ -13,7 +13,7 @@ import errno
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,6 +47,7 @@ from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, Revision, S
 if TYPE_CHECKING:
     from spoor.runs.checkpoints import Checkpoints
     from spoor.runs.originals import Originals
+    from spoor.runs.requisite_queue import RequisiteQueue
     from spoor.web.exchange import Exchange
     from spoor.web.revisits import Revisits
     from spoor.web.validators import Validators
@@ -137,6 +138,13 @@ class RunWriter:
         """Records of an earlier run, if its pages are visited again."""
         self.unchanged = False
         """Whether the exchange recorded last brought a page of the earlier run unchanged."""
+        self.requisites: RequisiteQueue | None = None
+        """Where the settings ask for them."""
+        if settings.requisites != "none":
+            from spoor.runs.requisite_queue import RequisiteQueue
+
+            everything = settings.requisites == "all"
+            self.requisites = RequisiteQueue(path, self._db, everything=everything)
 
     # -- the last checkpoint
 
@@ -210,6 +218,8 @@ class RunWriter:
         with telling(self.path):  # a sum may overflow
             query = "SELECT coalesce(sum(size), 0) FROM pages WHERE ticket < ?"
             (size,) = self._db.execute(query, (FIRST_TICKET,)).fetchone()
+            if self.requisites is not None:
+                size += self.requisites.totals().bytes
             return float(noted(self._db, "seconds") or 0.0), int(size)
 
     def judged(self) -> list[Verdict]:
@@ -290,6 +300,20 @@ class RunWriter:
         if self.unchanged:
             self._place = None
         return self._place
+
+    def archive(
+        self, exchange: Exchange, metadata: str, revisit: Mapping[str, str] | None = None
+    ) -> Place | None:
+        """Archive an exchange that is none of the crawl's, with what is known of it as JSON;
+        `revisit`: headers of a revisit record."""
+        if self._warc is None:
+            return None
+        try:
+            place = self._warc.write(captured(exchange, revisit))
+            self._warc.describe(metadata)
+        except OSError as error:
+            raise self._pause(error) from error
+        return place
 
     def keep_validators(self, exchange: Exchange) -> None:
         """See `PendingRows.keep_validators`; durable with the next commit."""

@@ -17,6 +17,7 @@ from spoor.protocols import Explains
 from spoor.runs.earlier import revisited
 from spoor.runs.reader import Run
 from spoor.runs.renders import render_of
+from spoor.runs.requisites import requisite_at
 from spoor.runs.rows import FailureRow, PageRow, Why
 from spoor.runs.snapshot import NextLink, OpenLink, why_not
 from spoor.types import LeftOut, Task
@@ -103,6 +104,8 @@ def of_page(path: Path, url: str) -> PageRow | FailureRow | OpenLink | LeftOutUr
     if (page := run.page(url)) is not None:
         return replace(page, rendered=render_of(path, page), revisited=revisited(path, page.url))
     known = run.failure(url) or run.open_link(url)
+    if known is None and (requisite := requisite_at(path, url)) is not None:
+        return LeftOutUrl(url, requisite.in_words)
     if known is None and (why := why_not(path, url)):
         return LeftOutUrl(url, why)
     if known is None:

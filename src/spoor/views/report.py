@@ -17,6 +17,7 @@ from spoor.runs.by_seed import seeds_found
 from spoor.runs.labelling import policy_learns
 from spoor.runs.reader import Run
 from spoor.runs.renders import render_totals
+from spoor.runs.requisites import requisite_totals
 from spoor.runs.rows import PageRow
 from spoor.runs.snapshot import HostClock, Snapshot, settings_of
 from spoor.views.kinds import Kind, Kinds
@@ -136,7 +137,7 @@ class Reporter:
             latest = run.latest(RECENT) if recent else []
             if known is not None:
                 known = run.still_open(known)
-        rendered = render_totals(run.path)
+        rendered, requisites = render_totals(run.path), requisite_totals(run.path)
         rate = _rate_of(latest) if recent and run.is_running else None
         clocks = {} if known is None else known.hosts
         hosts = sorted(
@@ -153,6 +154,7 @@ class Reporter:
                 *_numbers(sums, known, budget, rate),
                 *([] if recent else _sites(run)),
                 *([("rendered", f"{rendered.pages:,}")] if rendered.pages else []),
+                *([] if requisites is None else [("requisites", f"{requisites.came:,}")]),
             ],
             lines={settings.policy: curve(sums.relevant)},
             budget=budget,
@@ -161,6 +163,7 @@ class Reporter:
                 *(_lines(advice) if sums.pages or run.is_running else _nothing_came(failures)),
                 *_lines(again),
                 *([f"rendered {rendered}"] if rendered.pages else []),
+                *([] if requisites is None else [f"requisites {requisites}"]),
             ],
             left=left(sums.relevant, known),
             best=best,

@@ -9,7 +9,8 @@ from typing import Any
 
 Row = Mapping[str, Any]
 """Values by column, of those that were asked for; None where a page says nothing of it. Beside
-them `archive`: (file, offset) of its response, or None; for passages `passages`."""
+them `archive`: (file, offset) of its response, or None; for passages `passages`; for archives
+`requisites`: rows with `url`, `fetched_at` and `archive` of what the page needs to be shown."""
 
 COLUMNS: Mapping[str, str] = {
     "url": "string",
@@ -72,14 +73,16 @@ REQUESTS: Mapping[str, str] = {
     "relevant": "bool",
     "score": "float64",
 }
-"""Column → its kind, of a table of all requests: `outcome` is `page`, or what kept it from coming,
-for the `reason`; `found_on` the page before it on its path."""
+"""Column → its kind, of a table of all requests: `outcome` is `page`, `requisite`, or what kept it
+from coming, for the `reason`; `found_on` the page before it on its path."""
 
 COPIES = "copies"
 """Column of the near-copies that a document stands for (their URLs)."""
 
 
-_OF_FORMS = "archive passages id rowid rank file ts number headings start end passage_score".split()
+_OF_FORMS = (
+    "archive requisites passages id rowid rank file ts number headings start end passage_score"
+).split()
 RESERVED = frozenset((*COLUMNS, *ON_REQUEST, *SEEDS, COPIES, *_OF_FORMS))
 """Names that no field may have, whatever their case, since some form uses them."""
 

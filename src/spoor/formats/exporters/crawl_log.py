@@ -17,8 +17,9 @@ _OTHER = -5
 
 def write(rows: Iterable[Row], path: Path, options: Options) -> int:
     """Time of the end, status or Heritrix's code, bytes, URL, a letter `L` for each link from the
-    seed, the page that it was found on, media type and thread (unknown), time of the beginning and
-    milliseconds, digest and seed (unknown), and what came of it. Returns how many."""
+    seed, then `E` for what a page needs to be shown and `R` for where that redirects, the page that
+    it was found on, media type and thread (unknown), time of the beginning and milliseconds, digest
+    and seed (unknown), and what came of it. Returns how many."""
     count = 0
     with path.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
         for row in rows:
@@ -58,7 +59,7 @@ def _line(row: Row) -> str:
         f"{code:>5}",
         f"{size:>10}",
         _word(row["url"]),
-        "L" * (row.get("depth") or 0) or "-",
+        row.get("hops") or "L" * (row.get("depth") or 0) or "-",
         _word(row.get("found_on") or "-"),
         *("-", "-", began, "-", "-"),
         _word(said),

@@ -29,7 +29,7 @@ from spoor.display import printable
 from spoor.distribution import NAME, VERSION
 from spoor.formats.exporters.columns import Options, Row, asked_of
 from spoor.formats.exporters.jsonl import MOST_LINE, json_line, read_lines
-from spoor.formats.exporters.warc import Archives, records_of
+from spoor.formats.exporters.warc import Archives, records_of, with_requisites
 from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
 
 BLOCK = 300
@@ -104,15 +104,21 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
 
         def rows(lines: Iterator[bytes]) -> Iterator[Row]:
             nonlocal gone
-            responses = (
-                offset for offset, record in records_of(archive) if record.kind == "response"
-            )
-            for line, offset in zip(lines, responses, strict=True):
-                page = json_of_line(line)
-                if page["url"] in urls:
+            held: dict[str, Any] | None = None
+            rest: list[Row] = []
+            for page, place, requisites in _pages_of(archive, lines):
+                kept = [one for one in requisites if one["url"] not in urls]
+                gone += len(requisites) - len(kept)
+                if page["url"] in urls:  # what others need may stand behind it
                     gone += 1
-                else:
-                    yield {**page, "fetched_at": page["ts"], "archive": (ARCHIVE, offset)}
+                    (rest if held is None else held["requisites"]).extend(kept)
+                    continue
+                if held is not None:
+                    yield held
+                held = {**page, "fetched_at": page["ts"], "archive": place}
+                held["requisites"], rest = [*rest, *kept], []
+            if held is not None:
+                yield held
 
         with file.open("pages/pages.jsonl") as opened:
             lines = read_lines(opened)
@@ -123,6 +129,35 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
             options = Options(columns, Path(folder), title=title, asked=asked)
             write(rows(lines), path, options)
     return gone
+
+
+def _pages_of(
+    archive: Path, lines: Iterator[bytes]
+) -> Iterator[tuple[dict[str, Any], tuple[str, int], list[Row]]]:
+    """Each page of a list, the place of its response in the archive, and what stands behind it up
+    to the next page: what it needs to be shown. Raises ValueError where they do not agree."""
+    responses: Iterator[Row] = (
+        {
+            "url": record.headers.get("warc-target-uri", "").strip("<>"),
+            "fetched_at": record.headers.get("warc-date", ""),
+            "archive": (ARCHIVE, offset),
+        }
+        for offset, record in records_of(archive)
+        if record.kind == "response"
+    )
+    following = next(responses, None)
+    page = next(lines, None)
+    while page is not None:
+        said, page = json_of_line(page), next(lines, None)
+        after = None if page is None else json_of_line(page)["url"]
+        if following is None or following["url"] != said["url"]:
+            raise ValueError("its list of pages is not that of its archive")
+        place, requisites = following["archive"], list[Row]()
+        following = next(responses, None)
+        while following is not None and following["url"] != after:
+            requisites.append(following)
+            following = next(responses, None)
+        yield said, place, requisites
 
 
 def _archive(
@@ -137,17 +172,20 @@ def _archive(
     count, first, latest = 0, "", ""
     for row in archives.archived(rows):
         url, when = row["url"], row["fetched_at"]
-        out.write(archives.first_record(row))
-        for index, (member, head) in enumerate(archives.records(row)):
-            if not index:
-                lines.add(cdxj(url, head, payload_digest(member, head), out.size, len(member)))
-            out.write(member)
+        for one in with_requisites(row):
+            out.write(archives.first_record(one))
+            for index, (member, head) in enumerate(archives.records(one)):
+                if not index:
+                    digest = payload_digest(member, head)
+                    lines.add(cdxj(one["url"], head, digest, out.size, len(member)))
+                out.write(member)
+            latest = max(latest, one["fetched_at"])
         page = {"id": f"page-{count + 1}", "url": url, "ts": when, "title": printable(row["title"])}
         if row.get("text") is not None:
             page["text"] = row["text"]
         page |= asked_of(row, options, *page, "text")
         pages.write(json_line(page))
-        first, latest = first or url, max(latest, when)
+        first = first or url
         count += 1
     return count, first, latest
 

@@ -23,11 +23,18 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
     count = 0
     with path.open("wb") as file, Archives(options) as archives:
         for row in archives.archived(rows):
-            file.write(archives.first_record(row))
-            for member, _ in archives.records(row):
-                file.write(member)
+            for one in with_requisites(row):
+                file.write(archives.first_record(one))
+                for member, _ in archives.records(one):
+                    file.write(member)
             count += 1
     return count
+
+
+def with_requisites(row: Row) -> Iterator[Row]:
+    """A page, and what it needs to be shown."""
+    yield row
+    yield from row.get("requisites", ())
 
 
 def write_without(source: Path, path: Path, urls: Collection[str]) -> int:

@@ -1,0 +1,80 @@
+"""Reads which requisites pages and style sheets name, in a helper process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from spoor.documents.kinds import as_html, tell
+from spoor.errors import InputError
+from spoor.formats.warc_reader import reply_at
+from spoor.isolate.bounds import Bounds
+from spoor.isolate.helper import GivenUpError
+from spoor.isolate.lanes import more_lanes
+from spoor.runs.requisite_queue import MOST_OF_A_PAGE, DuePage, Found
+from spoor.web.requisites import requisites_row_of
+from spoor.web.urls import is_canonical
+
+BOUNDS = Bounds(4.0, 128 << 20, 20)
+"""What one document may take of the helper."""
+
+Named = tuple[list[Found], int]
+"""What a document names, and how many references were left out."""
+NONE: Named = ([], 0)
+
+
+class RequisiteReader:
+    """Reads one document at a time, beside the event loop. `folder`: of the run, whose archive has
+    the pages. `allows`: which URLs may be asked for. `report` is called with a line about a page
+    that is damaged there."""
+
+    def __init__(
+        self, folder: Path, allows: Callable[[str], bool], report: Callable[[str], None]
+    ) -> None:
+        self._folder, self._allows, self._report = folder, allows, report
+        self._undo = ExitStack()
+        (self._lane,) = self._undo.enter_context(more_lanes(1))
+        self._thread = ThreadPoolExecutor(1, "requisites")
+
+    def close(self) -> None:
+        """End the helper; what it reads is given up."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        self._undo.close()
+
+    async def of_page(self, page: DuePage) -> Named:
+        """What a page of the run names; nothing where it is no HTML, or costs too much."""
+        return await self._apart(self._of_page, page)
+
+    async def of_style(self, body: bytes, url: str, content_type: str) -> Named:
+        """What a style sheet names."""
+        return await self._apart(self._read, body, url, content_type, True)
+
+    async def _apart(self, call: Callable[..., Named], *values: Any) -> Named:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call, *values)
+
+    def _of_page(self, page: DuePage) -> Named:
+        place = page.place
+        try:
+            reply = reply_at(self._folder / place.file, place.offset, place.length, page.url)
+        except InputError as error:
+            self._report(str(error))
+            return NONE
+        if reply is None or tell(reply.body, reply.content_type, page.url).kind != "html":
+            return NONE
+        return self._read(reply.body, page.url, as_html(reply.body, reply.content_type), False)
+
+    def _read(self, body: bytes, url: str, content_type: str, style: bool) -> Named:
+        facts = {"url": url, "content_type": content_type, "style": style, "most": MOST_OF_A_PAGE}
+        try:
+            row = self._lane.ask(requisites_row_of, body, facts, 1, BOUNDS)
+            left = int(row["left"])
+            urls = [(str(name), bool(is_style)) for name, is_style in row["urls"]]
+        except (GivenUpError, LookupError, TypeError, ValueError):  # or it was taken over
+            return NONE
+        known = [(name, is_style) for name, is_style in urls if is_canonical(name)]
+        allowed = [one for one in known[:MOST_OF_A_PAGE] if self._allows(one[0])]
+        return allowed, max(0, min(left, 1 << 32))

@@ -1,0 +1,445 @@
+"""Asks for what pages need to be shown, beside the requests of their crawl.
+
+Pages come first. While hosts of a domain have links that wait, they are asked for one requisite
+after each `PAGES_EACH` pages; one of pictures alone is asked as its delay allows.
+The rest is asked for once the crawl is over, unless somebody ended it. A requisite is no page: no
+policy chooses it, no judge sees it, and what it names are requisites, never links.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from heapq import heappop, heappush
+from typing import NamedTuple, Protocol, TypeVar
+
+from spoor.live.requisite_reader import NONE, Named, RequisiteReader
+from spoor.live.waits import Wait
+from spoor.protocols import ListsHosts, Politeness
+from spoor.runs.requisite_queue import DuePage, Ended, RequisiteQueue, Waiting
+from spoor.runs.requisites import RequisiteRow
+from spoor.runs.writer import RunWriter
+from spoor.settings import Settings
+from spoor.types import (
+    NO_PARENT,
+    Choice,
+    Failed,
+    Fetch,
+    Fetched,
+    LiveReply,
+    NotModified,
+    Redirected,
+)
+from spoor.web.actions import PROOF, action
+from spoor.web.exchange import Exchange
+from spoor.web.scope import Scope
+from spoor.web.urls import host, registrable_domain
+from spoor.web.validators import Validators
+
+T = TypeVar("T")
+
+PAGES_EACH = 4
+"""Pages of a host for each requisite that it is asked for while it has more."""
+TURN = 0.2
+"""Seconds between two turns while the crawl goes on, and …"""
+GATHER = 0.025
+"""… once it is over: replies that come meanwhile share a commit."""
+LONGEST_PAUSE = 60.0
+"""Seconds that the end of a crawl is put off for a host that asks to be left alone. What waits for
+it longer is asked for when the run goes on."""
+SILENT = 3
+"""Requests to a host in a row that nothing answered, or that it refused: it is asked no more."""
+_READ_AHEAD = 50
+"""Pages that are looked up at once to be read."""
+ATTEMPTS = 3
+"""Requests for one, where the failures before are transient."""
+COMMIT = 1.0
+"""Seconds after which they have a commit of their own, where the crawl has none meanwhile."""
+_TICKETS = -(1 << 40)
+"""Those of the crawl are positive, those of parts of rendered pages small."""
+
+
+class Requests(Protocol):
+    """What makes the requests (`spoor.live.page_requests.PageRequests`)."""
+
+    async def requisite(
+        self, fetch: Fetch, headers: tuple[tuple[str, str], ...], *, as_user: bool
+    ) -> tuple[LiveReply, Exchange | None]: ...
+    def received(self, ticket: int) -> None: ...
+
+
+class Apart(Protocol):
+    """Calls a function between two turns of the crawl (`HttpDriver.apart`)."""
+
+    async def __call__(self, call: Callable[[], T], /) -> T: ...
+
+
+See = Callable[[Fetch, LiveReply, bool], None]
+"""Takes (fetch, reply, whether only other sites named it) for the host's pace."""
+
+
+@dataclass(slots=True)
+class _Host:
+    """What is known of a host that has requisites."""
+
+    waiting: deque[int] = field(default_factory=deque)
+    later: list[tuple[float, int]] = field(default_factory=list)
+    """A heap of (when, number) of those that are asked for once more."""
+    flying: int = 0
+    free_at: float = -math.inf
+    silent: int = 0
+    """Requests in a row that nothing answered, or that it refused."""
+
+
+class _Chosen(NamedTuple):
+    """What is asked for next."""
+
+    row: RequisiteRow
+    fetch: Fetch
+    wait: float
+    """Seconds until then."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """What came of a request."""
+
+    row: RequisiteRow
+    fetch: Fetch
+    reply: LiveReply
+    exchange: Exchange | None
+    named: Named
+
+
+class Fetching(Wait):
+    """The pages of a crawl are done, and requisites are asked for."""
+
+    def words(self, now: float) -> str:
+        return self.why
+
+
+def allowed_by(settings: Settings) -> Callable[[str], bool]:
+    """Which requisites may be asked for: those of any host, but what the user excludes, what does
+    something (`--actions`), and ports to which no browser sends a request."""
+    scope = Scope.of((), "anywhere", exclude=settings.exclude)
+
+    def allows(url: str) -> bool:
+        return url in scope and (settings.actions or action(url) in ("", PROOF))
+
+    return allows
+
+
+class Requisites:
+    """The requisites of one run. `hosts` gives the frontier; `commit` makes durable what was done;
+    `clock` and `wall` are the driver's. `on_bytes` is called with the size of each body.
+
+    All of it but the requests runs in the crawl's turns (`HttpDriver.apart`)."""
+
+    def __init__(
+        self,
+        folder: RunWriter,
+        queue: RequisiteQueue,
+        *,
+        hosts: Callable[[], Politeness],
+        clock: Callable[[], float],
+        wall: Callable[[], float],
+        commit: Callable[[], None],
+        report: Callable[[str], None],
+        on_bytes: Callable[[int], None],
+    ) -> None:
+        self._folder, self._queue, self._settings = folder, queue, folder.settings
+        self._frontier, self._clock, self._wall = hosts, clock, wall
+        self._commit, self._report, self._on_bytes = commit, report, on_bytes
+        self._hosts: dict[str, _Host] = {}
+        self._pages = Counter[str]()
+        """Domain → pages that came from it since it was asked for a requisite."""
+        self._tries: Counter[int] = Counter()
+        self._ticket = _TICKETS
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._arrived = deque[_Reply]()
+        self._read = deque[tuple[DuePage, Named]]()
+        self._due: deque[DuePage] = deque()
+        self._after = 0
+        """Number of the page up to which all were looked up."""
+        self._wake = asyncio.Event()
+        self._fault: BaseException | None = None
+        self._over = False
+        self._until: float | None = None
+        """When what is in flight is given up; None while nobody ended it."""
+        self._changed = False
+        self._committed = 0.0
+        self._done = self._left = 0
+        self._allows: Callable[[str], bool] = lambda url: False
+
+    # -- called in the crawl's turns
+
+    def came(self, name: str) -> None:
+        """A page of a host came."""
+        self._pages[registrable_domain(name)] += 1
+
+    def look_again(self) -> None:
+        """Pages may be relevant that were not."""
+        self._after = 0
+
+    # -- called in the event loop
+
+    @property
+    def words(self) -> Wait | None:
+        """What a person is told while the crawl is over but for these."""
+        if not self._over:
+            return None
+        why = f"the pages are done; requisites: {self._done:,} asked for, {self._left:,} wait"
+        return Fetching("", why, math.inf)
+
+    def end(self, grace: float) -> None:
+        """Ask for nothing new; what is in flight has `grace` seconds. From any thread."""
+        until = self._clock() + grace
+        self._until = until if self._until is None else min(self._until, until)
+
+    async def run(
+        self,
+        requests: Requests,
+        apart: Apart,
+        see: See,
+        fail: Callable[[BaseException], None],
+        allows: Callable[[str], bool],
+    ) -> None:
+        """Ask for them until `finish` was called and nothing is left, or `end`."""
+        own = allowed_by(self._settings)
+        self._requests, self._see = requests, see
+        self._allows = lambda url: own(url) and allows(url)
+        reader = RequisiteReader(self._folder.path, self._allows, self._report)
+        reading: asyncio.Task[None] | None = None
+        try:
+            await apart(self._open)
+            while self._fault is None:
+                self._wake.clear()
+                chosen = await apart(self._turn)
+                for one in chosen:
+                    task = asyncio.create_task(self._get(one, reader))
+                    self._tasks.add(task)
+                    task.add_done_callback(self._ended)
+                if self._due and (reading is None or reading.done()):
+                    reading = asyncio.create_task(self._read_pages(reader))
+                    reading.add_done_callback(self._ended)
+                busy = bool(self._tasks or self._arrived or self._read)
+                reads = reading is not None and not reading.done()
+                if self._until is not None and (not busy or self._until <= self._clock()):
+                    break
+                if self._over and not (busy or reads or self._due or self._left):
+                    break
+                await self._rest()
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            if self._fault is None:
+                await apart(self._last_turn)
+        except Exception as error:
+            self._fault = self._fault or error
+        finally:
+            if reading is not None:
+                reading.cancel()
+            reader.close()
+            if self._fault is not None:
+                fail(self._fault)
+
+    def finish(self) -> None:
+        """The crawl is over: nothing else waits for hosts."""
+        self._over = True
+        self._wake.set()
+
+    async def _rest(self) -> None:
+        await asyncio.sleep(GATHER if self._over else TURN)
+        if self._over and self._until is None:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(TURN):
+                    await self._wake.wait()
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (fault := task.exception()) is not None:
+            self._fault = fault
+        self._wake.set()
+
+    async def _get(self, chosen: _Chosen, reader: RequisiteReader) -> None:
+        row, fetch = chosen.row, chosen.fetch
+        await asyncio.sleep(chosen.wait)
+        known = Validators.checked(row.etag, row.last_modified) if row.place else None
+        headers = () if known is None else known.request_headers
+        reply, exchange = await self._requests.requisite(fetch, headers, as_user=row.own)
+        named = NONE
+        if isinstance(reply, Fetched) and exchange is not None and _is_style(row, exchange):
+            named = await reader.of_style(exchange.body, row.url, exchange.header("Content-Type"))
+        self._arrived.append(_Reply(row, fetch, reply, exchange, named))
+
+    async def _read_pages(self, reader: RequisiteReader) -> None:
+        while self._due and self._until is None:
+            page = self._due.popleft()
+            self._read.append((page, await reader.of_page(page)))
+
+    # -- turns
+
+    def _open(self) -> None:
+        self._wait_for(self._queue.waiting())
+
+    def _turn(self) -> list[_Chosen]:
+        self._take_in()
+        if not self._due and not self._read and self._until is None:
+            last = self._queue.last()
+            if last > self._after:
+                self._due.extend(self._queue.due(self._after, _READ_AHEAD))
+                more = len(self._due) == _READ_AHEAD
+                self._after = self._due[-1].seq if more else last
+        chosen = [] if self._until is not None else self._choose()
+        self._left = sum(len(one.waiting) + len(one.later) for one in self._hosts.values())
+        if self._changed and (self._over or self._clock() >= self._committed + COMMIT):
+            self._changed, self._committed = False, self._clock()
+            self._commit()
+        return chosen
+
+    def _last_turn(self) -> None:
+        self._take_in()
+        self._commit()
+
+    def _take_in(self) -> None:
+        while self._read:
+            page, (found, left) = self._read.popleft()
+            self._wait_for(self._queue.add_of_page(page, found, left))
+            self._changed = True
+        while self._arrived:
+            one = self._arrived.popleft()
+            self._receive(one)
+            self._requests.received(one.fetch.ticket)
+            self._changed = True
+
+    def _wait_for(self, new: Iterable[Waiting]) -> None:
+        for number, url in new:
+            self._hosts.setdefault(host(url), _Host()).waiting.append(number)
+
+    def _choose(self) -> list[_Chosen]:
+        """Those that may be asked for now."""
+        most = self._settings.in_flight if self._over else max(1, self._settings.in_flight // 4)
+        free = most - len(self._tasks)
+        if free <= 0 or not any(one.waiting or one.later for one in self._hosts.values()):
+            return []
+        now, frontier = self._clock(), self._frontier()
+        clocks, busy = dict[str, float](), set[str]()
+        for name, links, _, free_at in frontier.hosts() if isinstance(frontier, ListsHosts) else ():
+            clocks[name] = free_at
+            if links and not self._over:
+                busy.add(registrable_domain(name))
+        chosen: list[_Chosen] = []
+        for name, one in [*self._hosts.items()]:
+            domain, delay = registrable_domain(name), frontier.delay(name)
+            # Its own delay is waited for in a queue; a longer one means that it is left alone.
+            queued = delay if self._settings.per_host == 1 or domain in busy else 0.0
+            free_at = max(one.free_at, clocks.get(name, -math.inf) - queued)
+            while one.later and one.later[0][0] <= now:
+                one.waiting.append(heappop(one.later)[1])
+            if self._over:
+                one.later = sorted(again for again in one.later if again[0] <= now + LONGEST_PAUSE)
+                if free_at > now + LONGEST_PAUSE:
+                    one.waiting.clear()
+                    one.later.clear()
+            while one.waiting and len(chosen) < free and free_at <= now:
+                waits = domain in busy and self._pages[domain] < PAGES_EACH
+                if waits or one.flying >= (1 if delay else self._settings.per_host):
+                    break
+                row = self._queue.row(one.waiting.popleft())
+                if row is None or self._is_left_out(row, one):
+                    continue
+                one.flying += 1
+                self._pages.pop(domain, None)
+                self._ticket -= 1
+                attempt = 1 + self._tries[row.number]
+                fetch = Fetch(self._ticket, row.url, name, Choice(NO_PARENT), attempt)
+                wait = 0.0
+                if self._settings.per_host > 1 and delay and domain in busy:
+                    # Its queue lets two through without a delay: this one takes the next time.
+                    wait = max(0.0, clocks.get(name, now) - now)
+                    frontier.hold(name, now + wait + delay)
+                chosen.append(_Chosen(row, fetch, wait))
+            if one.waiting:  # others come first the next time
+                self._hosts[name] = self._hosts.pop(name)
+        return chosen
+
+    def _is_left_out(self, row: RequisiteRow, of: _Host) -> bool:
+        if self._queue.is_spent(row):
+            self._queue.leave_out(row, "its page has had what it may take", self._wall())
+        elif of.silent >= SILENT:
+            silent = Failed(0, "connection", "its host does not answer, or refuses")
+            self._queue.end(row, Ended(self._wall(), silent))
+        else:
+            return False
+        self._changed = True
+        return True
+
+    def _receive(self, one: _Reply) -> None:
+        row, reply, exchange, now = one.row, one.reply, one.exchange, self._wall()
+        known = self._hosts[one.fetch.host]
+        known.flying -= 1
+        if self._settings.per_host > 1:
+            delay = self._frontier().delay(one.fetch.host)
+            known.free_at = max(known.free_at, self._clock() + delay)
+        failed = reply if isinstance(reply, Failed) else None
+        known.silent = known.silent + 1 if failed is not None and _is_silent(failed) else 0
+        if failed is None or failed.kind != "later":
+            self._see(one.fetch, reply, not row.own)
+        if exchange is None:
+            assert failed is not None
+            timed_out = failed.kind == "timeout"
+            self._queue.took(row, 0, self._settings.timeout if timed_out else failed.seconds)
+        else:
+            self._queue.took(row, len(exchange.body), exchange.seconds)
+            self._on_bytes(len(exchange.body))
+        ended = Ended(now, reply, exchange)
+        if exchange is not None:
+            ended = self._archived(row, ended, exchange)
+        if failed is not None and failed.transient and self._again(row, failed, known):
+            return
+        self._done += 1
+        self._tries.pop(row.number, None)
+        self._queue.end(row, ended)
+        if ended.unchanged:
+            self._wait_for(self._queue.again(row))
+        elif isinstance(reply, Redirected):
+            found = [(reply.location, row.style)] if self._allows(reply.location) else []
+            self._wait_for(self._queue.add_of(row, found, letter="R"))
+        elif one.named != NONE:
+            self._wait_for(self._queue.add_of(row, *one.named))
+
+    def _archived(self, row: RequisiteRow, ended: Ended, exchange: Exchange) -> Ended:
+        said: dict[str, object] = {"requisite": row.path, "found_on": row.found_on}
+        if isinstance(ended.reply, Failed):
+            said["failed"] = ended.reply.kind
+        revisit = self._queue.revisit(row, exchange)
+        place = self._folder.archive(exchange, json.dumps(said), revisit)
+        unchanged = revisit is not None or isinstance(ended.reply, NotModified)
+        return replace(ended, place=None if unchanged else place, unchanged=unchanged)
+
+    def _again(self, row: RequisiteRow, failed: Failed, of: _Host) -> bool:
+        """Ask once more later, if it may be asked for so often."""
+        tries = self._tries[row.number] = self._tries[row.number] + (failed.kind != "later")
+        if tries >= ATTEMPTS:
+            return False
+        wait = self._settings.backoff * 2.0 ** max(0, tries - 1)
+        if failed.retry_after is not None:
+            wait = failed.retry_after
+        heappush(of.later, (self._clock() + wait, row.number))
+        return True
+
+
+def _is_silent(failed: Failed) -> bool:
+    """Whether a host did not answer, or asks to be left alone: of the next ones it says no more."""
+    said = failed.kind in ("timeout", "connection", "refused") or failed.retry_after is not None
+    return (said or failed.unanswered) and failed.kind != "later"
+
+
+def _is_style(row: RequisiteRow, exchange: Exchange) -> bool:
+    media = exchange.header("Content-Type").partition(";")[0].strip().lower()
+    return media == "text/css" or (row.style and not media)

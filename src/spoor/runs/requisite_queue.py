@@ -1,0 +1,275 @@
+"""The requisites of a run as its writer has them: what is read of pages, and what is asked for.
+
+All of it is in the transaction of the writer's next commit.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Collection, Iterable
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any
+
+from spoor.formats.warc_reader import original_at
+from spoor.formats.warc_writer import Place, revisit_headers
+from spoor.runs import files
+from spoor.runs.requisites import (
+    EARLIER,
+    FETCHED,
+    FORGOTTEN,
+    LEFT_OUT,
+    MOST_PATH,
+    REDIRECTED,
+    TABLES,
+    UNCHANGED,
+    WAITS,
+    Needed,
+    RequisiteRow,
+    RequisiteTotals,
+    checked_numbers,
+    totals_of,
+)
+from spoor.types import Failed, LiveReply, Redirected
+from spoor.web.exchange import Exchange
+from spoor.web.urls import domain_of
+from spoor.web.validators import Validators
+
+MOST_OF_A_PAGE = 1_000
+"""Requisites that one page may name first, those that its style sheets name included, …"""
+MOST_BYTES = 100 << 20
+"""… bytes that their bodies may have, decompressed, …"""
+MOST_SECONDS = 600.0
+"""… and seconds for which their hosts may be waited for. The rest is left out."""
+
+_MOST_REASON = 300
+
+Found = tuple[str, bool]
+"""A URL that something names, and whether it is a style sheet."""
+Waiting = tuple[int, str]
+"""Number and URL of a requisite that waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class DuePage:
+    """A page whose requisites are to be read."""
+
+    seq: int
+    ticket: int
+    url: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a request ended."""
+
+    time: float
+    """Unix seconds."""
+    reply: LiveReply
+    exchange: Exchange | None = None
+    place: Place | None = None
+    """In the archive; None where it was not archived, or as what an earlier run has."""
+    unchanged: bool = False
+    """It is as an earlier run has it."""
+
+
+class RequisiteQueue:
+    """Of `everything`, or of relevant pages alone. Its calls are made between two commits."""
+
+    def __init__(self, path: Path, db: sqlite3.Connection, *, everything: bool) -> None:
+        db.executescript(TABLES)
+        self._path, self._db = path, db
+        self._relevant = "" if everything else "AND pages.relevant"
+        self._needed = Needed(db)
+
+    def due(self, after: int, most: int) -> list[DuePage]:
+        """The first pages after a number whose requisites were not read. O(pages after it)."""
+        rows = self._db.execute(
+            "SELECT seq, pages.ticket, url, warc_file, warc_offset, warc_length FROM pages "
+            "LEFT JOIN page_requisites ON page_requisites.ticket = pages.ticket "
+            "WHERE page_requisites.ticket IS NULL AND seq > ? AND warc_file IS NOT NULL "
+            f"{self._relevant} ORDER BY seq LIMIT ?",
+            (after, most),
+        )
+        return [DuePage(seq, ticket, url, Place(*place)) for seq, ticket, url, *place in rows]
+
+    def last(self) -> int:
+        """The number of the newest page."""
+        (last,) = self._db.execute("SELECT coalesce(max(seq), 0) FROM pages").fetchone()
+        return int(last)
+
+    def waiting(self) -> list[Waiting]:
+        """All that wait, in their order."""
+        query = "SELECT number, url FROM requisites WHERE outcome = ? ORDER BY number"
+        return [(int(number), str(url)) for number, url in self._db.execute(query, (WAITS,))]
+
+    def row(self, number: int) -> RequisiteRow | None:
+        """One of them."""
+        return self._needed.row(number)
+
+    def totals(self) -> RequisiteTotals:
+        """What became of them so far."""
+        return totals_of(self._db)
+
+    def add_of_page(self, page: DuePage, found: Iterable[Found], left: int) -> list[Waiting]:
+        """Note what a page names, `left` references left out; returns those that wait since."""
+        known = "INSERT OR IGNORE INTO page_requisites VALUES (?, '', 0, 0, 0.0, ?)"
+        self._db.execute(known, (page.ticket, left))
+        needs, new = self._add(page.ticket, page.url, "E", found)
+        update = "UPDATE page_requisites SET needs = ? WHERE ticket = ?"
+        self._db.execute(update, (json.dumps(needs), page.ticket))
+        return new
+
+    def add_of(
+        self, row: RequisiteRow, found: Iterable[Found], left: int = 0, *, letter: str = "E"
+    ) -> list[Waiting]:
+        """Note what a style sheet names, or where a requisite redirects (`letter` is `R` then);
+        returns those that wait since."""
+        needs, new = self._add(row.page, row.url, row.path + letter, found)
+        update = "UPDATE requisites SET needs = ? WHERE number = ?"
+        self._db.execute(update, (json.dumps(needs), row.number))
+        self._leave_out(row.page, left)
+        return new
+
+    def again(self, row: RequisiteRow) -> list[Waiting]:
+        """What it needs, as an earlier run has it, is needed in this one; returns those that wait
+        since."""
+        named = [one for number in row.needs if (one := self.row(number)) is not None]
+        return self._add(row.page, row.url, f"{row.path}E", [(e.url, e.style) for e in named])[1]
+
+    def _add(
+        self, ticket: int, found_on: str, path: str, found: Iterable[Found]
+    ) -> tuple[list[int], list[Waiting]]:
+        """The numbers of what was found, and those that wait since."""
+        db = self._db
+        page = db.execute("SELECT url FROM pages WHERE ticket = ?", (ticket,)).fetchone()
+        site = "" if page is None else _site(page[0])
+        counted = "SELECT named FROM page_requisites WHERE ticket = ?"
+        named: int = (db.execute(counted, (ticket,)).fetchone() or (0,))[0]
+        needs, new, left, before = list[int](), list[Waiting](), 0, named
+        for url, style in found:
+            query = "SELECT number, outcome FROM requisites WHERE url = ?"
+            row = db.execute(query, (url,)).fetchone()
+            number: Any = None if row is None else row[0]
+            outcome = EARLIER if row is None else row[1]
+            if outcome == EARLIER:
+                if named >= MOST_OF_A_PAGE or len(path) > MOST_PATH:
+                    left += 1
+                    continue
+                named += 1
+                first = ticket, found_on, path, style, _site(url) == site
+                if number is None:
+                    number = db.execute(
+                        "INSERT INTO requisites VALUES (NULL, ?, ?, ?, ?, ?, ?, '', '', 0, 0.0, "
+                        "0.0, 0, NULL, NULL, NULL, '', '', '')",
+                        (url, *first),
+                    ).lastrowid
+                else:
+                    db.execute(
+                        "UPDATE requisites SET page = ?, found_on = ?, path = ?, style = ?, "
+                        "own = ?, outcome = '' WHERE number = ?",
+                        (*first, number),
+                    )
+                new.append((number, url))
+            needs.append(number)
+        if named != before:
+            update = "UPDATE page_requisites SET named = ? WHERE ticket = ?"
+            db.execute(update, (named, ticket))
+        self._leave_out(ticket, left)
+        return needs, new
+
+    def _leave_out(self, ticket: int, count: int) -> None:
+        if count:
+            update = "UPDATE page_requisites SET left_out = left_out + ? WHERE ticket = ?"
+            self._db.execute(update, (count, ticket))
+
+    def is_spent(self, row: RequisiteRow) -> bool:
+        """Whether the page that named it first has had what it may take."""
+        query = "SELECT bytes, seconds FROM page_requisites WHERE ticket = ?"
+        size, seconds = self._db.execute(query, (row.page,)).fetchone() or (0, 0.0)
+        return bool(size >= MOST_BYTES or seconds >= MOST_SECONDS)
+
+    def took(self, row: RequisiteRow, size: int, seconds: float) -> None:
+        """Count what a request took against its page."""
+        self._db.execute(
+            "UPDATE page_requisites SET bytes = bytes + ?, seconds = seconds + ? WHERE ticket = ?",
+            (size, seconds, row.page),
+        )
+
+    def end(self, row: RequisiteRow, ended: Ended) -> None:
+        """Note what became of one; what came replaces what an earlier run has."""
+        reply, exchange, reason, status = ended.reply, ended.exchange, "", 0
+        seconds = 0.0 if exchange is None else exchange.seconds
+        size = 0 if exchange is None or ended.unchanged else len(exchange.body)
+        if isinstance(reply, Failed):
+            outcome, reason, status = reply.kind, reply.reason[:_MOST_REASON], reply.status
+        elif ended.unchanged:
+            outcome = UNCHANGED
+        else:
+            outcome = REDIRECTED if isinstance(reply, Redirected) else FETCHED
+        status = status if exchange is None else exchange.status
+        self._db.execute(
+            "UPDATE requisites SET outcome = ?, reason = ?, status = ?, time = ?, seconds = ?, "
+            "size = ? WHERE number = ?",
+            (outcome, reason, status, ended.time, seconds, size, row.number),
+        )
+        if exchange is None or (place := ended.place) is None:
+            return
+        validators = Validators.of(exchange.headers) or Validators()
+        self._db.execute(
+            "UPDATE requisites SET warc_file = ?, warc_offset = ?, warc_length = ?, needs = '', "
+            "etag = ?, last_modified = ? WHERE number = ?",
+            (*astuple(place), *astuple(validators), row.number),
+        )
+
+    def leave_out(self, row: RequisiteRow, why: str, now: float) -> None:
+        """It is not asked for."""
+        update = "UPDATE requisites SET outcome = ?, reason = ?, time = ? WHERE number = ?"
+        self._db.execute(update, (LEFT_OUT, why, now, row.number))
+
+    def revisit(self, row: RequisiteRow, exchange: Exchange) -> dict[str, str] | None:
+        """Headers of a revisit record where it is what an earlier run has, by the word of its
+        server, or since the same bytes came; None where it is not, or none can be told."""
+        if row.place is None or exchange.status not in (200, 304) or exchange.truncated:
+            return None
+        found = original_at(files.archive_at(self._path, row.place[0]), *row.place[1:])
+        if found is None:
+            return None
+        by_server = exchange.status == 304
+        if not by_server and found.payload() != exchange.raw:
+            return None
+        payload = None if by_server else exchange.raw
+        return revisit_headers(found.uri, found.date, found.record, payload)
+
+
+def forgotten_requisites(db: sqlite3.Connection, urls: Collection[str]) -> set[str]:
+    """URLs of the requisites that are forgotten with these URLs: those among them, and what only
+    the pages among them need. What is a page as well stays. O(requisites of all pages)."""
+    marks = ", ".join("?" * len(urls))
+    query = f"SELECT ticket FROM pages WHERE url IN ({marks})"
+    gone = [ticket for (ticket,) in db.execute(query, (*urls,))]
+    needed, seen = Needed(db), set[int]()
+    for ticket, needs in db.execute("SELECT ticket, needs FROM page_requisites"):
+        if ticket not in gone:
+            for _ in needed.closure(checked_numbers(ticket, needs), seen):
+                pass
+    found = {row.url for ticket in gone for row in needed.closure(needed.of_page(ticket), seen)}
+    found -= {url for (url,) in db.execute("SELECT url FROM pages")}
+    query = f"SELECT url FROM requisites WHERE url IN ({marks})"
+    return found | {url for (url,) in db.execute(query, (*urls,))}
+
+
+def forget_requisites(db: sqlite3.Connection, urls: Iterable[str]) -> None:
+    """Keep of these only that they were asked for, so that they are not again."""
+    db.executemany(
+        "UPDATE requisites SET outcome = ?, warc_file = NULL, size = 0, etag = '', "
+        "last_modified = '' WHERE url = ?",
+        [(FORGOTTEN, url) for url in urls],
+    )
+
+
+def _site(url: str) -> str:
+    """Scheme and domain: what came in the clear may be anybody's."""
+    return f"{url.partition(':')[0]}:{domain_of(url)}"

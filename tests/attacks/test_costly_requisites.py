@@ -1,0 +1,173 @@
+"""Pages and style sheets that are made to cost: what they name is bounded, and asked for by the rules of
+every request."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
+from spoor.isolate.lanes import Lane
+from spoor.live import requisites
+from spoor.live.live_crawl import LiveCrawl
+from spoor.live.requisite_reader import BOUNDS
+from spoor.runs import requisite_queue
+from spoor.runs.assemble import make_crawl
+from spoor.runs.requisites import all_requisites, requisite_totals
+from spoor.runs.writer import RunWriter
+from spoor.settings import Settings
+from spoor.web.requisites import of_html, of_style, requisites_row_of
+
+A = "http://a.example"
+
+
+class Site(Loopback):
+    """Its home page, and what its requisites are."""
+
+    def __init__(self) -> None:
+        super().__init__(self._answer)
+        self.home = b""
+
+    def _answer(self, asked: Asked) -> bytes | AsyncIterator[bytes]:
+        if asked.path == "/":
+            return reply(self.home)
+        if asked.path.startswith("/loop"):  # each imports another one, without end
+            number = int(asked.path[5:].partition(".")[0])
+            css = f"@import '/loop{number}.css'; @import '/loop{number + 1}.css'"
+            return reply(css, media="text/css")
+        if asked.path.startswith("/round"):
+            return reply(status=302, Location=f"/round{int(asked.path[6:]) + 1}")
+        if asked.path.startswith("/silent"):
+            return self._nothing()
+        if asked.path.startswith("/picture"):
+            return reply(b"x" * 1000, media="image/png")
+        return MISSING
+
+    async def _nothing(self) -> AsyncIterator[bytes]:
+        yield b""
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    server = Site()
+    with beside(server.serving):
+        yield server
+
+
+def crawl(site: Site, out: Path, home: str, **more: Any) -> Counter[str]:
+    """Crawl the home page and what it needs; how often each outcome is."""
+    site.home = home.encode()
+    settings = Settings(
+        **{
+            "seeds": (f"{A}/",),
+            "want": ("url:.",),
+            "delay": 0.0,
+            "robots": False,
+            "backoff": 0.0,
+            "pages": 1,
+            "render": "never",
+            "connect_to": f"{ADDRESS}:{site.port}",
+            "requisites": "all",
+            **more,
+        }
+    )
+    with closing(RunWriter(out, settings)) as folder:
+        run = LiveCrawl(folder, make_crawl(settings))
+        assert run.run() == "budget of 1 pages reached"
+    return Counter(row.outcome for row in all_requisites(out))
+
+
+@pytest.mark.server
+def test_style_sheets_that_import_without_end_and_redirects_in_a_row_end(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requisite_queue, "MOST_PATH", 3)
+    found = crawl(site, tmp_path / "run", "<link rel=stylesheet href=/loop1.css><img src=/round1>")
+    assert found == {"fetched": 3, "redirected": 3}
+
+
+@pytest.mark.server
+def test_a_page_has_so_many_requisites_and_bytes_and_seconds(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requisite_queue, "MOST_OF_A_PAGE", 30)
+    monkeypatch.setattr(requisite_queue, "MOST_BYTES", 9_500)
+    pictures = "".join(f"<img src=/picture{number}>" for number in range(100))
+    found = crawl(site, tmp_path / "run", pictures, in_flight=1)
+    assert found == {"fetched": 10}
+    totals = requisite_totals(tmp_path / "run")
+    assert totals is not None
+    assert (totals.fetched, totals.left_out, totals.waiting) == (10, 90, 0)
+
+
+@pytest.mark.server
+def test_a_host_that_does_not_answer_is_asked_a_few_times(site: Site, tmp_path: Path) -> None:
+    dead = "".join(f"<img src=http://dead.example/silent{number}>" for number in range(40))
+    found = crawl(site, tmp_path / "run", f"{dead}<img src=/picture1>", in_flight=4)
+    assert found == {"fetched": 1, "connection": 40}
+    asked = [one for one in site.asked if one.path.startswith("/silent")]
+    assert len(asked) <= requisites.SILENT + 1
+
+
+@pytest.mark.server
+def test_no_requisite_reaches_a_private_address_a_port_of_another_service_or_what_is_excluded(
+    site: Site, tmp_path: Path
+) -> None:
+    port = site.port
+    home = (
+        f"<img src=http://localhost:{port}/picture1><img src=http://10.0.0.1/p.png>"
+        f"<img src=http://[::1]:{port}/picture2><img src=http://{ADDRESS}:22/p.png>"
+        f"<img src=/picture3.gif><img src=/logout><img src=ftp://a.example/p.png>"
+        f"<img src=http://169.254.169.254/latest/meta-data/><img src=/picture4>"
+    )
+    more: dict[str, Any] = {"connect_to": "", "allow_private": (ADDRESS,), "exclude": ("*.gif",)}
+    seed = f"http://{ADDRESS}:{port}/"
+    site.asked.clear()
+    found = crawl(site, tmp_path / "run", home, seeds=(seed,), **more)
+    assert found == {"fetched": 1, "blocked": 4}
+    assert [one.url for one in site.asked] == [seed, f"{seed}picture4"]
+
+
+def test_what_a_page_or_a_style_sheet_names_is_bounded() -> None:
+    images = b"".join(b"<img src=%d.png>" % number for number in range(100_000))
+    urls, left = of_html(images, f"{A}/", "text/html", 1_000)
+    assert (len(urls), left) == (1_000, 99_000)
+    for css in (b"@import '" + b"{" * 300_000, b"url(" * 90_000, b"{" * 50_000 + b"url(a.png)"):
+        urls, _ = of_style(css, f"{A}/s.css", "text/css", 1_000)
+        assert len(urls) <= 1
+
+
+def test_a_style_sheet_of_many_megabytes_is_read_or_given_up_in_a_helper() -> None:
+    css = b"a { background: url(x.png), url(data:image/png;base64,%s) }" % (b"A" * 90_000) * 100
+    lane = Lane()
+    try:
+        facts = {"url": f"{A}/s.css", "content_type": "text/css", "style": True, "most": 10}
+        row = lane.ask(requisites_row_of, css, facts, 1, BOUNDS)
+        assert row == {"urls": [[f"{A}/x.png", False]], "left": 0}
+    finally:
+        lane.close()
+
+
+def test_a_stranger_s_rows_are_refused(tmp_path: Path) -> None:
+    import sqlite3
+
+    from spoor.errors import InputError
+
+    settings = Settings(seeds=(f"{A}/",), topic="clay", requisites="all")
+    for values in ("'x', ''", "1e400, ''", "0.0, '[\"a\"]'", f"0.0, '{'[' * 9000}'"):
+        out = tmp_path / str(len(values))
+        RunWriter(out, settings).close()
+        with closing(sqlite3.connect(out / "state.db")) as db:
+            db.execute(
+                "INSERT INTO requisites VALUES (1, 'http://a.example/x', 1, '', 'E', 0, 0, "
+                f"'fetched', '', 200, {values.split(', ')[0]}, 0.0, 1, NULL, NULL, NULL, "
+                f"{values.split(', ')[1]}, '', '')"
+            )
+            db.commit()
+        with pytest.raises(InputError, match="damaged"):
+            list(all_requisites(out))

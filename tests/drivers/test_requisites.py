@@ -1,0 +1,329 @@
+"""`--requisites`: what pages need to be shown is archived with them, and nothing else changes."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]  # has no stubs
+
+from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
+from spoor.formats.warc_writer import Place
+from spoor.live.live_crawl import LiveCrawl
+from spoor.live.requisites import PAGES_EACH, Requisites
+from spoor.runs.assemble import make_crawl
+from spoor.runs.forget import forget
+from spoor.runs.reader import Run
+from spoor.runs.requisite_queue import DuePage
+from spoor.runs.requisites import requisite_totals
+from spoor.runs.writer import RunWriter
+from spoor.settings import Settings
+
+pytestmark = pytest.mark.server
+
+A, CDN = "http://a.example", "http://cdn.other.example"
+ONE = f"""<title>one</title><p>clay, clay and clay, and again clay</p><link rel=stylesheet href=/s.css>
+<script src="{CDN}/x.js"></script><img src=/one.png srcset="/large.png 2x"><img src=/gone.png>
+<img src=/barred/b.png><img src=/moved.png><img src=data:image/png;base64,AA><img src=/log-out?action=logout>"""
+TWO = "<title>two</title><p>nothing</p><link rel=stylesheet href=/s.css><img src=/two.png>"
+HOME = "<title>home</title><p>pages</p><a href=/one>one</a> <a href=/two>two</a><img src=/home.png>"
+OF_ONE = {
+    f"{A}/{name}"
+    for name in "s.css t.css f.woff t.png one.png large.png gone.png moved.png".split()
+} | {f"{CDN}/x.js", f"{CDN}/new.png"}
+
+
+class Site(Loopback):
+    """Three pages; style sheets that import one another, and what they need on two hosts."""
+
+    def __init__(self) -> None:
+        super().__init__(self._answer)
+        self.version = ""
+        self.stop: LiveCrawl | None = None
+
+    def _answer(self, asked: Asked) -> bytes:
+        if asked.path == "/robots.txt":
+            return reply("User-agent: *\nDisallow: /barred/", media="text/plain")
+        pages = {"/": HOME, "/one": ONE, "/two": TWO}
+        if asked.path in pages:
+            return reply(pages[asked.path], ETag='"1"')
+        if asked.path == "/moved.png":
+            return reply(status=302, Location=f"{CDN}/new.png")
+        if asked.path == "/s.css":
+            if 'If-None-Match: "s"' in self.heads[-1] and not self.version:
+                return reply(status=304, ETag='"s"')
+            css = f'@import "t.css"; @font-face {{ src: url(f.woff{self.version}) }}'
+            return reply(css, media="text/css", ETag='"s"')
+        if asked.path == "/t.css":
+            return reply(
+                gzip.compress(b"@import '/s.css'; a { background: url(t.png) }", mtime=0),
+                media="text/css",
+                Content_Encoding="gzip",
+            )
+        if asked.path.endswith((".png", ".woff", ".js", ".woff2")) and "gone" not in asked.path:
+            return reply(asked.url.encode() * 9, media="image/png")
+        return MISSING
+
+    def new(self) -> list[str]:
+        """URLs asked for since the last call, robots.txt left out."""
+        urls = [one.url for one in self.asked if one.path != "/robots.txt"]
+        self.asked.clear()
+        return urls
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    server = Site()
+    with beside(server.serving):
+        yield server
+
+
+def settings_of(site: Site, **more: Any) -> Settings:
+    return Settings(
+        **{
+            "seeds": (f"{A}/",),
+            "want": ("text:clay",),
+            "policy": "breadth-first",
+            "delay": 0.0,
+            "render": "never",
+            "connect_to": f"{ADDRESS}:{site.port}",
+            "requisites": "relevant",
+            **more,
+        }
+    )
+
+
+class KilledError(BaseException):
+    pass
+
+
+def crawl(site: Site, out: Path, kill_at: int = 0, **more: Any) -> dict[str, Any]:
+    """Crawl to the end; `kill_at`: the process dies after so many commits once pages are over."""
+    settings = settings_of(site, **more)
+    commits = 0
+
+    def at(point: str) -> None:
+        nonlocal commits
+        over = run is not None and run._requisites is not None and run._requisites.words is not None
+        commits += point == "committed" and over
+        if kill_at and commits == kill_at:
+            raise KilledError
+
+    run: LiveCrawl | None = None
+    with closing(RunWriter(out, settings, failpoint=at)) as folder:
+        run = LiveCrawl(folder, make_crawl(settings))
+        return run.summary(run.run())
+
+
+def archived(file: Path) -> Counter[tuple[str, str]]:
+    """(type, URL) of each record."""
+    with file.open("rb") as stream:
+        return Counter(
+            (record.rec_type, record.rec_headers.get_header("WARC-Target-URI") or "")
+            for record in ArchiveIterator(stream)
+        )
+
+
+@pytest.fixture(scope="module")
+def whole(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("whole") / "run"
+    site.new()
+    summary = crawl(site, out)
+    assert Counter(site.new()) == Counter({*OF_ONE, f"{A}/", f"{A}/one", f"{A}/two"})
+    assert (summary["fetched"], summary["found"], summary["failed"]) == (3, 1, 0)
+    assert summary["requisites"]["words"] == "8 fetched, 1 failed, 1 forbidden by robots.txt"
+    return out
+
+
+def test_what_a_relevant_page_needs_is_asked_for_once_and_archived(whole: Path) -> None:
+    records = archived(whole / "pages.warc.gz")
+    for url in OF_ONE:
+        assert records["response", url] == records["request", url] == records["metadata", url] == 1
+    assert [row.url for row in Run(whole).pages()] == [f"{A}/", f"{A}/one", f"{A}/two"]
+    Run(whole).export(whole.parent / "crawl.log")
+    lines = [line.split() for line in (whole.parent / "crawl.log").read_text().splitlines()]
+    hops = {line[3]: (line[4], line[5], line[11]) for line in lines}
+    assert hops[f"{A}/t.png"] == ("LEEE", f"{A}/t.css", "requisite")
+    assert hops[f"{CDN}/new.png"] == ("LER", f"{A}/moved.png", "requisite")
+    assert hops[f"{A}/barred/b.png"][2].startswith("robots")
+    assert hops[f"{A}/one"][0] == "L"
+
+
+def test_an_export_carries_what_its_pages_need_each_once(whole: Path, site: Site) -> None:
+    out = whole.parent / "one.warc.gz"
+    assert Run(whole).export(out) == 1
+    records = archived(out)
+    assert {url for kind, url in records if kind == "response"} == {*OF_ONE, f"{A}/one"}
+    assert max(records.values()) == 1
+    alone = whole.parent / "all.wacz"
+    assert Run(whole).export(alone, everything=True) == 3
+
+
+def test_pages_that_are_found_later_get_theirs_and_none_is_asked_for_twice(
+    site: Site, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    site.new()
+    assert crawl(site, out, requisites="none")["requisites"] is None
+    assert requisite_totals(out) is None
+    assert len(site.new()) == 3
+    crawl(site, out)
+    assert Counter(site.new()) == Counter(OF_ONE)
+    Run(out).label(f"{A}/two", True)
+    crawl(site, out)
+    assert site.new() == [f"{A}/two.png"]
+    crawl(site, out, requisites="all")
+    assert site.new() == [f"{A}/home.png"]
+
+
+@pytest.mark.parametrize("kill_at", [1, 3])
+def test_after_a_kill_only_what_was_in_flight_is_asked_for_again(
+    site: Site, tmp_path: Path, kill_at: int
+) -> None:
+    site.new()
+    with pytest.raises(KilledError):
+        crawl(site, tmp_path / "run", kill_at, in_flight=2)
+    before = Counter(site.new())
+    known = requisite_totals(tmp_path / "run")
+    assert known is not None
+    summary = crawl(site, tmp_path / "run", in_flight=2)
+    again = Counter(site.new())
+    assert {*before, *again} >= OF_ONE
+    assert max((before + again).values()) <= 2
+    assert len({*before} & {*again}) <= 2
+    assert summary["requisites"]["words"] == "8 fetched, 1 failed, 1 forbidden by robots.txt"
+
+
+def test_a_stop_leaves_them_and_the_same_command_goes_on(site: Site, tmp_path: Path) -> None:
+    settings = settings_of(site, in_flight=1)
+    with closing(RunWriter(tmp_path / "run", settings)) as folder:
+        run = LiveCrawl(folder, make_crawl(settings))
+
+        def second(wait: object) -> None:
+            assert run._driver is not None
+            if run._requisites is not None and run._requisites.words is not None:
+                run._driver.stop("interrupted", 0.0)
+
+        answer = site.answer
+
+        def stops(asked: Asked) -> bytes:
+            if asked.path == "/s.css":
+                second(None)
+            data = answer(asked)
+            assert isinstance(data, bytes)
+            return data
+
+        site.answer = stops
+        try:
+            assert run.run() == "interrupted"
+        finally:
+            site.answer = answer
+        summary = run.summary("interrupted")
+    assert summary["requisites"]["waiting"] >= 6
+    assert "the same command goes on" in summary["requisites"]["words"]
+    assert crawl(site, tmp_path / "run")["requisites"]["waiting"] == 0
+
+
+def test_a_refresh_asks_again_and_archives_what_did_not_change_as_a_revisit(
+    site: Site, whole: Path, tmp_path: Path
+) -> None:
+    site.new()
+    told = crawl(site, tmp_path / "again", refresh=str(whole))["requisites"]
+    assert {url for url in site.new() if "." in url.rpartition("/")[2]} >= OF_ONE - {
+        f"{A}/gone.png"
+    }
+    assert (told["fetched"], told["unchanged"], told["waiting"]) == (0, 8, 0)
+    records = archived(tmp_path / "again" / "pages.warc.gz")
+    assert records["revisit", f"{A}/s.css"] == records["response", f"{A}/s.css"] == 1
+    assert records["revisit", f"{CDN}/x.js"] == 1
+    site.version = "2"
+    try:
+        told = crawl(site, tmp_path / "changed", refresh=str(whole))["requisites"]
+    finally:
+        site.version = ""
+    assert (told["fetched"], told["unchanged"]) == (2, 6)  # the style sheet, and its new font
+    Run(tmp_path / "changed").export(tmp_path / "new.warc.gz")
+    urls = {url for kind, url in archived(tmp_path / "new.warc.gz") if kind == "response"}
+    assert f"{A}/f.woff2" in urls
+    assert f"{A}/f.woff" not in urls
+
+
+def test_with_a_page_goes_what_it_alone_needs(site: Site, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    crawl(site, out, requisites="all")
+    for name in ("all.wacz", "all.warc.gz"):
+        Run(out).export(out / name, everything=True)
+    told = forget(out, [f"{A}/one", f"{A}/home.png"])
+    assert told.requisites == 1 + len(OF_ONE) - 4 + 1  # the barred picture, too
+    left = {f"{A}/s.css", f"{A}/t.css", f"{A}/t.png", f"{A}/f.woff", f"{A}/two.png"}
+    for file in [*out.glob("pages*.warc.gz"), out / "all.warc.gz"]:
+        urls = {url for kind, url in archived(file) if kind == "response"}
+        assert urls == {*left, f"{A}/", f"{A}/two"}
+    assert Run(out).export(tmp_path / "left.wacz", everything=True) == 2
+    assert Run(out).export(tmp_path / "left.warc.gz", everything=True) == 2
+    assert archived(tmp_path / "left.warc.gz")["response", f"{A}/t.png"] == 1
+    site.new()
+    crawl(site, out, requisites="all")
+    assert site.new() == []
+
+
+def test_pages_come_first(tmp_path: Path) -> None:
+    """A host that has pages is asked for one requisite after some of them; the rest comes then."""
+    now = 100.0
+
+    class Hosts:
+        open = 3
+
+        def hosts(self) -> list[tuple[str, int, int, float]]:
+            return [("a.example", self.open, 1, now + 1.0), ("held.example", 0, 0, 150.0)]
+
+        def delay(self, host: str) -> float:
+            return 1.0
+
+        def hold(self, host: str, until: float) -> None: ...
+        def pace(self, host: str, delay: float) -> None: ...
+
+    hosts = Hosts()
+    settings = Settings(seeds=(f"{A}/",), topic="clay", requisites="all", per_host=1)
+    with closing(RunWriter(tmp_path / "run", settings)) as folder:
+        assert folder.requisites is not None
+        queue = folder.requisites
+        asks = Requisites(
+            folder, queue, hosts=lambda: hosts, clock=lambda: now, wall=lambda: now,
+            commit=lambda: None, report=print, on_bytes=lambda size: None,
+        )  # fmt: skip
+        due = DuePage(1, 1, f"{A}/", Place("pages.warc.gz", 0, 1))
+        urls = [f"{A}/1.png", f"{A}/2.png", f"{CDN}/3.png", "http://held.example/4.png"]
+        asks._wait_for(queue.add_of_page(due, [(url, False) for url in urls], 0))
+
+        def chosen() -> list[str]:
+            return [one.row.url for one in asks._choose()]
+
+        assert chosen() == [f"{CDN}/3.png"]
+        for _ in range(PAGES_EACH):
+            assert chosen() == []
+            asks.came("a.example")
+        assert chosen() == [f"{A}/1.png"]
+        assert chosen() == []
+        asks.finish()
+        asks._hosts["a.example"].flying = 0  # its answer came
+        assert chosen() == [f"{A}/2.png"]
+        now += 50.0
+        assert chosen() == ["http://held.example/4.png"]
+
+
+def test_metadata_says_what_they_are_for(whole: Path) -> None:
+    with (whole / "pages.warc.gz").open("rb") as stream:
+        said = [
+            json.loads(record.content_stream().read().partition(b": ")[2])
+            for record in ArchiveIterator(stream)
+            if record.rec_type == "metadata"
+            and record.rec_headers.get_header("WARC-Target-URI") == f"{A}/t.png"
+        ]
+    assert said == [{"requisite": "EEE", "found_on": f"{A}/t.css"}]
