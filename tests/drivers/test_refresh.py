@@ -310,6 +310,41 @@ def test_what_was_not_there_is_news_once_a_changed_page_links_to_it(tmp_path: Pa
     assert "/plain7" in {page.url.removeprefix(SITE) for page in Run(out).pages()}
 
 
+def test_a_view_of_a_page_that_is_gone_is_a_result_in_its_place(tmp_path: Path) -> None:
+    gone = set[str]()
+
+    def answer(asked: Asked) -> bytes:
+        name, *_ = asked.path.partition("?")
+        if asked.path == "/":
+            names = [
+                f"/{at}?sort={order}" if order else f"/{at}"
+                for at in range(9)
+                for order in ("", "up", "down")
+            ]
+            return reply("".join(f'<a href="{name}">clay</a>' for name in names))
+        if asked.path in gone or not name[1:].isdigit():
+            return MISSING
+        own = " ".join(f"{name[1:]}x{at}" for at in range(40))
+        return reply(f"<title>Clay {name[1:]}</title>clay of a kiln {own}", ETag='"1"')
+
+    server, out = Loopback(answer), tmp_path / "2"
+    with beside(server.serving):
+        told: dict[str, Any] = {"connect_to": f"127.0.0.1:{server.port}", "delay": 0.0}
+        spoor.run(f"{SITE}/", "clay", out=tmp_path / "1", progress=False, **told)
+        assert sorted(relevant(tmp_path / "1")) == [f"/{at}" for at in range(9)]
+        shown = [
+            page.url.removeprefix(f"{SITE}/")
+            for page in Run(tmp_path / "1").pages()
+            if "?" in page.url
+        ]
+        twice = next(name[0] for name in shown if sum(one[0] == name[0] for one in shown) == 2)
+        gone.add(f"/{twice}")
+        spoor.run((), out=out, refresh=str(tmp_path / "1"), hints=False, progress=False, **told)
+    of_it = {name for name in relevant(out) if name.startswith(f"/{twice}")}
+    assert len(of_it) == 1
+    assert len(relevant(out)) == 9
+
+
 def test_pages_that_moved_are_results_where_they_are_now(tmp_path: Path) -> None:
     """By a redirect, to a page that is known by then and to one that is not, or without one."""
     moved = dict[str, str]()

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
+from spoor.judges.no_results import SHOWN_AT, SHOWS_AGAIN
 from spoor.judges.relevance import Relevance
 from spoor.judges.second_opinion import Limits, SecondOpinion
 from spoor.judges.wish import parse as wish
@@ -340,6 +341,24 @@ def test_of_copies_one_is_a_result_though_the_first_is_none() -> None:
     assert not judge.judge(copied("k4")[-1]).relevant
     judge.judge(parse(b"<title>Pot</title>Pot", f"{HOME}k2"))  # rendered, it says something else
     assert judge.judge(copied("k5")[-1]).relevant
+
+
+def test_a_copy_of_a_view_of_a_result_is_none_beside_it() -> None:
+    """Wherever the view came; and each says where what it shows stands."""
+    for order in (("k", "v", "c"), ("c", "v", "k"), ("v", "k", "c")):
+        judge = Relevance(wish("kiln"))
+        judge.views_by(lambda url: (f"{HOME}k",) if url == f"{HOME}v" else ())
+        pages = copied(*order)
+        at = [page.url for page in pages].index(f"{HOME}k")
+        pages[at] = replace(pages[at], text=f"{pages[at].text} sort of kiln")
+        told = {page.url: judge.judge(page) for page in pages}
+        told |= dict(judge.revise())
+        assert {url for url, one in told.items() if one.relevant} == {f"{HOME}k"}
+        for name in "vc":
+            (first, _), (where, score), *_ = told[HOME + name].why
+            assert first == SHOWS_AGAIN
+            assert where.startswith(f"{SHOWN_AT}{HOME}")
+            assert score > told[HOME + name].score
 
 
 def test_a_stranger_under_the_same_domain_takes_no_result_by_a_copy_of_it() -> None:

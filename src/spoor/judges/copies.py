@@ -11,23 +11,25 @@ that again; with fewer it may be a frame that a script fills."""
 
 
 class Copies:
-    """The first result of each owner with each content."""
+    """Which result shows a content of an owner: the first with it, or the one that a view with it
+    shows again."""
 
     def __init__(self) -> None:
-        self._first: dict[tuple[str, int], str] = {}
+        self._shown: dict[tuple[str, int], str] = {}
 
-    def add(self, page: KeptPage) -> None:
-        """Take up a page that came in this crawl and is a result."""
-        self._first.setdefault(_shared(page), page.url)
+    def add(self, page: KeptPage, shown: str = "") -> None:
+        """Take up a page that came in this crawl and is a result, or a view of a `shown` one."""
+        self._shown.setdefault(_shared(page), shown or page.url)
 
     def is_first(self, page: KeptPage) -> bool:
-        return self._first.get(_shared(page)) == page.url
+        return self._shown.get(_shared(page)) == page.url
 
-    def has(self, page: KeptPage) -> bool:
-        """Whether another page with its title and text was taken up before it."""
+    def shown(self, page: KeptPage) -> str:
+        """The URL of another page that shows its title and text; empty for none."""
         if not page.content or page.terms < COPIED:
-            return False
-        return self._first.get(_shared(page), page.url) != page.url
+            return ""
+        found = self._shown.get(_shared(page), "")
+        return "" if found == page.url else found
 
 
 def _shared(page: KeptPage) -> tuple[str, int]:

@@ -13,6 +13,9 @@ ONLY_LISTS = "it lists documents, and is none"
 """The reason of one that lists documents …"""
 SHOWS_AGAIN = "it shows again what another result has"
 """… and of a copy or a view of a page that is a result."""
+SHOWN_AT = "that stands at "
+"""Begin of the reason after that one, with the URL of the result; its share is the score that the
+page would have. Either may be a page that shows a third one again by now."""
 REASONS = (ONLY_LISTS, SHOWS_AGAIN)
 
 

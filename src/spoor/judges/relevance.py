@@ -31,7 +31,7 @@ from spoor.judges.learning import LED, LINKED, Learned, learn
 from spoor.judges.linked import Linked
 from spoor.judges.many_sites import without_frames
 from spoor.judges.matching import Matcher
-from spoor.judges.no_results import LIST_SCORE, ONLY_LISTS, SHOWS_AGAIN
+from spoor.judges.no_results import LIST_SCORE, ONLY_LISTS, SHOWN_AT, SHOWS_AGAIN
 from spoor.judges.reading import Reader, has_words
 from spoor.judges.said import FIRST, Said
 from spoor.judges.surest import Likeness
@@ -170,13 +170,13 @@ class Relevance:
         if (unsure and not evidence) or (unread and self._said.only_mentions(kept)):
             value = min(value, 0.99 * self._model.cut_of_new / self._beta**0.5)
         score, relevant = self._told(kept, value, words, self._model.cut_of_new)
-        again = relevant and self._shows_again(kept)
-        if again:
+        shown, its = self._shown(kept) if relevant else "", score
+        if shown:
             score, relevant = self._told(kept, value, words, self._model.cut_of_new, again=True)
         self._surer += relevant and self._wish is None and self._model.sure < FEW_SURE
         kept.told, kept.rank = (score, relevant), value
         if before is None:
-            self._add_result(kept)
+            self._add_result(kept, shown)
         elif relevant and not self.tells_once:
             self._keep(self._pages.values())
         if len(self._pages) > KEPT:
@@ -187,7 +187,7 @@ class Relevance:
         if score and evidence - words > 0.05:
             why += ((_LINKED, round(evidence - words, 3)),)
         if score and not relevant:
-            why = (*self._why_none(kept, again=again), *why)
+            why = (*self._why_none(kept, shown, its), *why)
         if kept.label > 0:
             why = _SAID
         if score and not why:
@@ -198,34 +198,40 @@ class Relevance:
         """Whether a page leads to documents, and is none that is wanted."""
         return page.is_list and not self.takes_lists
 
-    def _shows_again(self, page: KeptPage) -> bool:
-        """Whether a page that no label names is a copy or a view of one that is a result, or of
-        another view of that."""
+    def _shown(self, page: KeptPage) -> str:
+        """The URL of a result of which a page that no label names is a copy or a view, or a view of
+        another view of it; empty for none."""
+        return self._shown_as_copy(page) or self._shown_as_view(page)
+
+    def _shown_as_copy(self, page: KeptPage) -> str:
+        if page.label > 0 or not (found := self._results.shown(page)):
+            return ""
+        known = self._pages.get(found)
+        return found if known is None or known.told[1] else ""
+
+    def _shown_as_view(self, page: KeptPage) -> str:
         seen = [page.url]
-        if page.label > 0:
-            return False
-        if self._results.has(page):
-            return True
-        while len(seen) < _VIEWS:
+        while page.label <= 0 and len(seen) < _VIEWS:
             wholes = map(self._pages.get, self._view_of(seen[-1]))
             whole = next((one for one in wholes if one is not None), None)
             if whole is None or whole.url in seen:
-                return False
+                break
             if whole.told[1]:
-                return True
+                return whole.url
             seen.append(whole.url)
-        return False
+        return ""
 
-    def _add_result(self, page: KeptPage) -> None:
-        if page.told[1] and not (self.tells_once or page.is_earlier):
-            self._results.add(page)
+    def _add_result(self, page: KeptPage, shown: str = "") -> None:
+        """Take up a page that is a result, or that shows one again."""
+        if (page.told[1] or shown) and not (self.tells_once or page.is_earlier):
+            self._results.add(page, shown)
 
-    def _why_none(self, page: KeptPage, *, again: bool) -> Sequence[tuple[str, float]]:
+    def _why_none(self, page: KeptPage, shown: str, its: float) -> Sequence[tuple[str, float]]:
         """Why a page that is about the topic is no result all the same; empty where it is not.
-        `again`: it would be, and shows again what one is."""
-        if again or self._only_lists(page):
-            return ((SHOWS_AGAIN if again else ONLY_LISTS, 0.0),)
-        return ()
+        `shown`: the result that it shows again; `its`: its score if it did not."""
+        if shown:
+            return ((SHOWS_AGAIN, 0.0), (f"{SHOWN_AT}{shown}", its))
+        return ((ONLY_LISTS, 0.0),) if self._only_lists(page) else ()
 
     def _told_of(self, page: KeptPage, counts: Floats) -> tuple[float, float, float]:
         """Of a page that comes: what its words say; that, with the pages that it is linked with;
@@ -298,7 +304,7 @@ class Relevance:
         of = self._reader.frequencies.pages, len(kept)
         if self._labelled or of != self._views_of:
             about = (page for page in kept if page.told[0] >= LIST_SCORE)
-            self._views = frozenset(page.url for page in about if self._shows_again(page))
+            self._views = frozenset(page.url for page in about if self._shown(page))
             self._views_of = of
         self._learned = learn(
             *(pages, len(self._examples), self._said, self._reader.frequencies, self._views),
@@ -352,20 +358,24 @@ class Relevance:
         learned = self._learned
         among = Among(learned.values.tolist(), evidence.tolist())
         stands = [f"{leaf.shown!r} stands on it" for leaf in self._matcher.leaves]
-        # Which page is a result goes first, then which of these show one another again.
+        # Which page is a result goes first, then which of these show one another again, and last
+        # which are copies of any of them.
         before = [page.told for page in kept]
         for page, words in zip(kept, evidence.tolist(), strict=True):
             score, relevant = self._told(page, page.rank, words, self._model.cut)
             if score >= 1.0 and not page.label:
                 score = among.score(page.rank, words)
             page.told = score, relevant
-        views = set[str]()
+        again = dict[str, tuple[str, float]]()
         self._results = Copies()
-        for page, words in zip(kept, evidence.tolist(), strict=True):
-            if page.told[1] and self._shows_again(page):
-                page.told = self._told(page, page.rank, words, self._model.cut, again=True)
-                views.add(page.url)
-            self._add_result(page)
+        for find in (self._shown_as_view, self._shown_as_copy):
+            for page, words in zip(kept, evidence.tolist(), strict=True):
+                if page.told[1] and (shown := find(page)):
+                    again[page.url] = shown, page.told[0]
+                    page.told = self._told(page, page.rank, words, self._model.cut, again=True)
+                    self._add_result(page, shown)
+                elif find == self._shown_as_copy:
+                    self._add_result(page)
         for page, old, around, likeness, likest in zip(
             *(kept, before, learned.around.tolist(), learned.likeness.tolist(), learned.likest),
             strict=True,
@@ -380,7 +390,7 @@ class Relevance:
             if around > 0.05:
                 why.append((_LINKED, round(around, 3)))
             if score and not relevant:
-                why = [*self._why_none(page, again=page.url in views), *why]
+                why = [*self._why_none(page, *again.get(page.url, ("", 0.0))), *why]
             if page.label:
                 why = [*_SAID] if page.label > 0 else [(_SAID[0][0], -1.0)]
             why = why or [("with those of other pages", score)]

@@ -362,6 +362,7 @@ class LiveCrawl:
                 self._take_labels()
             self.journal.revise(self.now())
             self.journal.commit()
+            self.journal.commit(noted=self.folder.stand_in())
             self._advise(over=True)
         self._refreshed = self.folder.refreshed(self.crawl.counts.unchanged)
         if reason != "aborted":

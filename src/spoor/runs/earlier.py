@@ -8,11 +8,12 @@ one stays what it was.
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
@@ -25,6 +26,7 @@ from spoor.formats.warc_reader import original_at
 from spoor.formats.warc_records import DamagedError, checked
 from spoor.formats.warc_writer import revisit_headers
 from spoor.hashing import hash64
+from spoor.judges.no_results import SHOWN_AT, SHOWS_AGAIN
 from spoor.learn.state import read, write
 from spoor.protocols import FallsBack, Mergeable
 from spoor.runs import files, requisites, snapshot
@@ -137,6 +139,8 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
     marks = ", ".join("?" * len(columns))
     values = (_values(*one, seq, names, columns) for seq, one in enumerate(newest.values(), 1))
     db.executemany(f"INSERT INTO pages VALUES ({marks})", values)
+    with telling(earlier):
+        _name_results(db)
     for part in files.shards(earlier) or [earlier]:
         with reading(part) as old:
             for table, width in (("validators", 3), ("freshness", 2)):
@@ -240,6 +244,59 @@ def told(db: sqlite3.Connection, revisits: Revisits, unchanged: int) -> dict[str
         "left_out": dict(revisits.left_out),
         "sampled": revisits.samples(),
     }
+
+
+def stand_ins(db: sqlite3.Connection) -> dict[int, tuple[float, int, str]]:
+    """Ticket → score, relevant and reasons, as of a revision, of pages that were no results since
+    they showed one again that is gone now; of each such one the first. O(pages)."""
+    found: dict[int, tuple[float, int, str]] = {}
+    gone = (
+        "SELECT NOT EXISTS (SELECT 1 FROM pages WHERE url = :url) AND EXISTS"
+        " (SELECT 1 FROM failures WHERE url = :url AND kind = 'absent')"
+    )
+    shown = set[str]()
+    for ticket, _, why in _shown_again(db):
+        url, score = _where(why)
+        if url not in shown and db.execute(gone, {"url": url}).fetchone()[0]:
+            shown.add(url)
+            rest = [one for one in why if one[0] not in (SHOWS_AGAIN, f"{SHOWN_AT}{url}")]
+            why = [[f"{url}, which it showed again, is gone", 0.0], *rest]
+            found[ticket] = score, 1, json.dumps(why)
+    return found
+
+
+def _name_results(db: sqlite3.Connection) -> None:
+    """Where a page shows another one again that itself shows a third one, it shows that one."""
+    rows = [*_shown_again(db)]
+    shown = {url: _where(why)[0] for _, url, why in rows}
+    for ticket, url, why in rows:
+        last, seen = shown[url], {url}
+        while last in shown and last not in seen:
+            seen.add(last)
+            last = shown[last]
+        if last != shown[url] and last not in seen:
+            named = [
+                [f"{SHOWN_AT}{last}", share] if one.startswith(SHOWN_AT) else [one, share]
+                for one, share in why
+            ]
+            db.execute("UPDATE pages SET why = ? WHERE ticket = ?", (json.dumps(named), ticket))
+
+
+def _shown_again(db: sqlite3.Connection) -> Iterator[tuple[int, str, list[Any]]]:
+    """Ticket, URL and reasons of pages that are no results since they show one again."""
+    query = f"SELECT ticket, url, why FROM pages WHERE NOT relevant AND instr(why, '{SHOWN_AT}')"
+    for ticket, url, text in db.execute(f"{query} ORDER BY seq"):
+        why = json.loads(text)
+        if any(reason == SHOWS_AGAIN for reason, _ in why) and _where(why)[0]:
+            yield ticket, url, why
+
+
+def _where(why: Iterable[tuple[str, float]]) -> tuple[str, float]:
+    """The result that these reasons name, and the score but for that; empty where they do not."""
+    found = (
+        (one.removeprefix(SHOWN_AT), float(share)) for one, share in why if one.startswith(SHOWN_AT)
+    )
+    return next(found, ("", 0.0))
 
 
 def came(summary: Mapping[str, Any]) -> bool:

@@ -410,6 +410,18 @@ class RunWriter:
         self._rows.superseded |= {number + 1 for number in numbers}
         return frozenset({"changed"} if numbers else ())
 
+    def stand_in(self) -> bool:
+        """Make pages results that showed again those of an earlier run that are gone, by the rows
+        that are committed; whether there are any. Durable with the next commit."""
+        if self.revisits is None:
+            return False
+        from spoor.runs import earlier
+
+        found = earlier.stand_ins(self._db)
+        self._rows.revisions |= found
+        self._rows.turned |= found.keys()
+        return bool(found)
+
     def refreshed(self, unchanged: int) -> dict[str, Any] | None:
         """What became of the pages of an earlier run, by the committed rows; None without one."""
         if self.revisits is None:
