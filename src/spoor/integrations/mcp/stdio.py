@@ -6,8 +6,10 @@ import asyncio
 import os
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
+import anyio
 from mcp.server.mcpserver import MCPServer
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
@@ -27,14 +29,18 @@ def serve(server: MCPServer[Any], end: Callable[[], object]) -> None:
 
 
 async def _serve(server: MCPServer[Any], end: Callable[[], object]) -> None:
-    # What the package itself reads with holds up whoever ends the process, until a line comes.
+    # What the package itself reads with holds up whoever ends the process, until a line comes; and
+    # what it writes with fails once more as Python ends, where the client has gone.
     lines: Any = _messages(_lines(_taken_input()), lambda error: answers.send(error))
+    output = os.fdopen(_taken_output(), "w", encoding="utf-8")
     lowlevel = server._lowlevel_server
     try:
-        async with stdio_server(stdin=lines) as (requests, answers):
+        async with stdio_server(lines, anyio.wrap_file(output)) as (requests, answers):
             await lowlevel.run(requests, answers, lowlevel.create_initialization_options())
     finally:
         end()
+        with suppress(OSError):
+            output.close()
 
 
 async def _messages(
@@ -52,9 +58,18 @@ async def _messages(
 
 def _taken_input() -> int:
     """A descriptor of the standard input, which is empty for all others from now on."""
-    own, nothing = os.dup(0), os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
+    return _taken(0, os.open(os.devnull, os.O_RDONLY))
+
+
+def _taken_output() -> int:
+    """A descriptor of the standard output; what others write goes to the errors from now on."""
+    return _taken(1, os.dup(2))
+
+
+def _taken(descriptor: int, instead: int) -> int:
+    own = os.dup(descriptor)
+    os.dup2(instead, descriptor)
+    os.close(instead)
     return own
 
 
