@@ -11,7 +11,6 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -250,7 +249,7 @@ def test_a_frontier_moves_to_disk_when_it_is_large_and_the_crawl_is_the_same(
                 "disk": {SqliteFrontier},
             }[frontier]
         )
-        with closing(sqlite3.connect(tmp_path / frontier / "state.db")) as db, db:
+        with sqlite3.connect(tmp_path / frontier / "state.db") as db:
             orders.append([url for (url,) in db.execute("SELECT url FROM pages ORDER BY seq")])
         db.close()
     assert orders[0] == orders[1] == orders[2]
@@ -262,7 +261,7 @@ def test_a_frontier_that_lost_its_newest_state_gives_way_to_the_one_before(
     monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1e9)
     copy, last = _first(killed(web, tmp_path / "run", "log emptied", 4, frontier="disk"))
-    with closing(sqlite3.connect(copy / "frontier.db")) as db, db:
+    with sqlite3.connect(copy / "frontier.db") as db:
         newest = "(SELECT max(generation) FROM generations)"
         db.execute(f"DELETE FROM generations WHERE generation = {newest}")
     db.close()
@@ -286,7 +285,7 @@ def test_a_frontier_that_lost_its_newest_state_gives_way_to_the_one_before(
     ):
         path = tmp_path / told.replace(" ", "-")
         shutil.copytree(broken, path)
-        with closing(sqlite3.connect(path / "frontier.db")) as db, db:
+        with sqlite3.connect(path / "frontier.db") as db:
             db.execute(spoil)
         db.close()
         with pytest.raises(InputError, match=rf"frontier\.db is damaged .*{told}"):
@@ -304,7 +303,7 @@ def test_a_chunk_of_a_state_that_is_lost_or_changed_is_told(
     ):
         path = tmp_path / str(number)
         shutil.copytree(copy, path)
-        with closing(sqlite3.connect(path / "state.db")) as db, db:
+        with sqlite3.connect(path / "state.db") as db:
             assert db.execute("SELECT count(*) FROM chunks").fetchone()[0]
             db.execute(damage)
         db.close()
@@ -318,7 +317,7 @@ def test_a_damaged_state_gives_way_to_the_one_before(
     monkeypatch.setattr(run_module, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(run_module, "CHECKPOINT_SHARE", 1e9)
     copy, last = _first(killed(web, tmp_path / "run", "state committed", 3))
-    with closing(sqlite3.connect(copy / "state.db")) as db, db:
+    with sqlite3.connect(copy / "state.db") as db:
         (newest,) = db.execute("SELECT max(generation) FROM checkpoints").fetchone()
         spoil = "UPDATE checkpoints SET state = substr(state, 1, 500) WHERE generation"
         db.execute(f"{spoil} = ?", (newest,))
@@ -334,7 +333,7 @@ def test_a_damaged_state_gives_way_to_the_one_before(
     run.folder.close()
     assert seen == [last]
     assert check_run(copy) == whole
-    with closing(sqlite3.connect(copy / "state.db")) as db, db:
+    with sqlite3.connect(copy / "state.db") as db:
         db.execute(f"{spoil} > 0")
     db.close()
     with pytest.raises(InputError, match=r"state\.db: damaged"):
@@ -350,7 +349,7 @@ def test_a_run_is_refused_where_it_cannot_go_on(web: CountedWeb, tmp_path: Path)
     with pytest.raises(InputError, match="was begun with seed = 0, not 1"):
         open_run(path, web.root, web.port, seed=1)
     for version in (FORMAT - 1, FORMAT + 1):
-        with closing(sqlite3.connect(path / "state.db")) as db, db:
+        with sqlite3.connect(path / "state.db") as db:
             db.execute(f"PRAGMA user_version={version}")
         db.close()
         with pytest.raises(InputError, match=f"is of run format {version}; this Spoor writes"):

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -256,7 +255,7 @@ def test_a_judge_that_costs_is_part_of_the_run(served: Logged, tmp_path: Path) -
     asked = (tmp_path / "questions").read_text().splitlines()[len(log) :]
     assert len(asked) == 20 - 8
     assert answers(tmp_path)[:8] == kept
-    with closing(sqlite3.connect(tmp_path / "run" / "state.db")) as db, db:
+    with sqlite3.connect(tmp_path / "run" / "state.db") as db:
         rows = db.execute("SELECT score, why FROM pages ORDER BY seq").fetchall()
     # What was in flight at the kill may come in another order.
     judged = sorted(score for score, why in rows if "it feels so" in why)
