@@ -133,6 +133,19 @@ def test_no_requisite_reaches_a_private_address_a_port_of_another_service_or_wha
     assert [one.url for one in site.asked] == [seed, f"{seed}picture4"]
 
 
+@pytest.mark.server
+def test_a_page_of_another_site_asks_for_nothing_by_the_user_s_name(
+    site: Site, tmp_path: Path
+) -> None:
+    for page, sent in ((f"{A}/", True), ("http://stranger.example/", False)):
+        site.heads.clear()
+        more: dict[str, Any] = {"seeds": (page,), "header": ("a.example|X-Key: secret",)}
+        found = crawl(site, tmp_path / str(sent), f"<img src={A}/picture1>", **more)
+        assert found == {"fetched": 1}
+        (head,) = [head for head in site.heads if head.startswith("GET /picture1")]
+        assert ("X-Key: secret" in head) is sent
+
+
 def test_what_a_page_or_a_style_sheet_names_is_bounded() -> None:
     images = b"".join(b"<img src=%d.png>" % number for number in range(100_000))
     urls, left = of_html(images, f"{A}/", "text/html", 1_000)

@@ -565,6 +565,9 @@ class LiveCrawl:
         """What the run did, for `--json`; `reason` is why it ended."""
         counts = self.crawl.counts
         seconds = time.monotonic() - self._began
+        requisites = self._requisites
+        after = None if requisites is None else requisites.after
+        of_pages = seconds if after is None else after - self._began
         judge = self.crawl.judge
         left_out = left_out_of(self.crawl)
         return {
@@ -591,7 +594,7 @@ class LiveCrawl:
             "judge_fault": fault_of(self.crawl.judge),
             "judge": dict(judge.costs()) if isinstance(judge, KeepsAnswers) else {},
             "seconds": round(seconds, 2),
-            "pages_per_second": round((counts.pages - self._pages_before) / max(seconds, 1e-9), 2),
+            "pages_per_second": round((counts.pages - self._pages_before) / max(of_pages, 1e-9), 2),
         }
 
 

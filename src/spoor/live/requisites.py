@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -49,6 +50,8 @@ TURN = 0.2
 """Seconds between two turns while the crawl goes on, and …"""
 GATHER = 0.025
 """… once it is over: replies that come meanwhile share a commit."""
+SHARE = 0.05
+"""At most this share of the crawl's thread goes into turns: they look at all hosts."""
 LONGEST_PAUSE = 60.0
 """Seconds that the end of a crawl is put off for a host that asks to be left alone. What waits for
 it longer is asked for when the run goes on."""
@@ -169,10 +172,12 @@ class Requisites:
         self._wake = asyncio.Event()
         self._fault: BaseException | None = None
         self._over = False
+        self.after: float | None = None
+        """When the pages were done, by `time.monotonic`; None before."""
         self._until: float | None = None
         """When what is in flight is given up; None while nobody ended it."""
         self._changed = False
-        self._committed = 0.0
+        self._committed = self._cost = 0.0
         self._done = self._left = 0
         self._allows: Callable[[str], bool] = lambda url: False
 
@@ -250,11 +255,12 @@ class Requisites:
 
     def finish(self) -> None:
         """The crawl is over: nothing else waits for hosts."""
-        self._over = True
+        self._over, self.after = True, time.monotonic()
         self._wake.set()
 
     async def _rest(self) -> None:
-        await asyncio.sleep(GATHER if self._over else TURN)
+        least = GATHER if self._over else TURN
+        await asyncio.sleep(max(least, self._cost / SHARE))
         if self._over and self._until is None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(TURN):
@@ -288,6 +294,13 @@ class Requisites:
         self._wait_for(self._queue.waiting())
 
     def _turn(self) -> list[_Chosen]:
+        began = time.thread_time()
+        try:
+            return self._taken_and_chosen()
+        finally:
+            self._cost = time.thread_time() - began
+
+    def _taken_and_chosen(self) -> list[_Chosen]:
         self._take_in()
         if not self._due and not self._read and self._until is None:
             last = self._queue.last()
