@@ -184,3 +184,9 @@ def test_a_stranger_s_rows_are_refused(tmp_path: Path) -> None:
             db.commit()
         with pytest.raises(InputError, match="damaged"):
             list(all_requisites(out))
+    with closing(RunWriter(tmp_path / "due", settings)) as folder:
+        columns = "1, 'http://a.example/', 'a.example', 200, 0.0, 0.0, 1, 1.0, 1, '', '[]', '[]', 1.0, '[]'"
+        folder._db.execute(f"INSERT INTO pages VALUES ({columns}, '../secret', 0, 1, 1, '')")
+        assert folder.requisites is not None
+        with pytest.raises(InputError, match="names no file of its archive"):
+            folder.requisites.due(0, 10)

@@ -24,6 +24,7 @@ from spoor.runs.requisite_queue import DuePage
 from spoor.runs.requisites import requisite_totals
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
+from spoor.views.explain import in_lines, of_page
 
 pytestmark = pytest.mark.server
 
@@ -146,6 +147,8 @@ def test_what_a_relevant_page_needs_is_asked_for_once_and_archived(whole: Path) 
     for url in OF_ONE:
         assert records["response", url] == records["request", url] == records["metadata", url] == 1
     assert [row.url for row in Run(whole).pages()] == [f"{A}/", f"{A}/one", f"{A}/two"]
+    told = in_lines(of_page(whole, f"{A}/gone.png"))
+    assert told[1] == f"  no page, but {A}/one needs it to be shown: absent (404 Not Found)"
     Run(whole).export(whole.parent / "crawl.log")
     lines = [line.split() for line in (whole.parent / "crawl.log").read_text().splitlines()]
     hops = {line[3]: (line[4], line[5], line[11]) for line in lines}

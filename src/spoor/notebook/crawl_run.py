@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from spoor.display import html_link, html_reasons, html_table, printable, shown
 from spoor.errors import InputError
 from spoor.runs.reader import Run
-from spoor.runs.rows import FailureRow, PageRow
-from spoor.runs.snapshot import NEXT, NextLink, OpenLink
-from spoor.views.explain import Learned, LeftOutUrl, in_lines, of_page, of_run
+from spoor.runs.snapshot import NEXT, NextLink
+from spoor.views.explain import Explained, Learned, in_lines, of_page, of_run
 from spoor.views.sums import curve
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ class Explanation:
     """Why a page was fetched and how it was judged, what failed, or why a link waits
     or was left out."""
 
-    row: PageRow | FailureRow | OpenLink | LeftOutUrl
+    row: Explained
 
     @property
     def lines(self) -> list[str]:

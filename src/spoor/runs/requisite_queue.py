@@ -93,7 +93,10 @@ class RequisiteQueue:
             f"{self._relevant} ORDER BY seq LIMIT ?",
             (after, most),
         )
-        return [DuePage(seq, ticket, url, Place(*place)) for seq, ticket, url, *place in rows]
+        due = [DuePage(seq, ticket, url, Place(*place)) for seq, ticket, url, *place in rows]
+        for page in due:  # a run may be a stranger's
+            files.archive_at(self._path, page.place.file)
+        return due
 
     def last(self) -> int:
         """The number of the newest page."""

@@ -17,7 +17,7 @@ from spoor.protocols import Explains
 from spoor.runs.earlier import revisited
 from spoor.runs.reader import Run
 from spoor.runs.renders import render_of
-from spoor.runs.requisites import requisite_at
+from spoor.runs.requisites import RequisiteRow, requisite_at
 from spoor.runs.rows import FailureRow, PageRow, Why
 from spoor.runs.snapshot import NextLink, OpenLink, why_not
 from spoor.types import LeftOut, Task
@@ -91,9 +91,9 @@ def of_run(path: Path, top: int) -> Learned:
     )
 
 
-def of_page(path: Path, url: str) -> PageRow | FailureRow | OpenLink | LeftOutUrl:
-    """The row of a page or of a failed request, or an open link. Raises InputError if the run has
-    none of these for this URL."""
+def of_page(path: Path, url: str) -> Explained:
+    """The row of a page, of a failed request or of a requisite, or an open link. Raises InputError
+    if the run has none of these for this URL."""
     try:
         url, wide = canonical(url), canonical(url, routes=True)
     except ValueError as error:
@@ -105,7 +105,7 @@ def of_page(path: Path, url: str) -> PageRow | FailureRow | OpenLink | LeftOutUr
         return replace(page, rendered=render_of(path, page), revisited=revisited(path, page.url))
     known = run.failure(url) or run.open_link(url)
     if known is None and (requisite := requisite_at(path, url)) is not None:
-        return LeftOutUrl(url, requisite.in_words)
+        return requisite
     if known is None and (why := why_not(path, url)):
         return LeftOutUrl(url, why)
     if known is None:
@@ -123,9 +123,16 @@ class LeftOutUrl:
     why: str
 
 
-def as_json(row: PageRow | FailureRow | OpenLink | LeftOutUrl) -> dict[str, Any]:
+Explained = PageRow | FailureRow | OpenLink | LeftOutUrl | RequisiteRow
+"""What a run has of a URL."""
+
+
+def as_json(row: Explained) -> dict[str, Any]:
     """The output of `spoor explain --json` for a page."""
     values = asdict(row)
+    if isinstance(row, RequisiteRow):
+        told = {name: values[name] for name in ("url", "found_on", "status", "outcome", "reason")}
+        return {**told, "requisite": True}
     if isinstance(row, OpenLink):
         return {**values, "open": True}
     if isinstance(row, LeftOutUrl):
@@ -142,7 +149,7 @@ def as_json(row: PageRow | FailureRow | OpenLink | LeftOutUrl) -> dict[str, Any]
     return {**values, "fetched": isinstance(row, PageRow)}
 
 
-def in_lines(row: PageRow | FailureRow | OpenLink | LeftOutUrl) -> list[str]:
+def in_lines(row: Explained) -> list[str]:
     """The same as lines for a person; text from the web is not escaped yet."""
     if isinstance(row, OpenLink):
         return [
@@ -152,6 +159,8 @@ def in_lines(row: PageRow | FailureRow | OpenLink | LeftOutUrl) -> list[str]:
             "  seen",
             *(f"    {_seen(*in_link)}" for in_link in row.seen),
         ]
+    if isinstance(row, RequisiteRow):
+        return [row.url, f"  {row.in_words}"]
     if isinstance(row, LeftOutUrl):
         return [row.url, f"  left out: {row.why}{option_for(row.why)}"]
     if isinstance(row, FailureRow):
