@@ -56,9 +56,18 @@ layers: setup
 # machine a server may answer too late. What fails twice has failed, and so has what could not be collected:
 # tried once more, that would be all tests, one after another. In a clean clone one process compiles the
 # tests first: four at once would each compile all of them.
+# Their files lie in memory where that has four gigabytes for them and runs programs: most tests wait for the
+# disk. They are gone once a test has passed.
+SHARED := /dev/shm
+IN_MEMORY := $(shell df -Pk $(SHARED) 2> /dev/null | awk 'NR == 2 && $$4 > 4000000 { print "yes" }')
+ifneq ($(shell findmnt -no OPTIONS $(SHARED) 2> /dev/null | grep -c noexec),0)
+IN_MEMORY :=
+endif
+PYTEST := $(if $(IN_MEMORY),TMPDIR=$(SHARED) )$(BIN)/pytest
+
 unit: setup
 	@test -d tests/__pycache__ || $(BIN)/pytest -n 0 --collect-only -qq > /dev/null || true
-	$(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder || { \
+	$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder || { \
 	    grep -q :: .pytest_cache/v/cache/lastfailed && \
 	    echo "--- once more, each by itself ---" && \
 	    $(BIN)/pytest -n 0 --last-failed --last-failed-no-failures none; }
