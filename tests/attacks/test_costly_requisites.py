@@ -3,6 +3,8 @@ every request."""
 
 from __future__ import annotations
 
+import asyncio
+import sqlite3
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from contextlib import closing
@@ -12,12 +14,15 @@ from typing import Any
 import pytest
 
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
+from spoor.errors import InputError
+from spoor.formats.warc_writer import Place
 from spoor.isolate.lanes import Lane
 from spoor.live import requisites
 from spoor.live.live_crawl import LiveCrawl
 from spoor.live.requisite_reader import BOUNDS
-from spoor.runs import requisite_queue
+from spoor.runs import files, requisite_queue
 from spoor.runs.assemble import make_crawl
+from spoor.runs.requisite_queue import DuePage
 from spoor.runs.requisites import all_requisites, requisite_totals
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
@@ -32,6 +37,8 @@ class Site(Loopback):
     def __init__(self) -> None:
         super().__init__(self._answer)
         self.home = b""
+        self.robots = True
+        """Whether hosts that are silent have a robots.txt."""
 
     def _answer(self, asked: Asked) -> bytes | AsyncIterator[bytes]:
         if asked.path == "/":
@@ -45,10 +52,14 @@ class Site(Loopback):
         if asked.path.startswith("/silent"):
             return self._nothing()
         if asked.path.startswith("/picture"):
-            return reply(b"x" * 1000, media="image/png")
+            return reply(b"x" * 1000, media="image/png", Set_Cookie="seen=1; Path=/")
+        if asked.path == "/robots.txt" and "silent" in asked.host and not self.robots:
+            return self._nothing()
         return MISSING
 
     async def _nothing(self) -> AsyncIterator[bytes]:
+        if not self.robots:
+            await asyncio.sleep(60)  # whoever asks has gone by then
         yield b""
 
 
@@ -167,12 +178,11 @@ def test_a_style_sheet_of_many_megabytes_is_read_or_given_up_in_a_helper() -> No
 
 
 def test_a_stranger_s_rows_are_refused(tmp_path: Path) -> None:
-    import sqlite3
-
-    from spoor.errors import InputError
-
     settings = Settings(seeds=(f"{A}/",), topic="clay", requisites="all")
-    for values in ("'x', ''", "1e400, ''", "0.0, '[\"a\"]'", f"0.0, '{'[' * 9000}'"):
+    for values in (
+        *("'x', ''", "1e400, ''", "0.0, '[\"a\"]'", f"0.0, '{'[' * 9000}'"),
+        *("0.0, '', path = 'E' || char(10) || 'L'", "0.0, '', found_on = 'http://b.example/ x'"),
+    ):
         out = tmp_path / str(len(values))
         RunWriter(out, settings).close()
         with closing(sqlite3.connect(out / "state.db")) as db:
@@ -181,6 +191,8 @@ def test_a_stranger_s_rows_are_refused(tmp_path: Path) -> None:
                 f"'fetched', '', 200, {values.split(', ')[0]}, 0.0, 1, NULL, NULL, NULL, "
                 f"{values.split(', ')[1]}, '', '')"
             )
+            for column in values.split(", ")[2:]:
+                db.execute(f"UPDATE requisites SET {column}")
             db.commit()
         with pytest.raises(InputError, match="damaged"):
             list(all_requisites(out))
@@ -190,3 +202,41 @@ def test_a_stranger_s_rows_are_refused(tmp_path: Path) -> None:
         assert folder.requisites is not None
         with pytest.raises(InputError, match="names no file of its archive"):
             folder.requisites.due(0, 10)
+
+
+def test_what_waits_in_a_stranger_s_run_is_a_url_or_is_told(tmp_path: Path) -> None:
+    settings = Settings(seeds=(f"{A}/",), topic="clay", requisites="all")
+    with closing(RunWriter(tmp_path / "run", settings)) as folder:
+        assert folder.requisites is not None
+        due = DuePage(1, 1, f"{A}/", Place("pages.warc.gz", 0, 1))
+        folder.requisites.add_of_page(due, [(f"{A}/x", False)], 0)
+        folder._db.execute("UPDATE requisites SET url = 'x'")
+        with pytest.raises(InputError, match="damaged"):
+            list(folder.requisites.waiting())
+
+
+@pytest.mark.server
+def test_what_robots_txt_is_waited_for_counts_against_a_page(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requisite_queue, "MOST_SECONDS", 0.15)
+    monkeypatch.setattr(requisites, "ATTEMPTS", 1)
+    hosts = "".join(f"<img src=http://{n}.silent{n}.example/picture>" for n in range(30))
+    site.robots = False
+    try:
+        found = crawl(site, tmp_path / "run", hosts, robots=True, timeout=0.05, in_flight=3)
+    finally:
+        site.robots = True
+    totals = requisite_totals(tmp_path / "run")
+    assert totals is not None
+    assert found["fetched"] == 0
+    assert totals.left_out > 15
+
+
+@pytest.mark.server
+def test_no_other_site_sets_a_cookie_of_the_user(site: Site, tmp_path: Path) -> None:
+    home = "<img src=/picture1><img src=http://other.example/picture2>"
+    crawl(site, tmp_path / "run", home, keep_cookies=True)
+    cookies = (tmp_path / "run" / files.COOKIES).read_text()
+    assert "a.example" in cookies
+    assert "other.example" not in cookies

@@ -15,6 +15,7 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
 from spoor.formats.warc_writer import Place
+from spoor.live import requisites
 from spoor.live.live_crawl import LiveCrawl
 from spoor.live.requisites import PAGES_EACH, Requisites
 from spoor.runs.assemble import make_crawl
@@ -131,6 +132,19 @@ def archived(file: Path) -> Counter[tuple[str, str]]:
         )
 
 
+def lengths(file: Path) -> dict[tuple[str, str], str]:
+    """Content-Length of each record of a reply; empty where it has no headers."""
+    with file.open("rb") as stream:
+        return {
+            (one.rec_type, one.rec_headers.get_header("WARC-Target-URI")): (
+                one.http_headers and one.http_headers.get_header("Content-Length")
+            )
+            or ""
+            for one in ArchiveIterator(stream)
+            if one.rec_type in ("response", "revisit")
+        }
+
+
 @pytest.fixture(scope="module")
 def whole(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("whole") / "run"
@@ -245,6 +259,10 @@ def test_a_refresh_asks_again_and_archives_what_did_not_change_as_a_revisit(
     records = archived(tmp_path / "again" / "pages.warc.gz")
     assert records["revisit", f"{A}/s.css"] == records["response", f"{A}/s.css"] == 1
     assert records["revisit", f"{CDN}/x.js"] == 1
+    # Players send the headers of a revisit by payload before that payload.
+    said = lengths(tmp_path / "again" / "pages.warc.gz")
+    assert said["revisit", f"{CDN}/x.js"] == said["response", f"{CDN}/x.js"] == "261"
+    assert said["revisit", f"{A}/s.css"] == ""  # by the word of its server
     site.version = "2"
     try:
         told = crawl(site, tmp_path / "changed", refresh=str(whole))["requisites"]
@@ -276,34 +294,47 @@ def test_with_a_page_goes_what_it_alone_needs(site: Site, tmp_path: Path) -> Non
     assert site.new() == []
 
 
+class Hosts:
+    """The politeness of a crawl with one host that has links."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self.listed = self.looked_at = 0
+
+    def hosts(self) -> list[tuple[str, int, int, float]]:
+        self.listed += 1
+        return [("a.example", 3, 1, self.now + 1.0), ("held.example", 0, 0, 150.0)]
+
+    def delay(self, host: str) -> float:
+        self.looked_at += 1
+        return 1.0
+
+    def hold(self, host: str, until: float) -> None: ...
+    def pace(self, host: str, delay: float) -> None: ...
+
+
+def asking(folder: RunWriter, hosts: Hosts, urls: list[str]) -> Requisites:
+    """Of a page that names these."""
+    assert folder.requisites is not None
+    asks = Requisites(
+        folder, folder.requisites, hosts=lambda: hosts, clock=lambda: hosts.now,
+        wall=lambda: hosts.now, commit=lambda: None, report=print, on_bytes=lambda size: None,
+    )  # fmt: skip
+    asks._wait_for(folder.requisites.add_of_page(page_of(1), [(url, False) for url in urls], 0))
+    return asks
+
+
+def page_of(ticket: int) -> DuePage:
+    return DuePage(ticket, ticket, f"{A}/", Place("pages.warc.gz", 0, 1))
+
+
 def test_pages_come_first(tmp_path: Path) -> None:
     """A host that has pages is asked for one requisite after some of them; the rest comes then."""
-    now = 100.0
-
-    class Hosts:
-        open = 3
-
-        def hosts(self) -> list[tuple[str, int, int, float]]:
-            return [("a.example", self.open, 1, now + 1.0), ("held.example", 0, 0, 150.0)]
-
-        def delay(self, host: str) -> float:
-            return 1.0
-
-        def hold(self, host: str, until: float) -> None: ...
-        def pace(self, host: str, delay: float) -> None: ...
-
     hosts = Hosts()
     settings = Settings(seeds=(f"{A}/",), topic="clay", requisites="all", per_host=1)
+    urls = [f"{A}/1.png", f"{A}/2.png", f"{CDN}/3.png", "http://held.example/4.png"]
     with closing(RunWriter(tmp_path / "run", settings)) as folder:
-        assert folder.requisites is not None
-        queue = folder.requisites
-        asks = Requisites(
-            folder, queue, hosts=lambda: hosts, clock=lambda: now, wall=lambda: now,
-            commit=lambda: None, report=print, on_bytes=lambda size: None,
-        )  # fmt: skip
-        due = DuePage(1, 1, f"{A}/", Place("pages.warc.gz", 0, 1))
-        urls = [f"{A}/1.png", f"{A}/2.png", f"{CDN}/3.png", "http://held.example/4.png"]
-        asks._wait_for(queue.add_of_page(due, [(url, False) for url in urls], 0))
+        asks = asking(folder, hosts, urls)
 
         def chosen() -> list[str]:
             return [one.row.url for one in asks._choose()]
@@ -317,8 +348,54 @@ def test_pages_come_first(tmp_path: Path) -> None:
         asks.finish()
         asks._hosts["a.example"].flying = 0  # its answer came
         assert chosen() == [f"{A}/2.png"]
-        now += 50.0
+        hosts.now += 50.0
         assert chosen() == ["http://held.example/4.png"]
+
+
+def test_a_turn_looks_at_a_part_of_the_hosts_and_the_others_follow(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requisites, "_LOOKED_AT", 10)
+    hosts = Hosts()
+    settings = Settings(seeds=(f"{A}/",), topic="clay", requisites="all", in_flight=400)
+    urls = [f"http://{number}.example/p.png" for number in range(25)]
+    with closing(RunWriter(tmp_path / "run", settings)) as folder:
+        asks, chosen = asking(folder, hosts, urls), list[str]()
+        for _ in range(3):
+            hosts.looked_at = 0
+            chosen += [one.row.url for one in asks._choose()]
+            assert hosts.looked_at <= 10
+        assert sorted(chosen) == sorted(urls)
+        assert asks._left == 0
+
+
+def test_what_style_sheets_name_comes_before_the_rest_of_a_page(tmp_path: Path) -> None:
+    settings = Settings(seeds=(f"{A}/",), topic="clay", requisites="all")
+    with closing(RunWriter(tmp_path / "run", settings)) as folder:
+        queue = folder.requisites
+        assert queue is not None
+        asks = asking(folder, Hosts(), [f"{CDN}/s.css", f"{CDN}/1.png", f"{CDN}/2.png"])
+        (style,) = asks._choose()
+        asks._goes_first(queue.add_of(style.row, [(f"{CDN}/f.woff", False)]))
+        asks._hosts["cdn.other.example"].flying = 0
+        assert [one.row.url for one in asks._choose()] == [f"{CDN}/f.woff"]
+
+
+def test_what_one_page_left_out_is_asked_for_once_another_one_names_it(tmp_path: Path) -> None:
+    settings = Settings(seeds=(f"{A}/",), topic="clay", requisites="all")
+    logo = (f"{A}/logo.png", False)
+    with closing(RunWriter(tmp_path / "run", settings)) as folder:
+        queue = folder.requisites
+        assert queue is not None
+        ((number, _),) = queue.add_of_page(page_of(1), [logo], 0)
+        row = queue.row(number)
+        assert row is not None
+        queue.leave_out(row, "its page has had what it may take", 0.0)
+        assert queue.add_of_page(page_of(1), [logo], 0) == []
+        assert queue.add_of_page(page_of(2), [logo], 0) == [(number, f"{A}/logo.png")]
+        row = queue.row(number)
+        assert row is not None
+        assert (row.page, row.outcome, row.reason) == (2, "", "")
 
 
 def test_metadata_says_what_they_are_for(whole: Path) -> None:

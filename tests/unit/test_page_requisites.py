@@ -27,6 +27,7 @@ def named(html: str) -> list[str]:
         ("<link rel='Alternate Stylesheet' href=s.css>", ["/d/s.css*"]),
         ("<link rel='shortcut icon' href=/i.ico><link rel=canonical href=c>", ["/i.ico"]),
         ("<link rel=preload as=style href=p.css><link rel=preload as=font href=f>", ["/d/p.css*", "/d/f"]),
+        ("<link rel=preload as=video href=v.mp4><link rel=preload as=track href=t><link rel=preload href=x>", ["/d/x"]),
         ("<link rel=next href=n><link rel=dns-prefetch href=//x.example>", []),
         ("<script src=s.js></script><script>img = 'x.png'</script>", ["/d/s.js"]),
         ("<input type=IMAGE src=b.gif><input type=text src=n.gif>", ["/d/b.gif"]),

@@ -160,6 +160,7 @@ class Client:
         types: Types | None = None,
         headers: Headers = (),
         as_user: bool = True,
+        takes_cookies: bool = True,
         progress: Callable[[int], None] = lambda size: None,
         ticket: int | None = None,
         watched: bool = False,
@@ -167,7 +168,8 @@ class Client:
         """Ask once; redirects are not followed. Of a body that is none of `types` no more than the
         beginning is read, by which it is told, and nothing kept. `headers` are sent beside the
         usual ones, and what the user is known by unless `as_user` is False. `progress` is called
-        with the size of each part of the body that comes; with a `ticket` the body takes part of
+        with the size of each part of the body that comes; cookies of the reply are kept if
+        `takes_cookies`; with a `ticket` the body takes part of
         `room`, until its caller leaves it. `watched`: as of an exchange.
 
         Raises what aiohttp raises, BlockedAddressError, or LimitError; a body that breaks off or
@@ -201,7 +203,8 @@ class Client:
                 raise LimitError("headers without end") from error
             raise
         try:
-            self._cookies.receive(reply, target)
+            if takes_cookies:
+                self._cookies.receive(reply, target)
             size = sum(len(name) + len(value) + 4 for name, value in reply.raw_headers)
             if size > self._settings.header_limit:
                 raise LimitError(f"{size} bytes of headers")

@@ -233,21 +233,29 @@ class PageRequests:
 
     async def requisite(
         self, fetch: Fetch, headers: tuple[tuple[str, str], ...], *, as_user: bool
-    ) -> tuple[LiveReply, Exchange | None]:
+    ) -> tuple[LiveReply, Exchange | None, float]:
         """Request what a page needs to be shown, whatever its kind, by the rules of every page. As
-        `make`; the page of its reply is empty. It holds no slot. `as_user`: by what the user is
-        known by."""
+        `make`, and the seconds for which its host was waited for, its delay left out where it
+        answered; the page of its reply is empty. It holds no slot. `as_user`: by what the user is
+        known by; else no cookie of its reply is kept either."""
         ticket, delay = fetch.ticket, self._hosts.delay(fetch.host)
         exchange: Exchange | None = None
         reply: LiveReply
+        began, beside = loop_time(), 0.0
         try:
             async with self._queues.visit(fetch.host, delay) as visit:
                 rules = await self._rules(fetch)
+                beside = loop_time() - began - self._hosts.delay(fetch.host)
                 if isinstance(rules, Failed):
-                    return rules, None
+                    return rules, None, max(0.0, beside)
                 async with self._queues.turn(ticket, fetch.host, self._hosts.delay(fetch.host)):
                     exchange = await self._client.get(
-                        fetch.url, self._wall(), headers=headers, as_user=as_user, ticket=ticket
+                        fetch.url,
+                        self._wall(),
+                        headers=headers,
+                        as_user=as_user,
+                        takes_cookies=as_user,
+                        ticket=ticket,
                     )
             if visit.rest:
                 self._hosts.hold(fetch.host, self._clock() + visit.rest)
@@ -260,7 +268,9 @@ class PageRequests:
             reply = Failed(ticket, "later", str(error), transient=True, retry_after=error.wait)
         except Exception as error:
             reply = failure(ticket, error)
-        return reply, exchange
+        if exchange is None:
+            return reply, None, loop_time() - began
+        return reply, exchange, max(0.0, beside) + exchange.seconds
 
     async def _rendered(
         self, fetch: Fetch, exchange: Exchange, plain: Fetched

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from spoor.documents.kinds import as_html, tell
 from spoor.errors import InputError
@@ -22,9 +23,18 @@ from spoor.web.urls import is_canonical
 BOUNDS = Bounds(4.0, 128 << 20, 20)
 """What one document may take of the helper."""
 
-Named = tuple[list[Found], int]
-"""What a document names, and how many references were left out."""
-NONE: Named = ([], 0)
+
+class Named(NamedTuple):
+    """What a document names."""
+
+    found: list[Found]
+    left: int
+    """References that were left out."""
+    seconds: float
+    """That reading it took."""
+
+
+NONE = Named([], 0, 0.0)
 
 
 class RequisiteReader:
@@ -69,12 +79,13 @@ class RequisiteReader:
 
     def _read(self, body: bytes, url: str, content_type: str, style: bool) -> Named:
         facts = {"url": url, "content_type": content_type, "style": style, "most": MOST_OF_A_PAGE}
+        began = time.monotonic()
         try:
             row = self._lane.ask(requisites_row_of, body, facts, 1, BOUNDS)
             left = int(row["left"])
             urls = [(str(name), bool(is_style)) for name, is_style in row["urls"]]
         except (GivenUpError, LookupError, TypeError, ValueError):  # or it was taken over
-            return NONE
+            return NONE._replace(seconds=time.monotonic() - began)
         known = [(name, is_style) for name, is_style in urls if is_canonical(name)]
         allowed = [one for one in known[:MOST_OF_A_PAGE] if self._allows(one[0])]
-        return allowed, max(0, min(left, 1 << 32))
+        return Named(allowed, max(0, min(left, 1 << 32)), time.monotonic() - began)

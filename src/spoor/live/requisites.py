@@ -17,8 +17,10 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
+from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
+from spoor.bounded import BoundedDict
 from spoor.live.requisite_reader import NONE, Named, RequisiteReader
 from spoor.live.waits import Wait
 from spoor.protocols import ListsHosts, Politeness
@@ -50,8 +52,6 @@ TURN = 0.2
 """Seconds between two turns while the crawl goes on, and …"""
 GATHER = 0.025
 """… once it is over: replies that come meanwhile share a commit."""
-SHARE = 0.05
-"""At most this share of the crawl's thread goes into turns: they look at all hosts."""
 LONGEST_PAUSE = 60.0
 """Seconds that the end of a crawl is put off for a host that asks to be left alone. What waits for
 it longer is asked for when the run goes on."""
@@ -59,6 +59,15 @@ SILENT = 3
 """Requests to a host in a row that nothing answered, or that it refused: it is asked no more."""
 _READ_AHEAD = 50
 """Pages that are looked up at once to be read."""
+_LOOKED_AT = 1_000
+"""Hosts that one turn looks at, and requisites of each: the others have the next turns."""
+_LISTING_SHARE = 20.0
+"""The hosts of the crawl are listed anew after so many times the seconds that it took."""
+_MOST_SILENT = 50_000
+"""Hosts of which it is kept that they are silent."""
+READING_COUNTS = 10.0
+"""Seconds of waiting as which a second counts that what a page needs is read: all pages share what
+reads."""
 ATTEMPTS = 3
 """Requests for one, where the failures before are transient."""
 COMMIT = 1.0
@@ -72,7 +81,7 @@ class Requests(Protocol):
 
     async def requisite(
         self, fetch: Fetch, headers: tuple[tuple[str, str], ...], *, as_user: bool
-    ) -> tuple[LiveReply, Exchange | None]: ...
+    ) -> tuple[LiveReply, Exchange | None, float]: ...
     def received(self, ticket: int) -> None: ...
 
 
@@ -95,8 +104,6 @@ class _Host:
     """A heap of (when, number) of those that are asked for once more."""
     flying: int = 0
     free_at: float = -math.inf
-    silent: int = 0
-    """Requests in a row that nothing answered, or that it refused."""
 
 
 class _Chosen(NamedTuple):
@@ -116,6 +123,8 @@ class _Reply:
     fetch: Fetch
     reply: LiveReply
     exchange: Exchange | None
+    seconds: float
+    """For which its host was waited for, its delay left out."""
     named: Named
 
 
@@ -159,6 +168,14 @@ class Requisites:
         self._frontier, self._clock, self._wall = hosts, clock, wall
         self._commit, self._report, self._on_bytes = commit, report, on_bytes
         self._hosts: dict[str, _Host] = {}
+        """Those that are asked, or wait; those that waited longest stand first."""
+        self._silent = BoundedDict[str, int](_MOST_SILENT)
+        """Host → requests in a row that nothing answered, or that it refused."""
+        self._busy: set[str] = set()
+        """Domains of which hosts have links that wait."""
+        self._clocks: dict[str, float] = {}
+        """Host → when it is free for the crawl, if it is not."""
+        self._list_at = -math.inf
         self._pages = Counter[str]()
         """Domain → pages that came from it since it was asked for a requisite."""
         self._tries: Counter[int] = Counter()
@@ -177,7 +194,7 @@ class Requisites:
         self._until: float | None = None
         """When what is in flight is given up; None while nobody ended it."""
         self._changed = False
-        self._committed = self._cost = 0.0
+        self._committed = 0.0
         self._done = self._left = 0
         self._allows: Callable[[str], bool] = lambda url: False
 
@@ -256,11 +273,11 @@ class Requisites:
     def finish(self) -> None:
         """The crawl is over: nothing else waits for hosts."""
         self._over, self.after = True, time.monotonic()
+        self._list_at = -math.inf
         self._wake.set()
 
     async def _rest(self) -> None:
-        least = GATHER if self._over else TURN
-        await asyncio.sleep(max(least, self._cost / SHARE))
+        await asyncio.sleep(GATHER if self._over else TURN)
         if self._over and self._until is None:
             with suppress(TimeoutError):
                 async with asyncio.timeout(TURN):
@@ -277,11 +294,12 @@ class Requisites:
         await asyncio.sleep(chosen.wait)
         known = Validators.checked(row.etag, row.last_modified) if row.place else None
         headers = () if known is None else known.request_headers
-        reply, exchange = await self._requests.requisite(fetch, headers, as_user=row.own)
+        asked = await self._requests.requisite(fetch, headers, as_user=row.own)
+        reply, exchange, seconds = asked
         named = NONE
         if isinstance(reply, Fetched) and exchange is not None and _is_style(row, exchange):
             named = await reader.of_style(exchange.body, row.url, exchange.header("Content-Type"))
-        self._arrived.append(_Reply(row, fetch, reply, exchange, named))
+        self._arrived.append(_Reply(row, fetch, reply, exchange, seconds, named))
 
     async def _read_pages(self, reader: RequisiteReader) -> None:
         while self._due and self._until is None:
@@ -294,13 +312,6 @@ class Requisites:
         self._wait_for(self._queue.waiting())
 
     def _turn(self) -> list[_Chosen]:
-        began = time.thread_time()
-        try:
-            return self._taken_and_chosen()
-        finally:
-            self._cost = time.thread_time() - began
-
-    def _taken_and_chosen(self) -> list[_Chosen]:
         self._take_in()
         if not self._due and not self._read and self._until is None:
             last = self._queue.last()
@@ -309,7 +320,6 @@ class Requisites:
                 more = len(self._due) == _READ_AHEAD
                 self._after = self._due[-1].seq if more else last
         chosen = [] if self._until is not None else self._choose()
-        self._left = sum(len(one.waiting) + len(one.later) for one in self._hosts.values())
         if self._changed and (self._over or self._clock() >= self._committed + COMMIT):
             self._changed, self._committed = False, self._clock()
             self._commit()
@@ -321,8 +331,9 @@ class Requisites:
 
     def _take_in(self) -> None:
         while self._read:
-            page, (found, left) = self._read.popleft()
-            self._wait_for(self._queue.add_of_page(page, found, left))
+            page, named = self._read.popleft()
+            seconds = READING_COUNTS * named.seconds
+            self._wait_for(self._queue.add_of_page(page, named.found, named.left, seconds))
             self._changed = True
         while self._arrived:
             one = self._arrived.popleft()
@@ -333,58 +344,97 @@ class Requisites:
     def _wait_for(self, new: Iterable[Waiting]) -> None:
         for number, url in new:
             self._hosts.setdefault(host(url), _Host()).waiting.append(number)
+            self._left += 1
+
+    def _goes_first(self, new: Iterable[Waiting]) -> None:
+        """What style sheets name, which pages share, comes before the pictures of one page, whose
+        bounds it would lie beyond."""
+        for number, url in reversed([*new]):
+            self._hosts.setdefault(host(url), _Host()).waiting.appendleft(number)
+            self._left += 1
 
     def _choose(self) -> list[_Chosen]:
         """Those that may be asked for now."""
         most = self._settings.in_flight if self._over else max(1, self._settings.in_flight // 4)
         free = most - len(self._tasks)
-        if free <= 0 or not any(one.waiting or one.later for one in self._hosts.values()):
+        if free <= 0 or not self._left:
             return []
-        now, frontier = self._clock(), self._frontier()
-        clocks, busy = dict[str, float](), set[str]()
-        for name, links, _, free_at in frontier.hosts() if isinstance(frontier, ListsHosts) else ():
-            clocks[name] = free_at
-            if links and not self._over:
-                busy.add(registrable_domain(name))
+        now = self._clock()
+        self._list_hosts(now)
         chosen: list[_Chosen] = []
-        for name, one in [*self._hosts.items()]:
-            domain, delay = registrable_domain(name), frontier.delay(name)
-            # Its own delay is waited for in a queue; a longer one means that it is left alone.
-            queued = delay if self._settings.per_host == 1 or domain in busy else 0.0
-            free_at = max(one.free_at, clocks.get(name, -math.inf) - queued)
-            while one.later and one.later[0][0] <= now:
-                one.waiting.append(heappop(one.later)[1])
-            if self._over:
-                one.later = sorted(again for again in one.later if again[0] <= now + LONGEST_PAUSE)
-                if free_at > now + LONGEST_PAUSE:
-                    one.waiting.clear()
-                    one.later.clear()
-            while one.waiting and len(chosen) < free and free_at <= now:
-                waits = domain in busy and self._pages[domain] < PAGES_EACH
-                if waits or one.flying >= (1 if delay else self._settings.per_host):
-                    break
-                row = self._queue.row(one.waiting.popleft())
-                if row is None or self._is_left_out(row, one):
-                    continue
-                one.flying += 1
-                self._pages.pop(domain, None)
-                self._ticket -= 1
-                attempt = 1 + self._tries[row.number]
-                fetch = Fetch(self._ticket, row.url, name, Choice(NO_PARENT), attempt)
-                wait = 0.0
-                if self._settings.per_host > 1 and delay and domain in busy:
-                    # Its queue lets two through without a delay: this one takes the next time.
-                    wait = max(0.0, clocks.get(name, now) - now)
-                    frontier.hold(name, now + wait + delay)
-                chosen.append(_Chosen(row, fetch, wait))
-            if one.waiting:  # others come first the next time
-                self._hosts[name] = self._hosts.pop(name)
+        for name in [*islice(self._hosts, _LOOKED_AT)]:
+            if len(chosen) >= free:
+                break
+            one = self._hosts.pop(name)
+            self._choose_of(name, one, now, free, chosen)
+            if one.waiting or one.later or one.flying or one.free_at > now:
+                self._hosts[name] = one  # others come first the next time
         return chosen
 
-    def _is_left_out(self, row: RequisiteRow, of: _Host) -> bool:
+    def _list_hosts(self, now: float) -> None:
+        """Look at the hosts of the crawl; where there are many, not in each turn."""
+        if now < self._list_at:
+            return
+        frontier = self._frontier()
+        self._busy.clear()
+        self._clocks.clear()
+        for name, links, _, free_at in frontier.hosts() if isinstance(frontier, ListsHosts) else ():
+            if free_at > now:
+                self._clocks[name] = free_at
+            if links and not self._over:
+                self._busy.add(registrable_domain(name))
+        took = self._clock() - now
+        self._list_at = now + _LISTING_SHARE * took
+
+    def _choose_of(
+        self, name: str, one: _Host, now: float, free: int, chosen: list[_Chosen]
+    ) -> None:
+        """Choose those of a host, as long as there is room for them."""
+        frontier, clocks = self._frontier(), self._clocks
+        domain, delay = registrable_domain(name), frontier.delay(name)
+        # Its own delay is waited for in a queue; a longer one means that it is left alone.
+        queued = delay if self._settings.per_host == 1 or domain in self._busy else 0.0
+        free_at = max(one.free_at, clocks.get(name, -math.inf) - queued)
+        while one.later and one.later[0][0] <= now:
+            one.waiting.append(heappop(one.later)[1])
+        if self._over:
+            self._leave_for_next_run(one, now, free_at)
+        for _ in range(min(len(one.waiting), _LOOKED_AT)):
+            if len(chosen) >= free or free_at > now:
+                break
+            waits = domain in self._busy and self._pages[domain] < PAGES_EACH
+            if waits or one.flying >= (1 if delay else self._settings.per_host):
+                break
+            self._left -= 1
+            row = self._queue.row(one.waiting.popleft())
+            if row is None or self._is_left_out(row, name):
+                continue
+            one.flying += 1
+            self._pages.pop(domain, None)
+            self._ticket -= 1
+            attempt = 1 + self._tries[row.number]
+            fetch = Fetch(self._ticket, row.url, name, Choice(NO_PARENT), attempt)
+            wait = 0.0
+            if self._settings.per_host > 1 and delay and domain in self._busy:
+                # Its queue lets two through without a delay: this one takes the next time.
+                wait = max(0.0, clocks.get(name, now) - now)
+                frontier.hold(name, now + wait + delay)
+                clocks[name] = now + wait + delay
+            chosen.append(_Chosen(row, fetch, wait))
+
+    def _leave_for_next_run(self, one: _Host, now: float, free_at: float) -> None:
+        """Do not wait for what the end of a crawl is not put off for."""
+        before = len(one.waiting) + len(one.later)
+        one.later = sorted(again for again in one.later if again[0] <= now + LONGEST_PAUSE)
+        if free_at > now + LONGEST_PAUSE:
+            one.waiting.clear()
+            one.later.clear()
+        self._left -= before - len(one.waiting) - len(one.later)
+
+    def _is_left_out(self, row: RequisiteRow, name: str) -> bool:
         if self._queue.is_spent(row):
             self._queue.leave_out(row, "its page has had what it may take", self._wall())
-        elif of.silent >= SILENT:
+        elif self._silent.get(name, 0) >= SILENT:
             silent = Failed(0, "connection", "its host does not answer, or refuses")
             self._queue.end(row, Ended(self._wall(), silent))
         else:
@@ -400,16 +450,16 @@ class Requisites:
             delay = self._frontier().delay(one.fetch.host)
             known.free_at = max(known.free_at, self._clock() + delay)
         failed = reply if isinstance(reply, Failed) else None
-        known.silent = known.silent + 1 if failed is not None and _is_silent(failed) else 0
+        if failed is not None and _is_silent(failed):
+            self._silent[one.fetch.host] = self._silent.get(one.fetch.host, 0) + 1
+        else:
+            self._silent.pop(one.fetch.host, None)
         if failed is None or failed.kind != "later":
             self._see(one.fetch, reply, not row.own)
-        if exchange is None:
-            assert failed is not None
-            timed_out = failed.kind == "timeout"
-            self._queue.took(row, 0, self._settings.timeout if timed_out else failed.seconds)
-        else:
-            self._queue.took(row, len(exchange.body), exchange.seconds)
-            self._on_bytes(len(exchange.body))
+        size = 0 if exchange is None else len(exchange.body)
+        self._queue.took(row, size, one.seconds + READING_COUNTS * one.named.seconds)
+        if size:
+            self._on_bytes(size)
         ended = Ended(now, reply, exchange)
         if exchange is not None:
             ended = self._archived(row, ended, exchange)
@@ -419,12 +469,12 @@ class Requisites:
         self._tries.pop(row.number, None)
         self._queue.end(row, ended)
         if ended.unchanged:
-            self._wait_for(self._queue.again(row))
+            self._goes_first(self._queue.again(row))
         elif isinstance(reply, Redirected):
             found = [(reply.location, row.style)] if self._allows(reply.location) else []
-            self._wait_for(self._queue.add_of(row, found, letter="R"))
-        elif one.named != NONE:
-            self._wait_for(self._queue.add_of(row, *one.named))
+            self._goes_first(self._queue.add_of(row, found, letter="R"))
+        elif one.named.found or one.named.left:
+            self._goes_first(self._queue.add_of(row, one.named.found, one.named.left))
 
     def _archived(self, row: RequisiteRow, ended: Ended, exchange: Exchange) -> Ended:
         said: dict[str, object] = {"requisite": row.path, "found_on": row.found_on}
@@ -444,6 +494,7 @@ class Requisites:
         if failed.retry_after is not None:
             wait = failed.retry_after
         heappush(of.later, (self._clock() + wait, row.number))
+        self._left += 1
         return True
 
 

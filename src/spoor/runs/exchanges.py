@@ -95,5 +95,6 @@ def _response(exchange: Exchange, *, body: bool) -> bytes:
             value = f"{value.partition('=')[0]}=(left out)"
         lines.append(f"{name}: {value}")
     raw = exchange.raw if body else b""
-    lines.append(f"Content-Length: {len(raw)}\r\n\r\n")
+    # Of a revisit, too, it is that of the payload: players send these headers before the payload.
+    lines.append(f"Content-Length: {len(exchange.raw)}\r\n\r\n")
     return b"".join(("\r\n".join(lines).encode("utf-8", "surrogateescape"), raw))

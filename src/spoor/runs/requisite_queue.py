@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import astuple, dataclass
 from pathlib import Path
 from typing import Any
 
+from spoor.errors import InputError
 from spoor.formats.warc_reader import original_at
 from spoor.formats.warc_writer import Place, revisit_headers
 from spoor.runs import files
@@ -33,7 +34,7 @@ from spoor.runs.requisites import (
 )
 from spoor.types import Failed, LiveReply, Redirected
 from spoor.web.exchange import Exchange
-from spoor.web.urls import domain_of
+from spoor.web.urls import domain_of, is_canonical
 from spoor.web.validators import Validators
 
 MOST_OF_A_PAGE = 1_000
@@ -103,10 +104,13 @@ class RequisiteQueue:
         (last,) = self._db.execute("SELECT coalesce(max(seq), 0) FROM pages").fetchone()
         return int(last)
 
-    def waiting(self) -> list[Waiting]:
-        """All that wait, in their order."""
+    def waiting(self) -> Iterator[Waiting]:
+        """All that wait, in their order. Raises InputError where one is damaged."""
         query = "SELECT number, url FROM requisites WHERE outcome = ? ORDER BY number"
-        return [(int(number), str(url)) for number, url in self._db.execute(query, (WAITS,))]
+        for number, url in self._db.execute(query, (WAITS,)):
+            if not isinstance(url, str) or not is_canonical(url):
+                raise InputError(f"row {number!r} of the requisites is damaged: its URL is none")
+            yield number, url
 
     def row(self, number: int) -> RequisiteRow | None:
         """One of them."""
@@ -116,10 +120,13 @@ class RequisiteQueue:
         """What became of them so far."""
         return totals_of(self._db)
 
-    def add_of_page(self, page: DuePage, found: Iterable[Found], left: int) -> list[Waiting]:
-        """Note what a page names, `left` references left out; returns those that wait since."""
-        known = "INSERT OR IGNORE INTO page_requisites VALUES (?, '', 0, 0, 0.0, ?)"
-        self._db.execute(known, (page.ticket, left))
+    def add_of_page(
+        self, page: DuePage, found: Iterable[Found], left: int, seconds: float = 0.0
+    ) -> list[Waiting]:
+        """Note what a page names, `left` references left out, and what reading it took; returns
+        those that wait since."""
+        known = "INSERT OR IGNORE INTO page_requisites VALUES (?, '', 0, 0, ?, ?)"
+        self._db.execute(known, (page.ticket, seconds, left))
         needs, new = self._add(page.ticket, page.url, "E", found)
         update = "UPDATE page_requisites SET needs = ? WHERE ticket = ?"
         self._db.execute(update, (json.dumps(needs), page.ticket))
@@ -147,17 +154,17 @@ class RequisiteQueue:
     ) -> tuple[list[int], list[Waiting]]:
         """The numbers of what was found, and those that wait since."""
         db = self._db
-        page = db.execute("SELECT url FROM pages WHERE ticket = ?", (ticket,)).fetchone()
-        site = "" if page is None else _site(page[0])
+        of = db.execute("SELECT url FROM pages WHERE ticket = ?", (ticket,)).fetchone()
+        site = "" if of is None else _site(of[0])
         counted = "SELECT named FROM page_requisites WHERE ticket = ?"
         named: int = (db.execute(counted, (ticket,)).fetchone() or (0,))[0]
         needs, new, left, before = list[int](), list[Waiting](), 0, named
         for url, style in found:
-            query = "SELECT number, outcome FROM requisites WHERE url = ?"
+            query = "SELECT number, outcome, page FROM requisites WHERE url = ?"
             row = db.execute(query, (url,)).fetchone()
-            number: Any = None if row is None else row[0]
-            outcome = EARLIER if row is None else row[1]
-            if outcome == EARLIER:
+            number: Any
+            number, outcome, page = (None, EARLIER, None) if row is None else row
+            if outcome == EARLIER or (outcome == LEFT_OUT and page != ticket):
                 if named >= MOST_OF_A_PAGE or len(path) > MOST_PATH:
                     left += 1
                     continue
@@ -172,7 +179,7 @@ class RequisiteQueue:
                 else:
                     db.execute(
                         "UPDATE requisites SET page = ?, found_on = ?, path = ?, style = ?, "
-                        "own = ?, outcome = '' WHERE number = ?",
+                        "own = ?, outcome = '', reason = '' WHERE number = ?",
                         (*first, number),
                     )
                 new.append((number, url))

@@ -8,6 +8,7 @@ page, or a style sheet, names. The tables are made in runs with the setting alon
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -44,6 +45,8 @@ _CAME = (FETCHED, UNCHANGED, REDIRECTED)
 _MOST_TEXT, _MOST_NEEDS = 1 << 14, 1 << 17
 MOST_PATH = 6
 """Letters of a path: style sheets may import one another, and redirects lead on."""
+_PATH = re.compile(f"[ER]{{0,{MOST_PATH}}}")
+_ON = re.compile(r"[!-~]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +98,11 @@ class RequisiteRow:
             whole = (found.number, found.page, found.status, found.size)
             if not all(isinstance(one, int) and 0 <= one < 1 << 53 for one in whole):
                 raise ValueError("its numbers are none")
-            if not (names_host(found.url) and len(found.path) <= MOST_PATH):
+            named = found.url.isprintable() and " " not in found.url and names_host(found.url)
+            if not (named and _ON.fullmatch(found.found_on) and _PATH.fullmatch(found.path)):
                 raise ValueError("its URL is none")
+            if not found.outcome.isprintable():
+                raise ValueError("its outcome is none")
             if not (is_moment(found.time) and is_moment(found.time - found.seconds)):
                 raise ValueError("its times are none")
             if found.warc_file is not None:

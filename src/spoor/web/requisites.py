@@ -32,6 +32,8 @@ _RELATIONS = frozenset(
     "stylesheet icon apple-touch-icon apple-touch-icon-precomposed mask-icon manifest preload "
     "modulepreload".split()
 )
+_NOT_SHOWN = frozenset(("document", "audio", "video", "track"))
+"""What a preload may be that is no requisite."""
 _CANDIDATE = re.compile(r"[\s,]*+(?:(\S*+)(?<=,)|(\S++)[^,]*+)")
 """Of a srcset: a URL that a comma ends, or one with what is said of it."""
 _MOST_CANDIDATES = 1_000
@@ -93,7 +95,7 @@ def _of_element(node: LexborNode, found: _Found) -> None:
     if tag == "link":
         relations = _RELATIONS.intersection((said.get("rel") or "").lower().split())
         preloads = (said.get("as") or "").lower()
-        if relations and preloads != "document":
+        if relations and preloads not in _NOT_SHOWN:
             style = "stylesheet" in relations or preloads == "style"
             found.add(said.get("href"), style=style)
             _of_srcset(said.get("imagesrcset"), found)
