@@ -116,7 +116,11 @@ def files(path: Path) -> dict[str, bytes]:
 
 
 def test_which_links_paid_is_measured_and_told_in_plain_words(
-    web: Loopback, stopped: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    web: Loopback,
+    stopped: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     out = tmp_path / "run"
     assert run(command(web.port, out, 41, "--policy", "breadth-first")) == 0
@@ -142,6 +146,8 @@ def test_which_links_paid_is_measured_and_told_in_plain_words(
     assert run(["explain", str(out), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["paid"]["pays"][0]["paid"] == 20
     assert "too few to say" in link_rates(Run(stopped)).lead
+    monkeypatch.setattr("spoor.views.link_rates.MOST_BYTES", 1_000)
+    assert link_rates(Run(out)).followed == 0, "a page with more bytes than that is not read"
     low, high = wilson(0, 20, 2.58)
     assert low == 0.0
     assert 0.2 < high < 0.3

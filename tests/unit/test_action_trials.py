@@ -7,6 +7,7 @@ from collections import Counter
 from urllib.parse import urlsplit
 
 import numpy as np
+import pytest
 
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
@@ -184,3 +185,20 @@ def test_a_sitemap_speaks_for_its_own_host() -> None:
         page = Page(sitemap, links=links, flags=frozenset({"sitemap"}))
         seen[sitemap] = [link.url for link in guard.admit(page, 1)]
     assert list(seen.values()) == [[], acts]
+
+
+def test_the_guard_looks_at_links_that_are_not_known_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each page of a manual lists the same hundreds of links."""
+    asked = list[str]()
+
+    def holder_on(traps: Traps, url: str, page: Page, *, news: bool) -> str:
+        asked.append(url)
+        return ""
+
+    monkeypatch.setattr(Traps, "may_hold", True)
+    monkeypatch.setattr(Traps, "holder_on", holder_on)
+    guard = CrawlFilter(Scope.of([HOME], "host"), traps=Traps())
+    guard.knows = lambda url: url != f"{HOME}new"
+    page = parse(b'<a href="/old">Old</a><a href="/new">New</a>', HOME)
+    assert len(guard.admit(page, 1)) == 2
+    assert asked == [f"{HOME}new"]

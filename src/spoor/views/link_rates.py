@@ -26,8 +26,9 @@ from spoor.web.text import STOP_WORDS, tokens
 MOST_PAGES = 10_000
 """First pages of a run that are looked at."""
 MOST_PARENTS = 200
-"""Pages whose links are read out of the archive, those with most followed links first: some 5 ms
-for each."""
+"""Pages whose links are read out of the archive, those with most followed links first …"""
+MOST_BYTES = 10_000_000
+"""… and the bytes of these: some 10 to 20 MB are read in a second."""
 MOST_GROUPS = 6
 """Most kinds of links that are shown, of those that paid and of those that did not."""
 EXAMPLES = 3
@@ -153,7 +154,11 @@ def _links(run: Run, pages: Sequence[PageRow]) -> Iterator[tuple[int, Anchor]]:
         if len(page.path) > 1 and page.path[-2] in rows:
             children.setdefault(page.path[-2], []).append(at)
     most = Counter({parent: len(found) for parent, found in children.items()})
+    room = MOST_BYTES
     for parent, _ in most.most_common(MOST_PARENTS):
+        if rows[parent].size > room:
+            continue
+        room -= rows[parent].size
         anchors = _anchors(run, rows[parent])
         for at in children[parent]:
             anchor = anchors.get(pages[at].path[-1]) or anchors.get(pages[at].url)

@@ -276,8 +276,10 @@ class CrawlFilter:
             return links
         admitted = []
         for index, url in enumerate(urls_of(links)):
-            name = asked_last(url) if url in last else traps.holder_on(url, page, news=news)
-            if name and not self.knows(url):
+            name = ""
+            if not self.knows(url):
+                name = asked_last(url) if url in last else traps.holder_on(url, page, news=news)
+            if name:
                 traps.hold(name, HeldLink(links[index], parent, score, depth, False))
             else:
                 admitted.append(index)
