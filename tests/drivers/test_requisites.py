@@ -369,6 +369,46 @@ def test_a_turn_looks_at_a_part_of_the_hosts_and_the_others_follow(
         assert asks._left == 0
 
 
+def test_it_is_told_how_long_the_slowest_host_takes(tmp_path: Path) -> None:
+    settings = Settings(seeds=(f"{A}/",), topic="clay", requisites="all")
+    urls = [f"{A}/{number}.png" for number in range(200)]
+    with closing(RunWriter(tmp_path / "run", settings)) as folder:
+        asks = asking(folder, Hosts(), [*urls, f"{CDN}/x.png"])
+        asks.finish()
+        wait = asks.words
+        assert wait is not None
+        told = "the pages are done; requisites: 0 asked for, 201 wait"
+        assert wait.words(0.0) == f"{told}, those of a.example about 3 minutes"
+
+
+def test_a_host_with_a_long_delay_is_asked_to_the_end(tmp_path: Path) -> None:
+    hosts = Hosts()
+    hosts.delay = lambda host: 90.0  # type: ignore[method-assign]
+    settings = Settings(seeds=(f"{A}/",), topic="clay", requisites="all", per_host=2)
+    with closing(RunWriter(tmp_path / "run", settings)) as folder:
+        asks = asking(folder, hosts, [f"{CDN}/1.png", f"{CDN}/2.png"])
+        asks.finish()
+        assert len(asks._choose()) == 1
+        host = asks._hosts["cdn.other.example"]
+        host.flying, host.free_at = 0, hosts.now + 90.0
+        assert asks._choose() == []
+        hosts.now += 90.0
+        assert len(asks._choose()) == 1
+
+
+def test_time_that_is_over_ends_them_where_a_rule_had_ended_the_pages(
+    site: Site, tmp_path: Path
+) -> None:
+    settings = settings_of(site, max_time=60.0)
+    with closing(RunWriter(tmp_path / "run", settings)) as folder:
+        run = LiveCrawl(folder, make_crawl(settings))
+        run.driver()
+        assert run._requisites is not None
+        run._rule_applied = True  # so many were found
+        assert run._stop_if_used(60.0)
+        assert run._requisites._until is not None
+
+
 def test_what_style_sheets_name_comes_before_the_rest_of_a_page(tmp_path: Path) -> None:
     settings = Settings(seeds=(f"{A}/",), topic="clay", requisites="all")
     with closing(RunWriter(tmp_path / "run", settings)) as folder:

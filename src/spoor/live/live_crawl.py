@@ -479,8 +479,8 @@ class LiveCrawl:
     def _stop_if_used(self, seconds: float = 0.0) -> bool:
         """End at once if the budget of time or bytes is used; returns whether it is."""
         reason = self._rule.used(max(seconds, self._seconds()), self.bytes.used)
-        only_requisites = self._requisites is not None and self._requisites.words is not None
-        applied = self._rule_applied and not only_requisites
+        # A rule ends the pages alone: what they need goes on, until this ends it.
+        applied = self._rule_applied and self._requisites is None
         if reason is not None and not applied and self._driver is not None:
             self._rule_applied = True
             # What is in flight is requested again when the run goes on, so it does not count.

@@ -21,6 +21,7 @@ from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
 from spoor.bounded import BoundedDict
+from spoor.display import in_time, shown
 from spoor.live.requisite_reader import NONE, Named, RequisiteReader
 from spoor.live.waits import Wait
 from spoor.protocols import ListsHosts, Politeness
@@ -216,6 +217,12 @@ class Requisites:
         if not self._over:
             return None
         why = f"the pages are done; requisites: {self._done:,} asked for, {self._left:,} wait"
+        delay = self._frontier().delay
+        hosts = [*islice(self._hosts.items(), _LOOKED_AT)]
+        rests = ((len(one.waiting) * delay(name), name) for name, one in hosts)
+        seconds, slowest = max(rests, default=(0.0, ""))
+        if seconds > LONGEST_PAUSE:
+            why += f", those of {shown(slowest)} about {in_time(seconds)}"
         return Fetching("", why, math.inf)
 
     def end(self, grace: float) -> None:
@@ -398,7 +405,8 @@ class Requisites:
         while one.later and one.later[0][0] <= now:
             one.waiting.append(heappop(one.later)[1])
         if self._over:
-            self._leave_for_next_run(one, now, free_at)
+            rests = max(one.free_at - delay, clocks.get(name, -math.inf) - queued)
+            self._leave_for_next_run(one, now + LONGEST_PAUSE, rests)
         for _ in range(min(len(one.waiting), _LOOKED_AT)):
             if len(chosen) >= free or free_at > now:
                 break
@@ -422,11 +430,12 @@ class Requisites:
                 clocks[name] = now + wait + delay
             chosen.append(_Chosen(row, fetch, wait))
 
-    def _leave_for_next_run(self, one: _Host, now: float, free_at: float) -> None:
-        """Do not wait for what the end of a crawl is not put off for."""
+    def _leave_for_next_run(self, one: _Host, until: float, rests: float) -> None:
+        """Do not wait for what the end of a crawl is not put off for: a host that rests longer than
+        `until`, its own delay left out, or requisites that may be asked for later."""
         before = len(one.waiting) + len(one.later)
-        one.later = sorted(again for again in one.later if again[0] <= now + LONGEST_PAUSE)
-        if free_at > now + LONGEST_PAUSE:
+        one.later = sorted(again for again in one.later if again[0] <= until)
+        if rests > until:
             one.waiting.clear()
             one.later.clear()
         self._left -= before - len(one.waiting) - len(one.later)
