@@ -60,7 +60,8 @@ def answer(asked: Asked) -> bytes:
         return reply("User-agent: *\nDisallow: /private/\nCrawl-delay: 0", media="text/plain")
     if asked.path == "/":
         links = "".join(
-            f'<p>Read <a href="/{kind}/{at}">{word} {html.escape(EVIL) if at == 0 else at}</a></p>'
+            f'<p>Read <a href="/{kind}/{at}">{word} {html.escape(EVIL) if at == 0 else at}'
+            f"{' 77' * (at > 9 and kind == 'pots')}</a></p>"
             for at in range(20)
             for kind, word in (("pots", "glaze"), ("boats", "keel"))
         )
@@ -133,7 +134,7 @@ def test_which_links_paid_is_measured_and_told_in_plain_words(
     assert keel.sentence == ("Links that say ‘keel’ never paid: 0 of 20.")
     assert all("/pots/" in one.url and one.relevant for one in glaze.examples)
     assert all("/boats/" in one.url and not one.relevant for one in keel.examples)
-    assert len(rates.pays) == len(rates.fails) == 1, "the numbers stand in one link of each"
+    assert len(rates.pays) == len(rates.fails) == 1, "a number says nothing"
     capsys.readouterr()
     assert run(["explain", str(out)]) == 0
     told = capsys.readouterr().out

@@ -41,6 +41,8 @@ _Z = 2.58
 """Of an interval at 99 %: hundreds of kinds are compared."""
 _WORDS = 12
 """Words of a link that are looked at."""
+_PERMALINKS = "¶§ "
+"""Signs behind a heading that link to itself."""
 
 _PLACES = {
     "nav": "in the menu",
@@ -182,14 +184,14 @@ def _anchors(run: Run, page: PageRow) -> Mapping[str, Anchor]:
 def _kinds(anchor: Anchor) -> Iterator[str]:
     """The names of the kinds that a link belongs to."""
     place = _PLACES.get(anchor.region, "")
-    heading = shown(anchor.headings[-1][:60]) if anchor.headings else ""
+    heading = shown(anchor.headings[-1][:60].rstrip(_PERMALINKS)) if anchor.headings else ""
     if place:
         yield place
     if heading:
         yield f"{place} under the heading ‘{heading}’".strip()
     words = dict.fromkeys(tokens(anchor.text)[:_WORDS])
     for word in words:
-        if word not in STOP_WORDS and len(word) > 1:
+        if word not in STOP_WORDS and len(word) > 1 and not word.isdigit():
             yield f"that say ‘{shown(word[:40])}’"
 
 
