@@ -17,7 +17,7 @@ from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
 from spoor.errors import InputError
 from spoor.formats.warc_writer import Place
 from spoor.isolate.lanes import Lane
-from spoor.live import requisites
+from spoor.live import requisite_hosts, requisites
 from spoor.live.live_crawl import LiveCrawl
 from spoor.live.requisite_reader import BOUNDS
 from spoor.runs import files, requisite_queue
@@ -122,7 +122,7 @@ def test_a_host_that_does_not_answer_is_asked_a_few_times(site: Site, tmp_path: 
     found = crawl(site, tmp_path / "run", f"{dead}<img src=/picture1>", in_flight=4)
     assert found == {"fetched": 1, "connection": 40}
     asked = [one for one in site.asked if one.path.startswith("/silent")]
-    assert len(asked) <= requisites.SILENT + 1
+    assert len(asked) <= requisite_hosts.SILENT + 1
 
 
 @pytest.mark.server

@@ -21,7 +21,7 @@ from spoor.live.requisites import PAGES_EACH, Requisites
 from spoor.runs.assemble import make_crawl
 from spoor.runs.forget import forget
 from spoor.runs.reader import Run
-from spoor.runs.requisite_queue import DuePage
+from spoor.runs.requisite_queue import MOST_BYTES, MOST_SECONDS, DuePage
 from spoor.runs.requisites import requisite_totals
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
@@ -367,6 +367,36 @@ def test_a_turn_looks_at_a_part_of_the_hosts_and_the_others_follow(
             assert hosts.looked_at <= 10
         assert sorted(chosen) == sorted(urls)
         assert asks._left == 0
+
+
+def test_a_page_that_is_damaged_in_the_archive_gets_its_own_once_it_is_put_back(
+    site: Site, tmp_path: Path
+) -> None:
+    out = tmp_path / "run"
+    crawl(site, out, requisites="none")
+    archive = out / "pages.warc.gz"
+    whole = archive.read_bytes()
+    archive.write_bytes(bytes(len(whole)))
+    crawl(site, out)
+    site.new()
+    archive.write_bytes(whole + archive.read_bytes()[len(whole) :])
+    crawl(site, out)
+    assert Counter(site.new()) == Counter(OF_ONE)
+
+
+def test_mute_hosts_do_not_cost_a_page_what_others_answer_at_once(tmp_path: Path) -> None:
+    settings = Settings(seeds=(f"{A}/",), topic="clay", requisites="all")
+    with closing(RunWriter(tmp_path / "run", settings)) as folder:
+        assert folder.requisites is not None
+        asks = asking(folder, Hosts(), [f"{CDN}/1.png", "http://mute.example/2.png"])
+        row = folder.requisites.row(1)
+        assert row is not None
+        folder.requisites.took(row, 0, MOST_SECONDS)
+        asks._answers.see("cdn.other.example", None, 0.1)
+        assert [one.row.url for one in asks._choose()] == [f"{CDN}/1.png"]
+        assert folder.requisites.totals().left_out == 1
+        folder.requisites.took(row, MOST_BYTES, 0.0)
+        assert folder.requisites.is_spent(row, quick=True)
 
 
 def test_it_is_told_how_long_the_slowest_host_takes(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from spoor.documents.kinds import as_html, tell
 from spoor.errors import InputError
@@ -19,6 +19,8 @@ from spoor.isolate.lanes import more_lanes
 from spoor.runs.requisite_queue import MOST_OF_A_PAGE, DuePage, Found
 from spoor.web.requisites import requisites_row_of
 from spoor.web.urls import is_canonical
+
+T = TypeVar("T")
 
 BOUNDS = Bounds(4.0, 128 << 20, 20)
 """What one document may take of the helper."""
@@ -55,24 +57,25 @@ class RequisiteReader:
         self._thread.shutdown(wait=False, cancel_futures=True)
         self._undo.close()
 
-    async def of_page(self, page: DuePage) -> Named:
-        """What a page of the run names; nothing where it is no HTML, or costs too much."""
+    async def of_page(self, page: DuePage) -> Named | None:
+        """What a page of the run names; nothing where it is no HTML, or costs too much; None where
+        it is damaged in the archive, which may be put back."""
         return await self._apart(self._of_page, page)
 
     async def of_style(self, body: bytes, url: str, content_type: str) -> Named:
         """What a style sheet names."""
         return await self._apart(self._read, body, url, content_type, True)
 
-    async def _apart(self, call: Callable[..., Named], *values: Any) -> Named:
+    async def _apart(self, call: Callable[..., T], *values: Any) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, call, *values)
 
-    def _of_page(self, page: DuePage) -> Named:
+    def _of_page(self, page: DuePage) -> Named | None:
         place = page.place
         try:
             reply = reply_at(self._folder / place.file, place.offset, place.length, page.url)
         except InputError as error:
             self._report(str(error))
-            return NONE
+            return None
         if reply is None or tell(reply.body, reply.content_type, page.url).kind != "html":
             return NONE
         return self._read(reply.body, page.url, as_html(reply.body, reply.content_type), False)

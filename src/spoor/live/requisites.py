@@ -20,11 +20,11 @@ from heapq import heappop, heappush
 from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
-from spoor.bounded import BoundedDict
 from spoor.display import in_time, shown
+from spoor.live.requisite_hosts import CrawlHosts, HostAnswers
 from spoor.live.requisite_reader import NONE, Named, RequisiteReader
 from spoor.live.waits import Wait
-from spoor.protocols import ListsHosts, Politeness
+from spoor.protocols import Politeness
 from spoor.runs.requisite_queue import DuePage, Ended, RequisiteQueue, Waiting
 from spoor.runs.requisites import RequisiteRow
 from spoor.runs.writer import RunWriter
@@ -56,16 +56,10 @@ GATHER = 0.025
 LONGEST_PAUSE = 60.0
 """Seconds that the end of a crawl is put off for a host that asks to be left alone. What waits for
 it longer is asked for when the run goes on."""
-SILENT = 3
-"""Requests to a host in a row that nothing answered, or that it refused: it is asked no more."""
 _READ_AHEAD = 50
 """Pages that are looked up at once to be read."""
 _LOOKED_AT = 1_000
 """Hosts that one turn looks at, and requisites of each: the others have the next turns."""
-_LISTING_SHARE = 20.0
-"""The hosts of the crawl are listed anew after so many times the seconds that it took."""
-_MOST_SILENT = 50_000
-"""Hosts of which it is kept that they are silent."""
 READING_COUNTS = 10.0
 """Seconds of waiting as which a second counts that what a page needs is read: all pages share what
 reads."""
@@ -170,13 +164,8 @@ class Requisites:
         self._commit, self._report, self._on_bytes = commit, report, on_bytes
         self._hosts: dict[str, _Host] = {}
         """Those that are asked, or wait; those that waited longest stand first."""
-        self._silent = BoundedDict[str, int](_MOST_SILENT)
-        """Host → requests in a row that nothing answered, or that it refused."""
-        self._busy: set[str] = set()
-        """Domains of which hosts have links that wait."""
-        self._clocks: dict[str, float] = {}
-        """Host → when it is free for the crawl, if it is not."""
-        self._list_at = -math.inf
+        self._answers = HostAnswers()
+        self._crawls = CrawlHosts(clock)
         self._pages = Counter[str]()
         """Domain → pages that came from it since it was asked for a requisite."""
         self._tries: Counter[int] = Counter()
@@ -280,7 +269,7 @@ class Requisites:
     def finish(self) -> None:
         """The crawl is over: nothing else waits for hosts."""
         self._over, self.after = True, time.monotonic()
-        self._list_at = -math.inf
+        self._crawls.look_again()
         self._wake.set()
 
     async def _rest(self) -> None:
@@ -311,7 +300,8 @@ class Requisites:
     async def _read_pages(self, reader: RequisiteReader) -> None:
         while self._due and self._until is None:
             page = self._due.popleft()
-            self._read.append((page, await reader.of_page(page)))
+            if (named := await reader.of_page(page)) is not None:
+                self._read.append((page, named))
 
     # -- turns
 
@@ -367,7 +357,7 @@ class Requisites:
         if free <= 0 or not self._left:
             return []
         now = self._clock()
-        self._list_hosts(now)
+        self._crawls.look(self._frontier(), over=self._over)
         chosen: list[_Chosen] = []
         for name in [*islice(self._hosts, _LOOKED_AT)]:
             if len(chosen) >= free:
@@ -378,29 +368,14 @@ class Requisites:
                 self._hosts[name] = one  # others come first the next time
         return chosen
 
-    def _list_hosts(self, now: float) -> None:
-        """Look at the hosts of the crawl; where there are many, not in each turn."""
-        if now < self._list_at:
-            return
-        frontier = self._frontier()
-        self._busy.clear()
-        self._clocks.clear()
-        for name, links, _, free_at in frontier.hosts() if isinstance(frontier, ListsHosts) else ():
-            if free_at > now:
-                self._clocks[name] = free_at
-            if links and not self._over:
-                self._busy.add(registrable_domain(name))
-        took = self._clock() - now
-        self._list_at = now + _LISTING_SHARE * took
-
     def _choose_of(
         self, name: str, one: _Host, now: float, free: int, chosen: list[_Chosen]
     ) -> None:
         """Choose those of a host, as long as there is room for them."""
-        frontier, clocks = self._frontier(), self._clocks
+        frontier, clocks = self._frontier(), self._crawls.clocks
         domain, delay = registrable_domain(name), frontier.delay(name)
         # Its own delay is waited for in a queue; a longer one means that it is left alone.
-        queued = delay if self._settings.per_host == 1 or domain in self._busy else 0.0
+        queued = delay if self._settings.per_host == 1 or domain in self._crawls.busy else 0.0
         free_at = max(one.free_at, clocks.get(name, -math.inf) - queued)
         while one.later and one.later[0][0] <= now:
             one.waiting.append(heappop(one.later)[1])
@@ -410,7 +385,7 @@ class Requisites:
         for _ in range(min(len(one.waiting), _LOOKED_AT)):
             if len(chosen) >= free or free_at > now:
                 break
-            waits = domain in self._busy and self._pages[domain] < PAGES_EACH
+            waits = domain in self._crawls.busy and self._pages[domain] < PAGES_EACH
             if waits or one.flying >= (1 if delay else self._settings.per_host):
                 break
             self._left -= 1
@@ -423,7 +398,7 @@ class Requisites:
             attempt = 1 + self._tries[row.number]
             fetch = Fetch(self._ticket, row.url, name, Choice(NO_PARENT), attempt)
             wait = 0.0
-            if self._settings.per_host > 1 and delay and domain in self._busy:
+            if self._settings.per_host > 1 and delay and domain in self._crawls.busy:
                 # Its queue lets two through without a delay: this one takes the next time.
                 wait = max(0.0, clocks.get(name, now) - now)
                 frontier.hold(name, now + wait + delay)
@@ -441,9 +416,9 @@ class Requisites:
         self._left -= before - len(one.waiting) - len(one.later)
 
     def _is_left_out(self, row: RequisiteRow, name: str) -> bool:
-        if self._queue.is_spent(row):
+        if self._queue.is_spent(row, quick=self._answers.is_quick(name)):
             self._queue.leave_out(row, "its page has had what it may take", self._wall())
-        elif self._silent.get(name, 0) >= SILENT:
+        elif self._answers.is_silent(name):
             silent = Failed(0, "connection", "its host does not answer, or refuses")
             self._queue.end(row, Ended(self._wall(), silent))
         else:
@@ -459,10 +434,7 @@ class Requisites:
             delay = self._frontier().delay(one.fetch.host)
             known.free_at = max(known.free_at, self._clock() + delay)
         failed = reply if isinstance(reply, Failed) else None
-        if failed is not None and _is_silent(failed):
-            self._silent[one.fetch.host] = self._silent.get(one.fetch.host, 0) + 1
-        else:
-            self._silent.pop(one.fetch.host, None)
+        self._answers.see(one.fetch.host, failed, one.seconds)
         if failed is None or failed.kind != "later":
             self._see(one.fetch, reply, not row.own)
         size = 0 if exchange is None else len(exchange.body)
@@ -505,12 +477,6 @@ class Requisites:
         heappush(of.later, (self._clock() + wait, row.number))
         self._left += 1
         return True
-
-
-def _is_silent(failed: Failed) -> bool:
-    """Whether a host did not answer, or asks to be left alone: of the next ones it says no more."""
-    said = failed.kind in ("timeout", "connection", "refused") or failed.retry_after is not None
-    return (said or failed.unanswered) and failed.kind != "later"
 
 
 def _is_style(row: RequisiteRow, exchange: Exchange) -> bool:

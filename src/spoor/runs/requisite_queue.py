@@ -195,11 +195,12 @@ class RequisiteQueue:
             update = "UPDATE page_requisites SET left_out = left_out + ? WHERE ticket = ?"
             self._db.execute(update, (count, ticket))
 
-    def is_spent(self, row: RequisiteRow) -> bool:
-        """Whether the page that named it first has had what it may take."""
+    def is_spent(self, row: RequisiteRow, *, quick: bool) -> bool:
+        """Whether the page that named it first has had what it may take: of a host that is `quick`
+        to answer bytes alone, so that mute hosts do not cost a page what others have."""
         query = "SELECT bytes, seconds FROM page_requisites WHERE ticket = ?"
         size, seconds = self._db.execute(query, (row.page,)).fetchone() or (0, 0.0)
-        return bool(size >= MOST_BYTES or seconds >= MOST_SECONDS)
+        return bool(size >= MOST_BYTES or (seconds >= MOST_SECONDS and not quick))
 
     def took(self, row: RequisiteRow, size: int, seconds: float) -> None:
         """Count what a request took against its page."""
