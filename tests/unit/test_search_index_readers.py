@@ -297,6 +297,7 @@ def test_so_does_one_of_types() -> None:
         {"p": "org.clay", "l": "Kiln"},
         {"p": "org.clay", "l": "Kiln.Door"},
         {"p": "&lt;Unnamed&gt;", "l": "Main"},
+        {"p": "org.clay", "m": "org.pots", "l": "Oven"},
         {"l": "All Classes", "u": "allclasses-index.html"},
     ]
     body = f"typeSearchIndex = {compact(types)};updateSearchResults();".encode()
@@ -305,6 +306,19 @@ def test_so_does_one_of_types() -> None:
         ("http://docs.example/en/org/clay/Kiln.html", "Kiln"),
         ("http://docs.example/en/org/clay/Kiln.Door.html", "Kiln.Door"),
         ("http://docs.example/en/Main.html", "Main"),
+        ("http://docs.example/en/org.pots/org/clay/Oven.html", "Oven"),
+    ]
+
+
+def test_and_one_of_packages_in_modules() -> None:
+    packages = [
+        {"l": "All Packages", "u": "allpackages-index.html"},
+        {"m": "org.pots", "l": "org.clay"},
+    ]
+    body = f"packageSearchIndex = {compact(packages)};updateSearchResults();".encode()
+    links = links_of(body, "http://docs.example/en/package-search-index.js")
+    assert [(link.url, link.anchor.text) for link in links] == [
+        ("http://docs.example/en/org.pots/org/clay/package-summary.html", "org.clay")
     ]
 
 

@@ -136,7 +136,12 @@ AT = "http://docs.example/en/searchindex.js"
         (
             '<meta name="generator" content="javadoc/ClassWriterImpl">'
             '<script>var pathtoroot = "../";</script><a href="../module-summary.html">',
-            "",
+            "en/package-search-index.js",
+        ),
+        (
+            '<meta name="generator" content="javadoc/TreeWriter">'
+            '<script>var pathtoroot = "./";</script><ul><li>Module</li>',
+            "en/a/package-search-index.js",
         ),
         (
             '<!-- mdBook --><script>var path_to_root = "";'

@@ -64,7 +64,8 @@ _ROWS = re.compile(rb'\[\s{0,9}\["')
 _TOKEN = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)(?:"|\\?\Z)|[{}\[\]]', re.DOTALL)
 """A string, also one that does not end, so that none begins at a quote within it, or a bracket."""
 _TAG = re.compile(r'<span class="section-number">[^<>]{0,50}</span>|<[^<>]{0,500}>')
-_TYPE = re.compile(rb'\{"p":"([^"\\]{1,500})",(?:"m":"[^"\\]{1,500}",)?"l":"([^"\\]{1,500})"')
+_TYPE = re.compile(rb'\{"p":"([^"\\]{1,500})",(?:"m":"([^"\\]{1,500})",)?"l":"([^"\\]{1,500})"')
+_PACKAGE = re.compile(rb'\{"m":"([^"\\]{1,500})","l":"([^"\\]{1,500})"')
 _TARGET = re.compile(rb"(.{1,2000}) std:doc -?\d{1,9} (\S{0,2000}) (.{1,2000})")
 
 _KEYS = (
@@ -248,9 +249,17 @@ def _javadoc(body: bytes) -> Iterator[tuple[str, str]]:
     """Types and their packages."""
     for at in _places(body, b'{"p":'):
         if (found := _TYPE.match(body, at - len(b'{"p":'))) is not None:
-            package, name = (html.unescape(_read(part)) for part in found.groups())
+            package, module, name = (html.unescape(_read(part or b"")) for part in found.groups())
             folder = "" if package == "<Unnamed>" else package.replace(".", "/") + "/"
-            yield f"{folder}{name}.html", name
+            yield f"{module}{'/' * bool(module)}{folder}{name}.html", name
+
+
+def _packages(body: bytes) -> Iterator[tuple[str, str]]:
+    """Packages and their modules."""
+    for at in _places(body, b'{"m":'):
+        if (found := _PACKAGE.match(body, at - len(b'{"m":'))) is not None:
+            module, name = (html.unescape(_read(part)) for part in found.groups())
+            yield f"{module}/{name.replace('.', '/')}/package-summary.html", name
 
 
 def _exdoc(body: bytes) -> Iterator[tuple[str, str]]:
@@ -274,6 +283,7 @@ _BEGINS = (
     (b"window.search", "mdbook"),
     (b"Object.assign(window.search", "mdbook"),
     (b"typeSearchIndex", "javadoc"),
+    (b"packageSearchIndex", "packages"),
     (b"sidebarNodes", "exdoc"),
 )
 _READERS = {
@@ -284,6 +294,7 @@ _READERS = {
     "records": _records,
     "rows": _rows,
     "javadoc": _javadoc,
+    "packages": _packages,
     "exdoc": _exdoc,
 }
 """Form of an index → (href, title) of its pages and sections; hrefs count from the index."""

@@ -4,8 +4,8 @@ documentation has for the search that runs in a reader's browser. What such a li
 
 Left out are those that no page names or that take more than one request: of Docusaurus, VitePress,
 Hugo Book and most themes of Hugo (the name stands in a script), Pelican (on its search page alone),
-Doxygen (a file for each letter), rustdoc (another form each few releases), and javadoc where there
-are modules (which one a class is in stands in another file).
+Doxygen (a file for each letter), and rustdoc (another form each few releases). Of javadoc with
+modules the list of packages is read, since that of classes does not say in which one each is.
 """
 
 from __future__ import annotations
@@ -141,11 +141,11 @@ def _docfx(body: bytes) -> bytes | None:
 
 
 def _javadoc(body: bytes) -> bytes | None:
-    """Where there are no modules: which one a class is in, its index does not say."""
-    found = _near(body, b"pathtoroot", _JAVADOC)
-    if found is None or b"module-summary.html" in body:
+    """Where there are modules, their packages: the navigation of each page names a module then."""
+    if (found := _near(body, b"pathtoroot", _JAVADOC)) is None:
         return None
-    return found[1] + b"type-search-index.js"
+    of_modules = b"module-summary.html" in body or b">Module</li>" in body
+    return found[1] + (b"package" if of_modules else b"type") + b"-search-index.js"
 
 
 _PATH = rb'"([^"<>\s]{0,500})'
