@@ -384,6 +384,24 @@ def test_a_page_that_is_damaged_in_the_archive_gets_its_own_once_it_is_put_back(
     assert Counter(site.new()) == Counter(OF_ONE)
 
 
+def test_whoever_names_it_first_a_page_s_own_is_asked_for_by_its_user_s_name(
+    tmp_path: Path,
+) -> None:
+    settings = Settings(seeds=(f"{A}/",), topic="clay", requisites="all")
+    with closing(RunWriter(tmp_path / "run", settings)) as folder:
+        queue = folder.requisites
+        assert queue is not None
+        own = list[bool]()
+        for seq, url in enumerate((f"{CDN}/", "http://c.example/", f"{A}/"), 1):
+            columns = f"{seq}, '{url}', 'x', 200, 0.0, 0.0, 1, 1.0, 1, '', '[]', '[]', 1.0, '[]'"
+            folder._db.execute(f"INSERT INTO pages VALUES ({columns}, NULL, 0, 1, {seq}, '')")
+            queue.add_of_page(page_of(seq), [(f"{A}/1.png", False)], 0)
+            row = queue.row(1)
+            assert row is not None
+            own.append(row.own)
+        assert own == [False, False, True]
+
+
 def test_mute_hosts_do_not_cost_a_page_what_others_answer_at_once(tmp_path: Path) -> None:
     settings = Settings(seeds=(f"{A}/",), topic="clay", requisites="all")
     with closing(RunWriter(tmp_path / "run", settings)) as folder:

@@ -34,7 +34,7 @@ from spoor.runs.requisites import (
 )
 from spoor.types import Failed, LiveReply, Redirected
 from spoor.web.exchange import Exchange
-from spoor.web.urls import domain_of, is_canonical
+from spoor.web.urls import domain_of, names_host
 from spoor.web.validators import Validators
 
 MOST_OF_A_PAGE = 1_000
@@ -108,7 +108,7 @@ class RequisiteQueue:
         """All that wait, in their order. Raises InputError where one is damaged."""
         query = "SELECT number, url FROM requisites WHERE outcome = ? ORDER BY number"
         for number, url in self._db.execute(query, (WAITS,)):
-            if not isinstance(url, str) or not is_canonical(url):
+            if not isinstance(url, str) or not names_host(url):
                 raise InputError(f"row {number!r} of the requisites is damaged: its URL is none")
             yield number, url
 
@@ -160,10 +160,10 @@ class RequisiteQueue:
         named: int = (db.execute(counted, (ticket,)).fetchone() or (0,))[0]
         needs, new, left, before = list[int](), list[Waiting](), 0, named
         for url, style in found:
-            query = "SELECT number, outcome, page FROM requisites WHERE url = ?"
+            query = "SELECT number, outcome, page, own FROM requisites WHERE url = ?"
             row = db.execute(query, (url,)).fetchone()
             number: Any
-            number, outcome, page = (None, EARLIER, None) if row is None else row
+            number, outcome, page, own = (None, EARLIER, None, False) if row is None else row
             if outcome == EARLIER or (outcome == LEFT_OUT and page != ticket):
                 if named >= MOST_OF_A_PAGE or len(path) > MOST_PATH:
                     left += 1
@@ -183,6 +183,9 @@ class RequisiteQueue:
                         (*first, number),
                     )
                 new.append((number, url))
+            elif outcome == WAITS and not own and _site(url) == site:
+                # A page of another site was the first to name it, which would be asked for less.
+                db.execute("UPDATE requisites SET own = 1 WHERE number = ?", (number,))
             needs.append(number)
         if named != before:
             update = "UPDATE page_requisites SET named = ? WHERE ticket = ?"

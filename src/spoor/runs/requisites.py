@@ -65,7 +65,7 @@ class RequisiteRow:
     style: bool
     """It is a style sheet, by how it was named."""
     own: bool
-    """It is of the site of the first page that named it."""
+    """It is of the site of a page that named it before it was asked for."""
     outcome: str
     reason: str
     status: int
