@@ -220,15 +220,18 @@ def test_the_looks_that_are_remembered_are_bounded() -> None:
     assert {*traps._groups._waiting.urls()} <= {*traps._groups._shapes}
 
 
-def test_a_group_that_opens_again_and_again_is_not_entered_whole_each_time() -> None:
-    """Each page has ten links; one of seven has news: what waits is entered little by little."""
+class Counts(CrawlFilter):
+    """Counts the links that were chosen in vain."""
+
     drops = 0
 
-    class Counts(CrawlFilter):
-        def dropped(self, url: str, seen: InLink | None, *, redirected: bool = False) -> None:
-            nonlocal drops
-            drops += 1
-            super().dropped(url, seen, redirected=redirected)
+    def dropped(self, url: str, seen: InLink | None, *, redirected: bool = False) -> None:
+        self.drops += 1
+        super().dropped(url, seen, redirected=redirected)
+
+
+def test_a_group_that_opens_again_and_again_is_not_entered_whole_each_time() -> None:
+    """Each page has ten links; one of seven has news: what waits is entered little by little."""
 
     class Tree(Chain):
         def answer(self, fetch: Fetch) -> Fetched:
@@ -238,10 +241,10 @@ def test_a_group_that_opens_again_and_again_is_not_entered_whole_each_time() -> 
             links = "".join(f'<a href="/at/p{10 * at + one}">on</a> ' for one in range(1, 11))
             return Fetched(fetch.ticket, parse(f"<p>{text}</p>{links}".encode(), fetch.url))
 
-    world = Tree()
-    _crawl(world, Counts(Scope(), traps=Traps()), 1, pages=200)
+    world, guard = Tree(), Counts(Scope(), traps=Traps())
+    _crawl(world, guard, 1, pages=200)
     assert len(world.asked) == 200
-    assert drops < 80 * len(world.asked)
+    assert guard.drops < 80 * len(world.asked)
 
 
 def test_links_of_a_group_that_opened_enter_more_at_a_time_the_more_pages_of_it_came() -> None:
@@ -263,14 +266,6 @@ def test_links_of_a_group_that_opened_enter_more_at_a_time_the_more_pages_of_it_
 
 
 def test_of_a_group_that_opens_now_and_then_few_links_enter_and_wait_again() -> None:
-    drops = 0
-
-    class Counts(CrawlFilter):
-        def dropped(self, url: str, seen: InLink | None, *, redirected: bool = False) -> None:
-            nonlocal drops
-            drops += 1
-            super().dropped(url, seen, redirected=redirected)
-
-    world = Manual(20)
-    _crawl(world, Counts(Scope(), traps=Traps()), 4)
-    assert drops < 1.2 * len(world.asked)
+    world, guard = Manual(20), Counts(Scope(), traps=Traps())
+    _crawl(world, guard, 4)
+    assert guard.drops < 1.2 * len(world.asked)

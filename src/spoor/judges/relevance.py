@@ -368,13 +368,13 @@ class Relevance:
             page.told = score, relevant
         again = dict[str, tuple[str, float]]()
         self._results = Copies()
-        for find in (self._shown_as_view, self._shown_as_copy):
+        for find, is_last in ((self._shown_as_view, False), (self._shown_as_copy, True)):
             for page, words in zip(kept, evidence.tolist(), strict=True):
                 if page.told[1] and (shown := find(page)):
                     again[page.url] = shown, page.told[0]
                     page.told = self._told(page, page.rank, words, self._model.cut, again=True)
                     self._add_result(page, shown)
-                elif find == self._shown_as_copy:
+                elif is_last:
                     self._add_result(page)
         for page, old, around, likeness, likest in zip(
             *(kept, before, learned.around.tolist(), learned.likeness.tolist(), learned.likest),

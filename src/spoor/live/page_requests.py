@@ -208,9 +208,7 @@ class PageRequests:
                     reply = Failed(fetch.ticket, "robots", "it asks not to be learned from (noai)")
         except ClockSharedError as error:
             self._hosts.hold(fetch.host, self._clock() + error.wait)
-            reply = Failed(
-                fetch.ticket, "later", str(error), transient=True, retry_after=error.wait
-            )
+            reply = _later(fetch.ticket, error)
         except Exception as error:
             reply = failure(fetch.ticket, error)
         if exchange is not None and self._broken.asks_anew(exchange, reply):
@@ -265,7 +263,7 @@ class PageRequests:
             else:
                 reply = self._reader.bare(ticket, exchange)
         except ClockSharedError as error:
-            reply = Failed(ticket, "later", str(error), transient=True, retry_after=error.wait)
+            reply = _later(ticket, error)
         except Exception as error:
             reply = failure(ticket, error)
         if exchange is None:
@@ -407,3 +405,8 @@ class PageRequests:
     def _names_list(exchange: Exchange) -> bool:
         kinds = map(search_indexes.kind_of, exchange.sitemaps)
         return bool(exchange.searches) or "index" in kinds
+
+
+def _later(ticket: int, error: ClockSharedError) -> Failed:
+    """A request that another program's requests to the same host put off."""
+    return Failed(ticket, "later", str(error), transient=True, retry_after=error.wait)

@@ -18,7 +18,7 @@ import re
 import shutil
 import sqlite3
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -138,19 +138,20 @@ def _forget(
         for pragma in ("synchronous=FULL", "secure_delete=ON", "wal_autocheckpoint=0"):
             db.execute(f"PRAGMA {pragma}")
         _refuse_open_journal(path, db)
-        _refuse_damaged_places(path, db)
+        has_requisites = has_table(db, "requisites")
+        archived = {"pages": "seq", **({"requisites": "number"} if has_requisites else {})}
+        _refuse_damaged_places(path, db, archived)
         found = {
             url
             for table in ("pages", "failures")
             for (url,) in db.execute(f"SELECT url FROM {table} WHERE url IN ({marks})", tuple(urls))
         }
         ends: dict[str, int] = json.loads(db.execute("SELECT warc FROM ends").fetchone()[0])
-        has_requisites = has_table(db, "requisites")
         requisites = forgotten_requisites(db, urls) if has_requisites else set[str]()
         told.requisites += len(requisites)
         found |= requisites & {*urls}
         all_urls = {*urls, *requisites}
-        new = _rewrite(path, all_urls, ends, db, told)
+        new = _rewrite(path, all_urls, ends, db, told, archived)
         failpoint("archive written")
         if new:
             names = [name for pair in new.items() for name in (pair[0], pair[1][0])]
@@ -162,7 +163,7 @@ def _forget(
             failpoint("archive named")
         db.execute("BEGIN IMMEDIATE")
         for old, (name, size, dropped) in new.items():
-            _move(db, old, name, dropped, requisites=has_requisites)
+            _move(db, old, name, dropped, archived)
             del ends[old]
             ends[name] = size
         db.execute("UPDATE ends SET warc = ?", (json.dumps(ends),))
@@ -207,12 +208,11 @@ def _refuse_open_journal(path: Path, db: sqlite3.Connection) -> None:
         )
 
 
-def _refuse_damaged_places(path: Path, db: sqlite3.Connection) -> None:
-    """Raises InputError where a row does not say where in the archive its page stands, before any
-    file is written: SQLite keeps any type in any column."""
-    for table, number in (("pages", "seq"), ("requisites", "number")):
-        if not has_table(db, table):
-            continue
+def _refuse_damaged_places(path: Path, db: sqlite3.Connection, archived: Mapping[str, str]) -> None:
+    """Raises InputError where a row does not say where in the archive it stands, before any file is
+    written: SQLite keeps any type in any column. `archived`: table → column of its numbers, of
+    those whose rows stand in the archive."""
+    for table, number in archived.items():
         row = db.execute(
             f"SELECT {number} FROM {table} WHERE warc_file IS NOT NULL"
             " AND (typeof(warc_offset) != 'integer' OR warc_offset < 0)"
@@ -227,11 +227,12 @@ def _rewrite(
     ends: dict[str, int],
     db: sqlite3.Connection,
     told: Forgotten,
+    archived: Iterable[str],
 ) -> dict[str, tuple[str, int, list[tuple[int, int]]]]:
     """Write each archive that has records of these URLs anew, beside itself: old name → new name,
-    size, and what was left out."""
-    places = "SELECT warc_offset, url FROM pages WHERE warc_file = ?"
-    others = "SELECT warc_offset, url FROM requisites WHERE warc_file = ?"
+    size, and what was left out. `archived`: the tables whose rows stand there."""
+    selects = [f"SELECT warc_offset, url FROM {table} WHERE warc_file = ?1" for table in archived]
+    places = " UNION ALL ".join(selects)
     _remove_parts(path)
     new: dict[str, tuple[str, int, list[tuple[int, int]]]] = {}
     number = max([_number(file.name) for file in files.archives(path)], default=0)
@@ -241,10 +242,7 @@ def _rewrite(
         name = files.archive(number + 1)
         part = _part(path, name)
         try:
-            known = dict(db.execute(places, (file.name,)))
-            if has_table(db, "requisites"):
-                known |= dict(db.execute(others, (file.name,)))
-            dropped = copy_without(file, part, urls, known)
+            dropped = copy_without(file, part, urls, dict(db.execute(places, (file.name,))))
             if not dropped:
                 part.unlink()
                 continue
@@ -289,10 +287,9 @@ def _move(
     old: str,
     new: str,
     dropped: Sequence[tuple[int, int]],
-    *,
-    requisites: bool,
+    archived: Iterable[str],
 ) -> None:
-    """Make the rows of an archive name their places in the new one."""
+    """Make the rows of these tables that stand in an archive name their places in the new one."""
     starts = [offset for offset, _ in dropped]
     before = [0]
     for _, length in dropped:
@@ -302,7 +299,7 @@ def _move(
         return offset - before[bisect_left(starts, offset)]
 
     db.create_function("moved", 1, moved, deterministic=True)
-    for table in ("pages", "requisites") if requisites else ("pages",):
+    for table in archived:
         db.execute(
             f"UPDATE {table} SET warc_file = ?, warc_offset = moved(warc_offset) "
             "WHERE warc_file = ?",

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from heapq import merge
 from typing import Any
 
-from spoor.runs.requisites import RequisiteRow, all_requisites, requisite_totals
+from spoor.runs.requisites import RequisiteRow, all_requisites
 from spoor.runs.rows import FailureRow, PageRow, rfc3339
 from spoor.runs.stored_run import StoredRun
 from spoor.web.urls import host
@@ -15,14 +15,11 @@ from spoor.web.urls import host
 def requests_of(run: StoredRun) -> Iterator[dict[str, Any]]:
     """Each by the columns `spoor.formats.exporters.columns.REQUESTS`, in the order of their ends; a
     redirect or a retry of a page is told by what it ended in. Of a refresh: its pages as they are
-    now. Memory: a number for each page that requisites were named by."""
-    depths: dict[int, int] = {}
-    if requisite_totals(run.path) is not None:
-        depths = {page.ticket: max(0, len(page.path) - 1) for page in run.pages()}
+    now. Memory: O(1), and a number for each page where there are requisites."""
     ends = merge(
         ((page.time, 0, page.number, _of_page(page)) for page in run.pages()),
         ((failure.time, 1, failure.number, _of_failure(failure)) for failure in run.failures()),
-        ((one.time, 2, one.number, _of_requisite(one, depths)) for one in all_requisites(run.path)),
+        _requisites(run),
     )
     return (row for *_, row in ends)
 
@@ -39,8 +36,15 @@ def _of_page(page: PageRow) -> dict[str, Any]:
     }
 
 
-def _of_requisite(row: RequisiteRow, depths: Mapping[int, int]) -> dict[str, Any]:
-    depth = depths.get(row.page, 0)
+def _requisites(run: StoredRun) -> Iterator[tuple[float, int, int, dict[str, Any]]]:
+    depths: dict[int, int] | None = None
+    for row in all_requisites(run.path):
+        if depths is None:
+            depths = {page.ticket: max(0, len(page.path) - 1) for page in run.pages()}
+        yield row.time, 2, row.number, _of_requisite(row, depths.get(row.page, 0))
+
+
+def _of_requisite(row: RequisiteRow, depth: int) -> dict[str, Any]:
     return {
         "fetched_at": rfc3339(row.time),
         "status": row.status or None,

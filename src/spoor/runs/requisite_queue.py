@@ -263,7 +263,7 @@ def forgotten_requisites(db: sqlite3.Connection, urls: Collection[str]) -> set[s
     the pages among them need. What is a page as well stays. O(requisites of all pages)."""
     marks = ", ".join("?" * len(urls))
     query = f"SELECT ticket FROM pages WHERE url IN ({marks})"
-    gone = [ticket for (ticket,) in db.execute(query, (*urls,))]
+    gone = {ticket for (ticket,) in db.execute(query, (*urls,))}
     needed, seen = Needed(db), set[int]()
     for ticket, needs in db.execute("SELECT ticket, needs FROM page_requisites"):
         if ticket not in gone:

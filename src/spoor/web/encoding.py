@@ -72,6 +72,12 @@ PRESCAN = 8_192
 _DETECT = 16_384
 
 
+def header_charset(content_type: str) -> str:
+    """The charset that a Content-Type names, as it stands there; empty for none."""
+    named = _HEADER_CHARSET.search(content_type)
+    return "" if named is None else named[1]
+
+
 def encoding_of_xml(body: bytes) -> str:
     """Python's name of the encoding of an XML document, by byte order mark and declaration; UTF-8
     where these name none of the web's."""
@@ -90,8 +96,7 @@ def encoding_of(body: bytes, content_type: str = "") -> str:
     for mark, name in _BOMS:
         if body.startswith(mark):
             return name
-    header = _HEADER_CHARSET.search(content_type)
-    if header and (known := _codec(header[1])):
+    if (label := header_charset(content_type)) and (known := _codec(label)):
         return known
     if declared := _declared(body[:PRESCAN]):
         return declared

@@ -13,7 +13,7 @@ from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from spoor.web.encoding import decode
+from spoor.web.encoding import decode, header_charset
 from spoor.web.page import MAX_SOURCE
 from spoor.web.urls import Joiner
 from spoor.web.xhtml import with_end_tags
@@ -133,11 +133,9 @@ def of_style(body: bytes, url: str, content_type: str, most: int) -> tuple[dict[
     """The same of a style sheet."""
     from tinycss2.bytes import decode_stylesheet_bytes
 
-    charset = re.search(r"charset\s*=\s*[\"']?([\w.:-]+)", content_type, re.IGNORECASE)
     found = _Found(url, most)
-    css, _ = decode_stylesheet_bytes(
-        body[: 4 * MAX_STYLE], protocol_encoding=charset[1] if charset else None
-    )
+    charset = header_charset(content_type) or None
+    css, _ = decode_stylesheet_bytes(body[: 4 * MAX_STYLE], protocol_encoding=charset)
     _of_css(css[:MAX_STYLE], found)
     return found.urls, found.left
 

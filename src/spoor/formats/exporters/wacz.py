@@ -146,18 +146,18 @@ def _pages_of(
         if record.kind == "response"
     )
     following = next(responses, None)
-    page = next(lines, None)
+    pages = map(json_of_line, lines)
+    page = next(pages, None)
     while page is not None:
-        said, page = json_of_line(page), next(lines, None)
-        after = None if page is None else json_of_line(page)["url"]
-        if following is None or following["url"] != said["url"]:
+        if following is None or following["url"] != page["url"]:
             raise ValueError("its list of pages is not that of its archive")
         place, requisites = following["archive"], list[Row]()
-        following = next(responses, None)
-        while following is not None and following["url"] != after:
+        after, following = next(pages, None), next(responses, None)
+        while following is not None and (after is None or following["url"] != after["url"]):
             requisites.append(following)
             following = next(responses, None)
-        yield said, place, requisites
+        yield page, place, requisites
+        page = after
 
 
 def _archive(
