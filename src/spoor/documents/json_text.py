@@ -12,6 +12,7 @@ from spoor.documents.document import Document, Limits
 from spoor.documents.errors import UnreadableError
 from spoor.documents.links import Links
 from spoor.web.encoding import decode
+from spoor.web.media_types import media_of
 
 _TITLES = ("title", "name", "headline")
 _DATES = ("datePublished", "published", "date", "created", "updated", "dateModified")
@@ -47,7 +48,7 @@ def read_json(content_type: str, url: str, body: bytes, limits: Limits) -> Docum
     author = top.get("author")
     author = author.get("name") if isinstance(author, dict) else author
     language = top.get("language") or top.get("lang") or top.get("inLanguage")
-    media = content_type.partition(";")[0].strip().lower()
+    media = media_of(content_type)
     return Document(
         url,
         "json",

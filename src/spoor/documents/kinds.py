@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from spoor.distribution import import_extra, need_extra
 from spoor.setting import MIB, MOST_OF_A_BODY, WITH_TEXT
 from spoor.settings import Settings
-from spoor.web.media_types import HTML_TYPES, is_html
+from spoor.web.media_types import HTML_TYPES, is_html, media_of
 
 
 class Kind(NamedTuple):
@@ -135,7 +135,7 @@ def tell(body: bytes, content_type: str, url: str = "") -> Told:
     A header is believed where the bytes allow what it says. O(1) for HTML and text; some .5 ms for
     what has no text.
     """
-    media = content_type.partition(";")[0].strip().lower()
+    media = media_of(content_type)
     start = body[:HEAD].lstrip(_SPACE)
     if start[:1] == b"<" and media in HTML_TYPES:
         low = start[:15].lower()

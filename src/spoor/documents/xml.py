@@ -24,6 +24,7 @@ from spoor.documents.errors import UnreadableError
 from spoor.documents.html import read_html
 from spoor.documents.links import Links
 from spoor.web.encoding import encoding_of_xml
+from spoor.web.media_types import media_of
 from spoor.web.references import with_characters
 
 _DEEPEST = 1_000
@@ -165,7 +166,7 @@ def read_xml(content_type: str, url: str, body: bytes, limits: Limits) -> Docume
             raise UnreadableError(f"the XML is damaged ({error})") from error
         notes.append(f"the XML is damaged ({error}); what stands after that is left out")
     notes += blocks.notes()
-    media = content_type.partition(";")[0].strip().lower()
+    media = media_of(content_type)
     return Document(
         url,
         "xml",

@@ -12,6 +12,7 @@ from spoor.errors import InputError
 from spoor.stopwatch import timed
 from spoor.types import Judgement, Page
 from spoor.web.expressions import compiled
+from spoor.web.media_types import media_of
 
 _NO = Judgement(0.0, False, 0.0)
 _TEXT = 200_000
@@ -119,7 +120,7 @@ class MediaType:
             raise InputError(f"media type {pattern!r} has no '/'; write it as in 'application/pdf'")
 
     def judge(self, page: Page) -> Judgement:
-        fits = fnmatchcase(page.content_type.partition(";")[0].strip().lower(), self._pattern)
+        fits = fnmatchcase(media_of(page.content_type), self._pattern)
         return _yes(f"is {page.content_type}") if fits else _NO
 
 

@@ -41,6 +41,7 @@ from spoor.types import (
 )
 from spoor.web.actions import PROOF, action
 from spoor.web.exchange import Exchange
+from spoor.web.media_types import media_of
 from spoor.web.scope import Scope
 from spoor.web.urls import host, registrable_domain
 from spoor.web.validators import Validators
@@ -480,5 +481,5 @@ class Requisites:
 
 
 def _is_style(row: RequisiteRow, exchange: Exchange) -> bool:
-    media = exchange.header("Content-Type").partition(";")[0].strip().lower()
+    media = media_of(exchange.header("Content-Type"))
     return media == "text/css" or (row.style and not media)

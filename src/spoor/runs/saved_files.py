@@ -20,6 +20,7 @@ from spoor.documents.kinds import KINDS, kind_of_media, tell
 from spoor.files import safe_name
 from spoor.runs import files
 from spoor.runs.rows import PageRow
+from spoor.web.media_types import media_of
 
 _ENDING = re.compile(r"\.([a-z0-9]{1,5})$")
 _MOST_BYTES = 100
@@ -30,7 +31,7 @@ def saved_name(url: str, media_type: str) -> tuple[str, str]:
     """(folder, file) of the document of this type at a canonical URL."""
     parts = urlsplit(url)
     last = unquote(parts.path.rstrip("/").rpartition("/")[2])
-    kind = kind_of_media(media_type.partition(";")[0].strip().lower())
+    kind = kind_of_media(media_of(media_type))
     ending = _ending(last, kind, media_type)
     stem = last[: -len(ending) - 1] if last.lower().endswith(f".{ending}") else last
     readable = safe_name(stem, _MOST_BYTES, "index")
@@ -51,7 +52,7 @@ def _ending(name: str, kind: str, media_type: str) -> str:
         if guessed is not None and kind_of_media(guessed) == kind:
             return own[1]
     usual = KINDS[kind]
-    media = media_type.partition(";")[0].strip().lower()
+    media = media_of(media_type)
     known = media == usual.media_type or kind not in ("image", "audio", "video", "archive")
     return usual.ending if known else (mimetypes.guess_extension(media) or ".bin")[1:]
 

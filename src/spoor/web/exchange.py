@@ -11,6 +11,7 @@ from multidict import CIMultiDictProxy
 
 from spoor.types import Anchor, Link, Page
 from spoor.web import search_answers, search_index_readers, search_indexes, sitemaps
+from spoor.web.media_types import media_of
 from spoor.web.urls import Joiner
 
 MIB = 1 << 20
@@ -195,7 +196,7 @@ class Source:
             return Page(
                 self.url,
                 self.status,
-                self.content_type.partition(";")[0].strip().lower(),
+                media_of(self.content_type),
                 links=links,
                 flags=frozenset({"sitemap", "not-html"}),
                 fetched_at=self.fetched_at,

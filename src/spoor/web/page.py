@@ -16,7 +16,7 @@ from selectolax.lexbor import LexborHTMLParser
 from spoor.types import Page
 from spoor.web.encoding import decode
 from spoor.web.list_pages import is_list_page
-from spoor.web.media_types import is_html
+from spoor.web.media_types import is_html, media_of
 from spoor.web.page_links import PageLinks
 from spoor.web.tree_walk import Walk, walk_tree
 from spoor.web.urls import Joiner, plain
@@ -64,7 +64,7 @@ def parse(
     the flag `not-html`. More than `max_links` links, `max_text` characters, or `MAX_SOURCE` of
     source are cut (flag `truncated`). Never raises for what a page contains; O(bytes).
     """
-    media = content_type.partition(";")[0].strip().lower()
+    media = media_of(content_type)
     flags = {"truncated"} if truncated else set()
     if not is_html(body, content_type):
         flags.add("not-html")
