@@ -274,7 +274,13 @@ class Settings:
     max_depth: int | None = setting(
         None, CRAWL, "Follow links at most this far from a seed.", ge=0, none=-1
     )
-    pages_per_host: int | None = setting(None, CRAWL, "Most pages of one host.", ge=1, none=0)
+    pages_per_host: int | None = setting(
+        None,
+        CRAWL,
+        "Most pages of one host, and most links of it that come to nothing.",
+        ge=1,
+        none=0,
+    )
     pages_per_domain: int | None = setting(
         None, CRAWL, "Most pages of one registrable domain.", ge=1, none=0
     )

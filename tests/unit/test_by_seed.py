@@ -107,6 +107,9 @@ def test_each_seed_has_its_row(
         "it redirects to http://renamed.example/start, which is left out by --scope domain "
         "(--follow-seeds takes it)"
     )
+    assert [row["outcome"] for row in told.values()] == (
+        ["found", "none", "none", "absent", "found", "none", "robots", "skipped"]
+    )
     assert told["http://boats.example/"]["url"], "the best of them stands there"
     assert told["http://closed.example/"]["url"] == ""
     assert {site.seed: (site.pages, site.relevant) for site in sites_of_seeds(Run(sites))} == {
@@ -125,7 +128,7 @@ def test_a_list_comes_back_in_its_order_with_its_columns(
     assert run(["export", str(sites), str(table), "--list", str(owned)]) == 0
     with table.open(newline="") as file:
         told = [*csv.DictReader(file)]
-    assert [*told[0]][:4] == ["Name", "list_title", "seed", "note"]
+    assert [*told[0]][:5] == ["Name", "list_title", "seed", "outcome", "note"]
     assert [(row["Name"], row["seed"], row["note"][:26]) for row in told] == [
         ("Boats", "http://Boats.example", "none of the 2 pages of its"),
         ("", "", "the list has no address fo"),
@@ -143,6 +146,45 @@ def test_a_list_comes_back_in_its_order_with_its_columns(
         assert "own.csv is there, and is no export" in capsys.readouterr().err
     assert owned.read_text().startswith("Name,title,Website")
     assert run(["export", str(sites), str(table), "--by-seed"]) == 0, "one of before is replaced"
+
+
+def test_why_no_page_came_of_a_site_is_told(tmp_path: Path) -> None:
+    """Whether more pages would help, or other options would, or nothing."""
+    front = {
+        "full.example": page("/a", "/b", "/c", text="Home"),
+        "dead.example": page("/gone1", "/gone2", "/gone3", text="Home"),
+        "bars.example": reply("<meta name=robots content=nofollow><a href=/a>a</a> Home"),
+        "app.example": reply("<title>App</title><div id=app></div><script src=x.js></script>"),
+        "long.example": reply("<p>" + "Home " * 2_000),
+    }
+
+    def answers(asked: Asked) -> bytes:
+        if asked.path == "/":
+            return front[asked.host]
+        return reply("", 404) if "gone" in asked.path or asked.path == "/robots.txt" else page()
+
+    seeds, server, out = [f"http://{name}/" for name in front], Loopback(answers), tmp_path / "run"
+    with beside(server.serving):
+        command = ["crawl", *seeds, "--topic", "kiln", "--out", str(out), "--delay", "0"]
+        command += ["--connect-to", f"{ADDRESS}:{server.port}", "--found-per-host", "1"]
+        command += ["--body-limit", "5000", "--render", "never"]
+        command += ["--pages-per-host", "2"]
+        assert run([*command, "--pages", "5"]) == 0
+        early = {site.seed: (site.outcome, site.note) for site in sites_of_seeds(Run(out))}
+        assert run([*command, "--pages", "50"]) == 0
+    late = {site.seed: (site.outcome, site.note) for site in sites_of_seeds(Run(out))}
+    only = "the only page of its site does not count"
+    assert early[seeds[0]] == (
+        "waits",
+        f"{only}; 3 of its links wait: more pages or time would ask for them",
+    )
+    assert [late[seed] for seed in seeds] == [
+        ("limit", "none of the 2 pages of its site counts; it has had its 2 (--pages-per-host)"),
+        ("limit", f"{only}; 2 of its links came to nothing (--pages-per-host)"),
+        ("none", f"{only}; it asks not to follow its links (--no-nofollow does)"),
+        ("none", f"{only}; it shows little without JavaScript (--render)"),
+        ("none", f"{only}; it was cut off, since it is too large or came too slowly"),
+    ]
 
 
 def test_a_crawl_of_few_sites_says_what_each_gave(sites: Path) -> None:

@@ -10,7 +10,17 @@ import pytest
 from spoor.errors import InputError
 from spoor.learn.state import pack, unpack
 from spoor.setting import SCOPES
-from spoor.types import Anchor, Choice, Failed, InLink, Link, Outcome, Page
+from spoor.types import (
+    Anchor,
+    Choice,
+    Failed,
+    Fetched,
+    InLink,
+    Judgement,
+    Link,
+    Outcome,
+    Page,
+)
 from spoor.views.explain import left_out_lines
 from spoor.web.actions import action
 from spoor.web.link_filter import NOFOLLOW, CrawlFilter
@@ -202,8 +212,6 @@ def test_a_page_leads_to_no_port_of_another_service() -> None:
 
 
 def test_a_host_is_left_once_enough_was_found_there() -> None:
-    from spoor.types import Choice, Fetched, Judgement, Outcome
-
     within = CrawlFilter(Scope(), found_per_host=2)
     for at, relevant in enumerate([True, False, True]):
         url = f"http://a.example/{at}"
@@ -216,6 +224,32 @@ def test_a_host_is_left_once_enough_was_found_there() -> None:
     assert within.skip(9, "http://a.example/9") == "", "its judge took one back"
     within.judged_anew("http://a.example/1", relevant=True)
     assert within.skip(11, "http://a.example/11")
+
+
+def test_www_is_the_same_host_and_links_to_nothing_are_as_many_as_pages() -> None:
+    within = CrawlFilter(Scope(), per_host=3, found_per_host=1)
+
+    def fails(at: int, kind: str) -> str:
+        url = f"http://{'www.' * (at % 2)}a.example/{at}"
+        why = within.skip(at, url)
+        within.ended(Outcome(Choice(at, 1.0), Failed(at, kind), None, 0.0), str)
+        return why
+
+    assert [fails(0, "robots"), fails(1, "absent"), fails(2, "timeout"), fails(3, "http")] == [
+        ""
+    ] * 4
+    assert fails(4, "absent") == "a.example has had its 3 links that came to nothing"
+    assert within.skip(5, "http://b.example/") == ""
+    within.ended(
+        Outcome(
+            Choice(5, 1.0),
+            Fetched(5, Page("http://www.b.example/")),
+            Judgement(1.0, True, 1.0),
+            1.0,
+        ),
+        str,
+    )
+    assert within.skip(6, "http://b.example/more") == "b.example has had its 1 found"
 
 
 def test_a_sitemap_dates_pages_of_its_own_host_only() -> None:

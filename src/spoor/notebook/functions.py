@@ -222,7 +222,7 @@ def run(
 
     `max_depth`: Follow links at most this far from a seed.
 
-    `pages_per_host`: Most pages of one host.
+    `pages_per_host`: Most pages of one host, and most links of it that come to nothing.
 
     `pages_per_domain`: Most pages of one registrable domain.
 

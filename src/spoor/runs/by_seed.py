@@ -7,16 +7,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from spoor.runs.rows import PageRow
+from spoor.rendering.lacks import FEW_WORDS
+from spoor.runs.rows import FailureRow, PageRow
 from spoor.runs.site_lists import read_list, with_scheme
+from spoor.runs.snapshot import open_links_by_host
 from spoor.runs.stored_run import StoredRun
 from spoor.web.urls import canonical, host, registrable_domain
 
 _ROWS = 500
 """Pages that are read at a time."""
+
+FOUND, NONE, LIMIT, WAITS, NO_SEED = "found", "none", "limit", "waits", "no seed"
+"""Outcomes of a site, beside the kinds of failures: a page counts; no page counts, and there is
+none left to ask for; none counts so far, and the site has had its share; none so far, and links
+wait; it is no seed of the run."""
+
+_NOT_ASKED = ("skipped", "later", "cancelled", "moved", "robots", "unchanged")
+"""Kinds of failures that say nothing of how many links of a site came to nothing."""
 
 
 @dataclass(slots=True)
@@ -31,20 +41,28 @@ class SeedSite:
     equal ones the first."""
     note: str = ""
     """Why no page counts; empty where one does."""
+    outcome: str = NONE
+    """The same in one word: `FOUND`, `NONE`, `LIMIT`, `WAITS`, `NO_SEED`, or the kind of the
+    failure of the seed (`spoor.types.Failed`)."""
 
 
 @dataclass(slots=True)
 class _Site:
     pages: int = 0
     relevant: int = 0
+    in_vain: int = 0
+    """Links that came to nothing."""
+    flags: set[str] = field(default_factory=set)
+    """Of its pages."""
     best: tuple[bool, float, int] = (False, -1.0, 0)
     """Whether it counts, its score, and its number."""
-    failed: str = ""
-    """The first URL of it that failed, and why."""
+    failed: FailureRow | None = None
+    """The first of it that failed."""
 
-    def add(self, relevant: bool, score: float, number: int) -> None:
+    def add(self, relevant: bool, score: float, number: int, flags: str) -> None:
         """A page of it."""
         self.pages += 1
+        self.flags.update(flags.split())
         self.relevant += relevant
         if (relevant, score) > self.best[:2]:
             self.best = relevant, score, number
@@ -65,7 +83,8 @@ class _Sites:
         for row in run.outcomes():
             site = self.of_host(str(row["host"]))
             if site is not None:
-                site.add(bool(row["relevant"]), float(row["score"]), row["number"])
+                score, flags = float(row["score"]), str(row["flags"])
+                site.add(bool(row["relevant"]), score, row["number"], flags)
 
     def _key(self, name: str) -> str:
         domain = registrable_domain(name)
@@ -74,6 +93,14 @@ class _Sites:
     def of_host(self, name: str) -> _Site | None:
         """The site of a host; None where no seed leads there."""
         return self._sites.get(self._key(name))
+
+    def waiting(self, run: StoredRun) -> Counter[int]:
+        """Identity of each site → its links that are open; none where nobody can tell."""
+        waiting = Counter[int]()
+        for name, links in open_links_by_host(run.path).items():
+            if (site := self.of_host(name)) is not None:
+                waiting[id(site)] += links
+        return waiting
 
     def of_seeds(self) -> list[_Site]:
         """That of each seed, in their order."""
@@ -85,14 +112,16 @@ def sites_of_seeds(run: StoredRun, asked: Sequence[str] | None = None) -> Iterat
     theirs, which need not be seeds. O(pages + failures + asked) time, O(seeds + asked) memory."""
     with run.at_once():
         sites = _Sites(run)
-        failures = dict.fromkeys([*sites.begins, *sites.begins.values()], "")
+        failures = dict[str, FailureRow]()
+        begins = {*sites.begins, *sites.begins.values()}
         for failure in run.failures():
-            why = failure.reason or failure.kind
-            if failure.url in failures:
-                failures[failure.url] = why
+            if failure.url in begins:
+                failures[failure.url] = failure
             site = sites.of_host(failure.host)
             if site is not None:
-                site.failed = site.failed or f"{failure.url}: {why}"
+                site.failed = site.failed or failure
+                site.in_vain += failure.kind not in _NOT_ASKED
+        waiting = sites.waiting(run)
         every = dict(zip(sites.begins, sites.of_seeds(), strict=True))
         asked = [*every] if asked is None else asked
         for start in range(0, len(asked), _ROWS):
@@ -101,11 +130,15 @@ def sites_of_seeds(run: StoredRun, asked: Sequence[str] | None = None) -> Iterat
             pages = {page.number: page for page in run.numbered(numbers)}
             for seed, site in some:
                 if site is None:
-                    yield SeedSite(seed, note="no seed of this run")
+                    yield SeedSite(seed, note="no seed of this run", outcome=NO_SEED)
                     continue
-                failed = failures[seed] or failures[sites.begins[seed]]
-                note = "" if site.relevant else _why(site, failed)
-                yield SeedSite(seed, site.pages, site.relevant, pages.get(site.best[2]), note)
+                failed = failures.get(seed) or failures.get(sites.begins[seed])
+                outcome, note, best = FOUND, "", pages.get(site.best[2])
+                if not site.relevant:
+                    outcome, note = _why(run, site, failed, waiting[id(site)])
+                if outcome == NONE and site.pages == 1 and best is not None:
+                    note += _of_only_page(run, site, best)
+                yield SeedSite(seed, site.pages, site.relevant, best, note, outcome)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +196,39 @@ def brought(run: StoredRun, most: int) -> list[tuple[str, int, int]]:
     return [*named.values()] if len(named) > 1 else []
 
 
-def _why(site: _Site, failed: str) -> str:
-    if failed:
-        return failed
-    if site.pages:
-        if site.pages == 1:
-            return "the only page of its site does not count"
-        return f"none of the {site.pages:,} pages of its site counts"
-    return site.failed or "no page came: it leads to another site, or its turn did not come"
+def _why(run: StoredRun, site: _Site, failed: FailureRow | None, waiting: int) -> tuple[str, str]:
+    """The outcome of a site without a page that counts, and the same in words."""
+    if failed is not None:
+        return failed.kind, failed.reason or failed.kind
+    wait = f"{waiting:,} of its links wait" if waiting > 1 else "a link of it waits"
+    wait += ", the crawl goes on" if run.is_running else ": more pages or time would ask for them"
+    if not site.pages:
+        if site.failed is not None:
+            return site.failed.kind, f"{site.failed.url}: {site.failed.reason or site.failed.kind}"
+        if waiting:
+            return WAITS, f"no page came yet; {wait}"
+        return NONE, "no page came: it leads to another site, or its turn did not come"
+    note = f"none of the {site.pages:,} pages of its site counts"
+    if site.pages == 1:
+        note = "the only page of its site does not count"
+    most = run.latest_settings().pages_per_host
+    if most is not None and site.pages >= most:
+        return LIMIT, f"{note}; it has had its {most:,} (--pages-per-host)"
+    if most is not None and site.in_vain >= most:
+        return LIMIT, f"{note}; {most:,} of its links came to nothing (--pages-per-host)"
+    if waiting:
+        return WAITS, f"{note}; {wait}"
+    return NONE, note
+
+
+def _of_only_page(run: StoredRun, site: _Site, page: PageRow) -> str:
+    """What the only page of a site says of why no other came. O(bytes of the page)."""
+    if "nofollow" in site.flags and run.settings.nofollow:
+        return "; it asks not to follow its links (--no-nofollow does)"
+    if "truncated" in site.flags:
+        return "; it was cut off, since it is too large or came too slowly"
+    document = run.document_of(page)
+    few = len(document.text.split()) < FEW_WORDS
+    if few and not document.links and b"<script" in document.bytes.lower():
+        return "; it shows little without JavaScript (--render)"
+    return ""

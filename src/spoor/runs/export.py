@@ -25,7 +25,7 @@ from spoor.formats.exporters.columns import (
 from spoor.formats.fields import column_of, field_specs, require_microdata
 from spoor.formats.object_stores import is_url, new_object
 from spoor.runs import files
-from spoor.runs.by_seed import listed_sites, sites_of_seeds
+from spoor.runs.by_seed import NO_SEED, listed_sites, sites_of_seeds
 from spoor.runs.documents import RunDocument
 from spoor.runs.selection import Selection
 from spoor.runs.stored_run import StoredRun
@@ -152,7 +152,8 @@ def export_run(
                 document = run.document_of(site.best)
                 row |= document.exported(kinds) | (document.fields(specs) if specs else {})
             given, _, why, cells = (site.seed, "", "", ()) if listed is None else listed.rows[at]
-            said = (given, why or site.note, site.pages, site.relevant)
+            outcome = NO_SEED if why else site.outcome
+            said = (given, outcome, why or site.note, site.pages, site.relevant)
             yield row | dict(zip(SEEDS, said, strict=True)) | dict(zip(own, cells, strict=True))
 
     named = (*asked, *(spec.name for spec in specs), *(() if selected.copies else (COPIES,)))

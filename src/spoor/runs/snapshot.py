@@ -6,6 +6,7 @@ The state is loaded into a crawl of this process and that one is asked; the run 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
@@ -17,7 +18,7 @@ from spoor.crawl import Crawl
 from spoor.errors import CallerError, InputError, SpoorError
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.learn.harvest_estimate import Estimate, Harvest
-from spoor.protocols import BoundsSlowHosts, Explains, LiveFrontier, ValuesLinks
+from spoor.protocols import BoundsSlowHosts, Explains, ListsHosts, LiveFrontier, ValuesLinks
 from spoor.runs import files
 from spoor.runs.assemble import faults_of, left_out_of, make_crawl_to_look_at, make_frontier
 from spoor.runs.checkpoints import read_state
@@ -275,6 +276,22 @@ def open_urls(path: Path) -> frozenset[str] | None:
             frontier.load(last.state["frontier"])
             every.update(map(frontier.url, frontier.open()))
     return frozenset(every)
+
+
+def open_links_by_host(path: Path) -> Mapping[str, int]:
+    """Host → links that a run had not asked for at its last checkpoint; nothing where nobody can
+    tell, as for `open_urls`. O(links)."""
+    every = Counter[str]()
+    for part in parts(path):
+        last = last_checkpoint(part)
+        with telling(part), ExitStack() as after:
+            frontier = None if last is None else last.frontier(after)
+            if last is None or frontier is None:
+                return {}
+            frontier.load(last.state["frontier"])
+            if isinstance(frontier, ListsHosts):
+                every.update({name: count for name, count, *_ in frontier.hosts() if count})
+    return every
 
 
 def _clocks(frontier: LiveFrontier) -> dict[str, HostClock]:

@@ -54,17 +54,17 @@ class CrawlFilter:
     that they are documents (`spoor.web.action_trials`). `traps` is None without trap
     detection.
 
-    At most `per_host` pages of a host and `per_domain` of a registrable domain are fetched, and a
-    host is left once `found_per_host` of its pages were relevant (None: no limit). Pages in flight
-    count too: a URL over the limit waits in case one of them fails (`spoor.web.page_limits`). With
-    the scope `anywhere` and `per_domain` None, domains keep to shares that grow with what they
-    give (`spoor.web.domain_shares`). Where links are taken from `sitemaps`, those of a domain keep
-    to a share (`spoor.web.sitemap_shares`), but for those that say what changed since an earlier
-    run, and what they list enters little by little (`spoor.web.listed_links`). `sitemaps_last`:
-    they wait until the crawl has no other link. Where a seed redirects out of the scope, what it
-    leads to is a seed as well with `follow_seeds`. Without `traps` and `repeats`, other ways to
-    what a page is, or links to plainly too, are no links. `data`: what a page shows as data
-    (`a.csv` of `a`) is wanted, and no other way to it.
+    At most `per_host` pages of a host and `per_domain` of a registrable domain are fetched, as many
+    links of a host may come to nothing, and a host is left once `found_per_host` of its pages were
+    relevant (None: no limit). Pages in flight count too: a URL over the limit waits in case one of
+    them fails (`spoor.web.page_limits`). With the scope `anywhere` and `per_domain` None, domains
+    keep to shares that grow with what they give (`spoor.web.domain_shares`). Where links are taken
+    from `sitemaps`, those of a domain keep to a share (`spoor.web.sitemap_shares`), but for those
+    that say what changed since an earlier run, and what they list enters little by little
+    (`spoor.web.listed_links`). `sitemaps_last`: they wait until the crawl has no other link. Where
+    a seed redirects out of the scope, what it leads to is a seed as well with `follow_seeds`.
+    Without `traps` and `repeats`, other ways to what a page is, or links to plainly too, are no
+    links. `data`: what a page shows as data (`a.csv` of `a`) is wanted, and no other way to it.
     """
 
     def __init__(
@@ -523,6 +523,8 @@ class CrawlFilter:
             if url is not None and asked is not None:
                 self._count(url, -1)
                 reply = outcome.reply
+                if isinstance(reply, Failed) and reply.concerns and reply.kind != "robots":
+                    self._limits.in_vain(url)
                 in_vain = isinstance(reply, Failed) and reply.kind in _IN_VAIN
                 if self._traps is not None and in_vain:
                     # Where a link led to says nothing of what else is there.

@@ -3,6 +3,9 @@
 Pages in flight take places, too. One that fails or is redirected gives its place back, and so does
 a found page that is relevant no longer; then the link that waited longest takes it. Of links that
 wait beyond `_WAITING` only the number is kept, of the domain with the most of them.
+
+A host with `www.` and one without are one, as in `--scope host`. A host that may have N pages may
+have N links that come to nothing, too, so that one full of dead links costs no more than 2 N.
 """
 
 from __future__ import annotations
@@ -28,6 +31,10 @@ class _Limit(NamedTuple):
     what: str
 
 
+def _site(url: str) -> str:
+    return host(url).removeprefix("www.")
+
+
 class PageLimits:
     """None: no limit. O(1) a call, O(limits reached) for a place that is given back."""
 
@@ -35,9 +42,10 @@ class PageLimits:
         self, per_host: int | None, per_domain: int | None, found_per_host: int | None
     ) -> None:
         limits = (
-            ("host", "--pages-per-host", per_host, host, "pages"),
+            ("host", "--pages-per-host", per_host, _site, "pages"),
+            ("vain", "--pages-per-host", per_host, _site, "links that came to nothing"),
             ("domain", "--pages-per-domain", per_domain, domain_of, "pages"),
-            ("found", "--found-per-host", found_per_host or None, host, "found"),
+            ("found", "--found-per-host", found_per_host or None, _site, "found"),
         )
         self._limits = {
             unit: _Limit(unit, option, most, part, what)
@@ -45,7 +53,8 @@ class PageLimits:
             if most is not None
         }
         self._pages: Counter[str] = Counter()
-        """Unit and host or domain → pages in flight or fetched; of `found`, those found."""
+        """Unit and host or domain → pages in flight or fetched; of `found`, those found; of `vain`,
+        links that came to nothing."""
         self._waiting = WaitingLinks(_WAITING)
         """The same → links that wait."""
         self._freed: dict[str, None] = {}
@@ -67,14 +76,19 @@ class PageLimits:
 
     def count(self, url: str, by: int) -> None:
         """A page begins, or one that began is none."""
-        for unit, limit in self._limits.items():
-            if unit != "found":
-                self._add(f"{unit} {limit.part(url)}", by)
+        for unit in ("host", "domain"):
+            if unit in self._limits:
+                self._add(f"{unit} {self._limits[unit].part(url)}", by)
 
     def found(self, url: str, by: int) -> None:
         """A page is relevant, or no longer."""
         if "found" in self._limits:
-            self._add(f"found {host(url)}", by)
+            self._add(f"found {_site(url)}", by)
+
+    def in_vain(self, url: str) -> None:
+        """A URL was requested, and there is nothing."""
+        if "vain" in self._limits:
+            self._add(f"vain {_site(url)}", 1)
 
     def _add(self, key: str, by: int) -> None:
         self._pages[key] += by
@@ -107,11 +121,9 @@ class PageLimits:
         """Rule → links that wait for it, with those that were too many."""
         links: Counter[str] = Counter()
         for key, count in self._waiting.counts().items():
-            links[key.partition(" ")[0]] += count
-        limits = self._limits
-        return {
-            f"{limits[unit].option} {limits[unit].most}": count for unit, count in links.items()
-        }
+            limit = self._limits[key.partition(" ")[0]]
+            links[f"{limit.option} {limit.most}"] += count
+        return dict(links)
 
     @property
     def lost(self) -> int:

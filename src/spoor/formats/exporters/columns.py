@@ -51,13 +51,15 @@ BODIES = frozenset(("text", "markdown", "links", "json_ld", "microdata", "tables
 
 SEEDS: Mapping[str, str] = {
     "seed": "string",
+    "outcome": "string",
     "note": "string",
     "site_pages": "int64",
     "site_relevant": "int64",
 }
-"""Column → its kind, of an export with a row for each seed: the seed, why no page of its site
-counts, the pages that were fetched of its site, and those of them that count. They stand before
-those of the best page, which are empty where no page came."""
+"""Column → its kind, of an export with a row for each seed: the seed, what became of its site in a
+word (`spoor.runs.by_seed`) and, where no page counts, why in words, the pages that were fetched of
+its site, and those of them that count. They stand before those of the best page, which are empty
+where no page came."""
 
 REQUESTS: Mapping[str, str] = {
     "fetched_at": "time",
