@@ -15,12 +15,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
+from spoor.columns import SLICE, column, texts_column, texts_of
 from spoor.errors import InputError
 from spoor.learn.state import (
     MAGIC,
-    SLICE,
     _json,
-    column,
     generator_state,
     link_row,
     pack,
@@ -29,8 +28,6 @@ from spoor.learn.state import (
     restore_generator,
     revive_link,
     revive_page,
-    texts_column,
-    texts_of,
     unpack,
     write,
 )

@@ -66,7 +66,7 @@ from spoor.types import (
 )
 from spoor.web.urls import domain_of
 
-FORMAT = 8
+FORMAT = 9
 """Format number of a saved crawl; it covers the policy's state too."""
 
 LONG_WAIT = 60.0

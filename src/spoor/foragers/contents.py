@@ -22,9 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.bounded import remember
+from spoor.columns import column
 from spoor.foragers.flat import ByteRows
 from spoor.foragers.near_copies import LEAST_COMMON
-from spoor.learn.state import column
 from spoor.types import Page, State
 from spoor.web.sentences import content, plain, signature, title, without_digits
 

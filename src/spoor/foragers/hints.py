@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spoor.learn.state import column
+from spoor.columns import column
 from spoor.types import State
 
 

@@ -13,8 +13,8 @@ from itertools import chain
 import numpy as np
 
 from spoor.bounded import BoundedDict
+from spoor.columns import column
 from spoor.hashing import hash64
-from spoor.learn.state import column
 from spoor.types import State
 from spoor.web.url_groups import MAX_PARAMETERS
 from spoor.web.urls import parameters, without

@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.bounded import remember
+from spoor.columns import column
 from spoor.foragers.contents import BETWEEN, Change, Contents, identity_of
 from spoor.foragers.flat import NOTHING, KeyIndex, NumberSet, reach
 from spoor.foragers.hints import pairs
 from spoor.foragers.idle_parameters import IdleParameters
 from spoor.foragers.near_copies import LEAST_TITLE, NearCopies
 from spoor.foragers.remembered import Memory
-from spoor.learn.state import column
 from spoor.protocols import Judge, Rejudges, Stateful
 from spoor.types import Judgement, Page, State
 from spoor.web.dates import date_of_url

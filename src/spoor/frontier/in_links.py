@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from spoor.learn.state import column, revive_link
+from spoor.columns import column
+from spoor.learn.state import revive_link
 from spoor.types import Anchor, Link, LinkId, State
 
 Seen = tuple[Sequence[Link], int, LinkId, float, int, bool]

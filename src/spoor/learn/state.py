@@ -14,17 +14,17 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, islice, pairwise, takewhile
+from itertools import chain, islice, takewhile
 from math import prod
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from spoor.bounded_json import json_of, least_for, values_in
+from spoor.columns import SLICE
 from spoor.compression import compressor, packed_parts, unpacked
 from spoor.errors import InputError, cannot_write
 from spoor.files import read_plain, write_whole
@@ -92,40 +92,8 @@ def _values(array: np.ndarray[Any, Any]) -> bytes:
     return array.tobytes("C" if array.flags.c_contiguous else "A")
 
 
-SLICE = 1_000
-"""Items of a list or an object that are encoded at a time; no other thread runs meanwhile."""
-
 _TOGETHER = 1 << 16
 """Bytes of a state that are compressed at once."""
-
-
-def column(values: Iterable[Any], count: int, dtype: Any) -> NDArray[Any]:
-    """The array of `count` values, `SLICE` at a time, for the same reason."""
-    rest, array = iter(values), np.empty(count, dtype=dtype)
-    for at in range(0, count, SLICE):
-        size = min(SLICE, count - at)
-        array[at : at + size] = np.fromiter(islice(rest, size), dtype, size)
-    return array
-
-
-def texts_column(texts: Collection[str]) -> dict[str, NDArray[Any]]:
-    """Texts as arrays: where some are added at the end, a checkpoint writes these alone, and JSON
-    would have all of them once more. O(characters)."""
-    letters = "".join(texts).encode("utf-8", "surrogatepass")
-    sizes = column(map(len, texts), len(texts), np.uint32)
-    return {"letters": np.frombuffer(letters, np.uint8), "sizes": sizes}
-
-
-def texts_of(saved: Mapping[str, Any]) -> list[str]:
-    """The texts that `texts_column` was given. Raises ValueError or TypeError for anything else."""
-    letters = saved["letters"].tobytes().decode("utf-8", "surrogatepass")
-    sizes = np.asarray(saved["sizes"])
-    if sizes.dtype.kind not in "iu":
-        raise ValueError("sizes of texts are no whole numbers")
-    ends = np.cumsum(sizes, dtype=np.uint64).tolist()
-    if (ends[-1] if ends else 0) != len(letters):
-        raise ValueError("texts are cut short")
-    return [letters[begin:end] for begin, end in pairwise([0, *ends])]
 
 
 def _json(value: Any) -> Iterator[str]:

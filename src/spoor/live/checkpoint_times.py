@@ -12,10 +12,11 @@ from collections import deque
 REPLAY_SECONDS = 1.2
 """CPU seconds of replay from which the journal is to be shortened."""
 
-REPLAY_SHARE = 0.05
-"""At most this share of the CPU goes into checkpoints that keep the replay short, and the crawl
-waits for them at most `WAIT_SHARE` of the time. Where other programs want the same cores, a
-checkpoint takes many times its CPU, but so does the replay."""
+REPLAY_SHARE = 0.08
+"""At most this share of the CPU goes into checkpoints that keep the replay short (more than half of
+it is for what came since the last one, and would be spent later), and the crawl waits for them at
+most `WAIT_SHARE` of the time. Where other programs want the same cores, a checkpoint takes many
+times its CPU, but so does the replay."""
 
 WAIT_SHARE = 0.1
 

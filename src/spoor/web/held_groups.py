@@ -18,6 +18,7 @@ from spoor.web.trap_groups import (
     VOUCHED,
     Count,
     Group,
+    counts_of,
     in_rests,
     is_anywhere,
     is_asked_last,
@@ -25,6 +26,7 @@ from spoor.web.trap_groups import (
     is_of_copies,
     longest_run,
     narrowest,
+    saved_counts,
 )
 from spoor.web.trap_rests import Rests, worth
 from spoor.web.trap_tries import Tries
@@ -312,12 +314,10 @@ class HeldGroups:
 
     def save(self) -> State:
         return {
-            "groups": [
-                [name, *count.row(self._waiting.count(name))]
-                for name, count in self._groups.items()
-            ],
+            "groups": saved_counts(self._groups),
             "held": list(self._held),
             "waiting": self._waiting.rows(),
+            "left": self._waiting.left(),
             "opened": [[name, pages] for name, pages in self._opened.items()],
             "looking": [[name, left] for name, left in self._looking.items()],
             "ready": [held.row() for held in self._ready],
@@ -331,13 +331,11 @@ class HeldGroups:
         }
 
     def load(self, state: State) -> None:
-        self._groups = OrderedDict((name, Count(*row)) for name, *row in state["groups"])
-        waiting, held = state["waiting"], state["held"]
+        self._groups = counts_of(state["groups"])
+        held = state["held"]
         self._held = dict.fromkeys(held)
         self.of_strangers = sum(map(is_of_stranger, held))
-        waits = {name: len(rows) for name, rows in waiting}
-        left = {name: row[7] - waits[name] for name, *row in state["groups"] if name in waits}
-        self._waiting.load(waiting, left, state["lost"])
+        self._waiting.load(state["waiting"], state["left"], state["lost"])
         self._shapes = {url: narrowest(url) for url in self._waiting.urls()}
         self._tried = OrderedDict.fromkeys(state["tried"], True)
         self._tries.load(state["in_vain"])

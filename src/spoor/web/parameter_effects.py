@@ -7,10 +7,13 @@ this page with it, was fetched.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Collection, Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spoor.bounded import remember
+from spoor.columns import column
 from spoor.hashing import hash64
 from spoor.types import State
 from spoor.web.urls import host, parameters, without
@@ -108,10 +111,10 @@ class ParameterEffects:
     def save(self) -> State:
         """Go on with `load`."""
         longer = {name: at for at, name in enumerate(dict.fromkeys(self._longer.values()))}
-        rows = [(key, longer[name]) for key, name in self._longer.items()]
+        at = map(longer.__getitem__, self._longer.values())
         return {
-            "texts": np.array(list(self._texts.items()), dtype=np.uint64).reshape(-1, 2),
-            "longer": np.array(rows, dtype=np.uint64).reshape(-1, 2),
+            "texts": _pairs(self._texts, self._texts.values()),
+            "longer": _pairs(self._longer, at),
             "parameters": list(longer),
             "same": [[name, *counts] for name, counts in self._same.items()],
         }
@@ -126,3 +129,8 @@ class ParameterEffects:
         self._idle = OrderedDict(
             (name.partition("?")[0], None) for name in self._same if self._is_idle(name)
         )
+
+
+def _pairs(keys: Collection[int], values: Iterable[int]) -> NDArray[np.uint64]:
+    columns = [column(each, len(keys), np.uint64) for each in (keys, values)]
+    return np.column_stack(columns)

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
+import numpy as np
+
+from spoor.columns import column, texts_column, texts_of
+from spoor.types import State
 from spoor.web.actions import is_view
 from spoor.web.chosen_by_others import is_of_stranger
 from spoor.web.mirrored_folders import Folders
@@ -60,16 +66,43 @@ class Count:
 
     __slots__ = ("blamed", "held", "new", "next", "pages", "run", "same", "tries")
 
-    def __init__(self, *row: int) -> None:
-        values = *row, *(0,) * (9 - len(row))
-        (self.pages, self.new, self.run, self.same, *rest) = values
-        (self.held, self.tries, self.next, _, self.blamed) = rest
+    def __init__(self) -> None:
+        self.pages = self.new = self.run = self.same = 0
+        self.held = self.tries = self.next = self.blamed = 0
 
-    def row(self, links: int) -> list[int]:
-        return [
-            *(self.pages, self.new, self.run, self.same),
-            *(int(self.held), self.tries, self.next, links, self.blamed),
-        ]
+
+_PAGES = ("pages", "new", "run", "same")
+_HOLDS = ("held", "tries", "next", "blamed")
+"""Which are 0 in most groups."""
+
+
+def saved_counts(counts: Mapping[str, Count]) -> State:
+    """Groups and what is known of them, as arrays: a crawl has tens of thousands. O(groups)."""
+    its = [*counts.values()]
+    held = [at for at, count in enumerate(its) if any(_holds(count))]
+    return {
+        "names": texts_column(counts),
+        "pages": np.array(
+            [column(map(attrgetter(name), its), len(its), np.int64) for name in _PAGES]
+        ),
+        "held": np.array(held, np.int64),
+        "holds": np.array([_holds(its[at]) for at in held], np.uint64).reshape(-1, len(_HOLDS)),
+    }
+
+
+def counts_of(saved: State) -> OrderedDict[str, Count]:
+    """What `saved_counts` was given. Raises ValueError or LookupError for anything else."""
+    its = [Count() for _ in saved["pages"][0]]
+    for name, values in zip(_PAGES, saved["pages"].tolist(), strict=True):
+        for count, value in zip(its, values, strict=True):
+            setattr(count, name, value)
+    for at, values in zip(saved["held"].tolist(), saved["holds"].tolist(), strict=True):
+        for name, value in zip(_HOLDS, values, strict=True):
+            setattr(its[at], name, value)
+    return OrderedDict(zip(texts_of(saved["names"]), its, strict=True))
+
+
+_holds = attrgetter(*_HOLDS)
 
 
 def longest_run(name: str, url: str) -> int:

@@ -14,8 +14,8 @@ from unicodedata import normalize
 import numpy as np
 
 from spoor.bounded import Cache
+from spoor.columns import column, texts_column, texts_of
 from spoor.display import masked
-from spoor.learn.state import column, texts_column, texts_of
 from spoor.policies.trail.columns import COLUMNS, DENSE, FIELDS
 from spoor.types import NO_PARENT, Anchor, Page, State, Topic
 from spoor.web.languages import says_little, stemmer_of

@@ -1,0 +1,42 @@
+"""Columns of a saved state: many values of one kind as one array, a slice at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from itertools import islice, pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SLICE = 1_000
+"""Items that are taken or encoded at a time; no other thread runs meanwhile."""
+
+
+def column(values: Iterable[Any], count: int, dtype: Any) -> NDArray[Any]:
+    """The array of `count` values."""
+    rest, array = iter(values), np.empty(count, dtype=dtype)
+    for at in range(0, count, SLICE):
+        size = min(SLICE, count - at)
+        array[at : at + size] = np.fromiter(islice(rest, size), dtype, size)
+    return array
+
+
+def texts_column(texts: Collection[str]) -> dict[str, NDArray[Any]]:
+    """Texts as arrays: where some are added at the end, a checkpoint writes these alone, and JSON
+    would have all of them once more. O(characters)."""
+    letters = "".join(texts).encode("utf-8", "surrogatepass")
+    sizes = column(map(len, texts), len(texts), np.uint32)
+    return {"letters": np.frombuffer(letters, np.uint8), "sizes": sizes}
+
+
+def texts_of(saved: Mapping[str, Any]) -> list[str]:
+    """The texts that `texts_column` was given. Raises ValueError or TypeError for anything else."""
+    letters = saved["letters"].tobytes().decode("utf-8", "surrogatepass")
+    sizes = np.asarray(saved["sizes"])
+    if sizes.dtype.kind not in "iu":
+        raise ValueError("sizes of texts are no whole numbers")
+    ends = np.cumsum(sizes, dtype=np.uint64).tolist()
+    if (ends[-1] if ends else 0) != len(letters):
+        raise ValueError("texts are cut short")
+    return [letters[begin:end] for begin, end in pairwise([0, *ends])]
