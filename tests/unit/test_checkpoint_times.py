@@ -49,7 +49,7 @@ def test_checkpoints_take_a_bounded_share_of_the_time(cost: float) -> None:
 
 
 def test_where_others_want_the_cores_checkpoints_come_after_as_much_cpu() -> None:
-    cost = 0.1
+    cost = 0.2
     longest, share = crawled(page=0.042, cpu=0.006, cost=cost, wait=1.1)
     assert longest <= REPLAY_PART * cost / REPLAY_SHARE + 0.01
     assert share <= WAIT_SHARE
