@@ -82,6 +82,8 @@ class Setting:
     """Its option is shown in a separate panel of the help."""
     secret: bool = False
     """It is never written to a file; a run that is continued must be given it again."""
+    another: bool = False
+    """A run goes on with another number, though its group is fixed."""
     path: bool = False
     """A text that names a file."""
     reaches: bool = False
@@ -99,6 +101,11 @@ class Setting:
     def flag(self) -> str:
         """Its option: `--per-host`."""
         return self.option or f"--{self.name.replace('_', '-')}"
+
+    @property
+    def fixed(self) -> bool:
+        """Whether a run goes on with the same value only."""
+        return self.group.fixed and not self.another
 
     @property
     def allowed(self) -> str:

@@ -277,15 +277,27 @@ class Settings:
     pages_per_host: int | None = setting(
         None,
         CRAWL,
-        "Most pages of one host, and most links of it that come to nothing.",
+        "Most pages of one host, and most links of it that come to nothing; a run may go on with "
+        "another number.",
         ge=1,
         none=0,
+        another=True,
     )
     pages_per_domain: int | None = setting(
-        None, CRAWL, "Most pages of one registrable domain.", ge=1, none=0
+        None,
+        CRAWL,
+        "Most pages of one registrable domain; a run may go on with another number.",
+        ge=1,
+        none=0,
+        another=True,
     )
     found_per_host: int | None = setting(
-        None, CRAWL, "Leave a host once so many were found there.", ge=1, none=0
+        None,
+        CRAWL,
+        "Leave a host once so many were found there; a run may go on with another number.",
+        ge=1,
+        none=0,
+        another=True,
     )
     traps: bool = setting(
         False, CRAWL, "Follow links that are held back, too: copies, endless calendars."
@@ -511,7 +523,7 @@ class Settings:
                 continue
             value = getattr(self, name)
             value = one.none if value is None else list(value) if one.kind is tuple else value
-            if fixed or not one.group.fixed or name == "command":
+            if fixed or not one.fixed or name == "command":
                 tables[one.group.name][name] = value
         return tables
 
@@ -546,7 +558,9 @@ class Settings:
         """(name, value then, value now) of each setting that changed and may not."""
         for name, one in described(type(self)).items():
             then, now = getattr(begun, name), getattr(self, name)
-            if one.group.fixed and then != now:
+            # What had no bound was not counted.
+            unbounded = one.another and None in (then, now)
+            if (one.fixed or unbounded) and then != now:
                 yield name, then, now
 
     def with_fixed_of(self, begun: Self) -> Self:

@@ -172,7 +172,11 @@ def test_why_no_page_came_of_a_site_is_told(tmp_path: Path) -> None:
         assert run([*command, "--pages", "5"]) == 0
         early = {site.seed: (site.outcome, site.note) for site in sites_of_seeds(Run(out))}
         assert run([*command, "--pages", "50"]) == 0
-    late = {site.seed: (site.outcome, site.note) for site in sites_of_seeds(Run(out))}
+        late = {site.seed: (site.outcome, site.note) for site in sites_of_seeds(Run(out))}
+        assert run([*command, "--pages-per-host", "9"]) == 0, "of the same run"
+        assert run([*command, "--pages-per-host", "0"]) == 2, "what had none was not counted"
+    more = [(site.outcome, site.pages) for site in sites_of_seeds(Run(out))]
+    assert more[:2] == [("none", 4), ("none", 1)], "links that waited for a place got one"
     only = "the only page of its site does not count"
     assert early[seeds[0]] == (
         "waits",

@@ -65,6 +65,7 @@ from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, State
 from spoor.web.exchange import Exchange
+from spoor.web.link_filter import CrawlFilter
 
 if TYPE_CHECKING:
     from spoor.live.requisites import Requisites
@@ -210,6 +211,10 @@ class LiveCrawl:
         frontier.configure(delay=settings.delay, per_host=settings.per_host)
         if isinstance(frontier, BoundsSlowHosts):
             frontier.bound_slow_hosts(PLACES * settings.in_flight)
+        if isinstance(link_filter := self.crawl.link_filter, CrawlFilter):
+            link_filter.limit(
+                settings.pages_per_host, settings.pages_per_domain, settings.found_per_host
+            )
         outbox = self.crawl.outbox
         self.crawl.pages = settings.pages if outbox is None else outbox.grant
         if self.folder.revisits is not None:

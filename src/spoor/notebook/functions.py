@@ -222,11 +222,13 @@ def run(
 
     `max_depth`: Follow links at most this far from a seed.
 
-    `pages_per_host`: Most pages of one host, and most links of it that come to nothing.
+    `pages_per_host`: Most pages of one host, and most links of it that come to nothing; a run may
+    go on with another number.
 
-    `pages_per_domain`: Most pages of one registrable domain.
+    `pages_per_domain`: Most pages of one registrable domain; a run may go on with another number.
 
-    `found_per_host`: Leave a host once so many were found there.
+    `found_per_host`: Leave a host once so many were found there; a run may go on with another
+    number.
 
     `traps`: Follow links that are held back, too: copies, endless calendars.
 

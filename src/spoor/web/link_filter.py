@@ -118,6 +118,12 @@ class CrawlFilter:
             self._domains.seed(urls)
         self._rules.memo.clear()
 
+    def limit(
+        self, per_host: int | None, per_domain: int | None, found_per_host: int | None
+    ) -> None:
+        """Go on with other limits of a host and a domain; None where there was none."""
+        self._limits.set(per_host, per_domain, found_per_host)
+
     @property
     def by_depth(self) -> bool:
         return self._depths is not None

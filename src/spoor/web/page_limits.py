@@ -41,24 +41,30 @@ class PageLimits:
     def __init__(
         self, per_host: int | None, per_domain: int | None, found_per_host: int | None
     ) -> None:
+        self._limits: dict[str, _Limit] = {}
+        self._waiting = WaitingLinks(_WAITING)
+        """Unit and host or domain → links that wait."""
+        self._freed: dict[str, None] = {}
+        """Keys of which a place was given back since the last release."""
+        self.set(per_host, per_domain, found_per_host)
+        self._pages: Counter[str] = Counter()
+        """Unit and host or domain → pages in flight or fetched; of `found`, those found; of `vain`,
+        links that came to nothing."""
+
+    def set(self, per_host: int | None, per_domain: int | None, found_per_host: int | None) -> None:
+        """Go on with other limits; None where there was none. O(hosts with links that wait)."""
         limits = (
             ("host", "--pages-per-host", per_host, _site, "pages"),
             ("vain", "--pages-per-host", per_host, _site, "links that came to nothing"),
             ("domain", "--pages-per-domain", per_domain, domain_of, "pages"),
             ("found", "--found-per-host", found_per_host or None, _site, "found"),
         )
-        self._limits = {
+        self._limits |= {
             unit: _Limit(unit, option, most, part, what)
             for unit, option, most, part, what in limits
             if most is not None
         }
-        self._pages: Counter[str] = Counter()
-        """Unit and host or domain → pages in flight or fetched; of `found`, those found; of `vain`,
-        links that came to nothing."""
-        self._waiting = WaitingLinks(_WAITING)
-        """The same → links that wait."""
-        self._freed: dict[str, None] = {}
-        """Keys of which a place was given back since the last release."""
+        self._freed |= dict.fromkeys(self._waiting)
 
     def full(self, url: str) -> str:
         """The key of a limit that a URL would exceed; empty where there is none."""
