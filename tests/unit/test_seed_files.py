@@ -33,15 +33,26 @@ SITES = ["https://acme.example/", "http://www.bolt.example/de", "https://cord.ex
         ),
         (
             "sites.csv",
+            "Firma;Web site;Ort\nAcme, Inc.;acme.example;Bonn\nNone;;\nBad;n/a;\n"
+            "Bolt;http://www.bolt.example/de;\nCord;cord.example/team;Rome\n",
+        ),
+        ("sites.csv", "A\tacme.example\nB\thttp://www.bolt.example/de\nC\tcord.example/team\n"),
+        (
+            "sites.csv",
             "domain,x,url\nacme.example,1,http://no.example/\nhttp://www.bolt.example/de\n"
             "cord.example/team,2,\n",
         ),
     ],
 )
 def test_sites_are_read(tmp_path: Path, name: str, text: str) -> None:
-    file = tmp_path / name
+    file, told = tmp_path / name, list[str]()
+    for encoding in ("utf-8", "utf-16"):
+        file.write_text(text.removeprefix("\ufeff"), encoding, newline="")
+        assert read_seeds([str(file)], report=told.append) == SITES
     file.write_text(text, "utf-8", newline="")
-    assert read_seeds([str(file)]) == SITES
+    assert read_seeds([str(file)], report=told.append) == SITES
+    bad = f"left out: {file}, line 4: 'n/a' is not a valid URL"
+    assert told == ([bad] * 3 if "n/a" in text else [])
 
 
 def test_names_of_other_scripts_are_sites(tmp_path: Path) -> None:
@@ -63,6 +74,7 @@ def test_names_of_other_scripts_are_sites(tmp_path: Path) -> None:
         ),
         ("s.txt", "kiln\n", r"s\.txt, line 1: 'kiln' is not a valid URL"),
         ("s.csv", "name,place\nAcme,Bonn\n", r"s\.csv, line 1: no column is named url, website"),
+        ("s.csv", "a;b\nx.example;y.example\n", r"line 1: 'a' and 'b' both have addresses; call"),
         ("s.csv", "name,url\nAcme,Bonn road\n", r"s\.csv, line 2: 'Bonn road' is not a valid URL"),
         ("s.csv", 'url\n"acme.example', r"s\.csv, line 2: unexpected end of data"),
         ("s.csv", "name,url\nAcme,\n", r"has no URL in it"),
@@ -70,8 +82,9 @@ def test_names_of_other_scripts_are_sites(tmp_path: Path) -> None:
 )
 def test_what_is_none_is_told_with_its_line(tmp_path: Path, name: str, text: str, why: str) -> None:
     (tmp_path / name).write_text(text)
-    with pytest.raises(InputError, match=why):
-        read_seeds([str(tmp_path / name)])
+    for report in (None, pytest.fail):
+        with pytest.raises(InputError, match=why):
+            read_seeds([str(tmp_path / name)], report=report)
 
 
 @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -53,11 +53,12 @@ def crawl(
     as_json: AsJson = False,
 ) -> None:
     """Crawl from SEEDS for relevant pages. The same command with the same --out continues."""
+    from spoor.cli.screen import say
     from spoor.runs.inputs import with_inputs
 
     if not (seeds or settings.refresh):
         raise no_start(out, "say where to begin: a URL, a file of URLs, or --refresh RUN")
-    settings = with_inputs(settings, seeds or [])
+    settings = with_inputs(settings, seeds or [], say)
     split = bool(settings.shards or settings.cluster)
     with files.run_folder(out) as path:
         summary = (in_shards if split else in_one_process)(path, settings, as_json=as_json)

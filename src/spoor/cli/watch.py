@@ -61,6 +61,7 @@ def watch(
     if not seeds and from_ is None:
         wanted = "say what to watch: a URL, a file of URLs, --from RUN or --replay WORLD"
         raise no_start(out, wanted)
+    from spoor.cli import screen
     from spoor.runs.inputs import with_inputs
 
     with files.run_folder(out, "watch-") as path:
@@ -72,7 +73,8 @@ def watch(
             found, settings = begun_from(path, settings)
         else:
             found, settings = watched_run(from_, settings)
-    summary = live(with_inputs(settings, [*(seeds or ()), *found]), limit, path, quiet=as_json)
+    settings = with_inputs(settings, [*(seeds or ()), *found], screen.say)
+    summary = live(settings, limit, path, quiet=as_json)
     show(summary, as_json)
     if summary["stopped_because"] in ("interrupted", "aborted") or not summary["fetched"]:
         raise typer.Exit(1)

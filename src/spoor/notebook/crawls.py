@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import queue
 import threading
+import warnings
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -34,14 +35,16 @@ AHEAD = 100
 
 
 def settings_of(seeds: str | Sequence[str], given: Mapping[str, Any]) -> Settings:
-    """The settings of a crawl from the keywords of `run` and `stream`. Raises InputError."""
+    """The settings of a crawl from the keywords of `run` and `stream`. Warns of lines of a list of
+    sites that are left out. Raises InputError."""
     settings = Settings.of(
         {
             name: (value,) if name in _LISTS and isinstance(value, str) else value
             for name, value in given.items()
         }
     )
-    return with_inputs(settings, [seeds] if isinstance(seeds, str) else seeds)
+    given_seeds = [seeds] if isinstance(seeds, str) else seeds
+    return with_inputs(settings, given_seeds, lambda line: warnings.warn(line, stacklevel=4))
 
 
 _LISTS = {name for name, one in Settings.of_command("crawl").items() if one.kind is tuple}

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,16 +25,18 @@ _AROUND = 8
 """Bytes around a URL there."""
 
 
-def with_inputs(settings: Settings, seeds: Sequence[str]) -> Settings:
+def with_inputs(
+    settings: Settings, seeds: Sequence[str], report: Callable[[str], object] | None = None
+) -> Settings:
     """Settings with what they name read: the seeds, which are URLs or files of URLs, fingerprints
     of the topic's files, the model and the vectors, and the working folder that these are seen
-    from; with those of an earlier run that is visited again. Raises InputError as `read_seeds` and
-    `read_topic` do."""
+    from; with those of an earlier run that is visited again. `report`, and InputError: as for
+    `read_seeds`; InputError as `read_topic` raises it."""
     if settings.refresh:
         from spoor.runs.earlier import as_begun
 
         settings = as_begun(settings)
-    found = read_seeds([*settings.seeds, *seeds], routes=settings.render != "never")
+    found = read_seeds([*settings.seeds, *seeds], routes=settings.render != "never", report=report)
     size = sum(len(url) + _AROUND for url in found)
     if len(found) > MOST_SEEDS or size > files.MOST_SETTINGS:
         raise InputError(
@@ -53,9 +55,16 @@ _PASSWORD = re.compile(r"\s*(?!mailto:)(?:https?:[/\\]*)?[^/\\?#:]*:[^/\\?#]+@",
 """A URL that has one, or what is one but for its scheme."""
 
 
-def read_seeds(given: Sequence[str], *, routes: bool = False) -> list[str]:
+def read_seeds(
+    given: Sequence[str],
+    *,
+    routes: bool = False,
+    report: Callable[[str], object] | None = None,
+) -> list[str]:
     """Canonical URLs from arguments and files: one a line, or a column of a table (`.csv`).
-    `routes`: as for `canonical`. Raises InputError naming file and lines."""
+    `routes`: as for `canonical`. `report` is told in one line which lines of a file were left out
+    since no URL stands there, where most others have one; without it, and where not, these are an
+    InputError. Raises InputError naming file and lines."""
     urls = dict[str, None]()
     for item in given:
         path = Path(item)
@@ -70,7 +79,7 @@ def read_seeds(given: Sequence[str], *, routes: bool = False) -> list[str]:
                     f"exists{meant}"
                 )
             lines = _lines_of(path)
-        wrong, why_first = list[int](), ""
+        wrong, why_first, right = list[int](), "", 0
         for line, number in lines:
             where = f"{path}, line {number}: " if number else ""
             has_password = _PASSWORD.match(line)
@@ -86,8 +95,12 @@ def read_seeds(given: Sequence[str], *, routes: bool = False) -> list[str]:
             if has_password:
                 raise InputError(where + _HAS_PASSWORD.format(f"the address {shortened(url)}"))
             urls[url] = None
+            right += 1
         if wrong:
-            raise InputError(why_first + _more_lines(wrong[1:]))
+            told = why_first + _more_lines(wrong[1:])
+            if report is None or right <= len(wrong):
+                raise InputError(told)
+            report(f"left out: {told}")
     return list(urls)
 
 
