@@ -251,6 +251,21 @@ class HeldLink(NamedTuple):
         return cls(Link(url, anchor, kind), *place)
 
 
+class Origin(NamedTuple):
+    """The page that links are of."""
+
+    parent: LinkId
+    """The page's own link."""
+    score: float
+    """The judge's, of the page."""
+    depth: int
+    """Of its links."""
+
+    def held(self, link: Link) -> HeldLink:
+        """A link of it that waits before the frontier has it."""
+        return HeldLink(link, self.parent, self.score, self.depth, False)
+
+
 class LeftOut(NamedTuple):
     """Links that were not followed."""
 

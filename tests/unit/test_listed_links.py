@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from spoor.learn.state import pack, unpack
-from spoor.types import Anchor, Link, Page
+from spoor.types import Anchor, Link, Origin, Page
 from spoor.web import listed_links
 from spoor.web.listed_links import ListedLinks
 
@@ -15,7 +15,7 @@ def test_an_index_of_many_sitemaps_leaves_nothing_waiting_and_can_be_saved() -> 
     count = listed_links.AT_ONCE + 1
     links = [Link(f"http://a.example/{n}.xml", Anchor(), "sitemap") for n in range(count)]
     listed = ListedLinks()
-    assert listed.enter(Page(INDEX, links=links, flags=FLAGS), 0, 0.0, 1).links == links
+    assert listed.enter(Page(INDEX, links=links, flags=FLAGS), Origin(0, 0.0, 1)).links == links
     again = ListedLinks()
     again.load(unpack(pack(listed.save())))
     assert again.release(over=True) is None

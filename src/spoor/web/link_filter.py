@@ -15,6 +15,7 @@ from spoor.types import (
     Link,
     LinkBatch,
     LinkId,
+    Origin,
     Outcome,
     Page,
     Reply,
@@ -26,17 +27,15 @@ from spoor.web.action_trials import ActionTrials
 from spoor.web.actions import action
 from spoor.web.depths import Depths
 from spoor.web.domain_shares import DomainShares
-from spoor.web.held_lists import HeldLists
 from spoor.web.left_out_urls import LeftOutUrls
-from spoor.web.listed_links import ListedLinks
 from spoor.web.other_ways import other_ways, without_repeats
 from spoor.web.page_limits import PageLimits
 from spoor.web.page_links import at_hand, not_to_follow, those
 from spoor.web.page_views import LinkedFrom
 from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
-from spoor.web.sitemap_links import SEARCHES, SitemapLinks, sitemaps_among
-from spoor.web.sitemap_shares import SitemapShares
+from spoor.web.sitemap_filter import SitemapFilter
+from spoor.web.sitemap_links import sitemaps_among
 from spoor.web.trap_groups import asked_last
 from spoor.web.traps import Traps
 from spoor.web.url_rules import DOES, UrlRules
@@ -59,12 +58,11 @@ class CrawlFilter:
     relevant (None: no limit). Pages in flight count too: a URL over the limit waits in case one of
     them fails (`spoor.web.page_limits`). With the scope `anywhere` and `per_domain` None, domains
     keep to shares that grow with what they give (`spoor.web.domain_shares`). Where links are taken
-    from `sitemaps`, those of a domain keep to a share (`spoor.web.sitemap_shares`), but for those
-    that say what changed since an earlier run, and what they list enters little by little
-    (`spoor.web.listed_links`). `sitemaps_last`: they wait until the crawl has no other link. Where
-    a seed redirects out of the scope, what it leads to is a seed as well with `follow_seeds`.
-    Without `traps` and `repeats`, other ways to what a page is, or links to plainly too, are no
-    links. `data`: what a page shows as data (`a.csv` of `a`) is wanted, and no other way to it.
+    from `sitemaps`, they and what they list enter little by little; `sitemaps_last`: once the crawl
+    has no other link (`spoor.web.sitemap_filter`). Where a seed redirects out of the scope, what it
+    leads to is a seed as well with `follow_seeds`. Without `traps` and `repeats`, other ways to
+    what a page is, or links to plainly too, are no links. `data`: what a page shows as data
+    (`a.csv` of `a`) is wanted, and no other way to it.
     """
 
     def __init__(
@@ -96,13 +94,9 @@ class CrawlFilter:
         self._limits = PageLimits(per_host, per_domain, found_per_host)
         anywhere = scope.scope == "anywhere" and per_domain is None
         self._domains = DomainShares() if anywhere else None
-        self._shares_of_sitemaps = SitemapShares() if sitemaps else None
-        self._last_sitemaps = SitemapShares(last=True) if sitemaps and sitemaps_last else None
-        self._listed = ListedLinks() if sitemaps else None
-        self._lists = HeldLists() if sitemaps else None
         self._rules = UrlRules(scope, self._actions, guarded=traps is not None)
         self._left_out = LeftOutUrls(self._depths, f"--max-depth {scope.max_depth}")
-        self._sitemaps = SitemapLinks()
+        self._sitemaps = SitemapFilter(ask=sitemaps, last=sitemaps_last, most=scope.max_depth)
         self._flying: dict[LinkId, str] = {}
         self._asked: dict[LinkId, str] = {}
         """What was asked for first, of those of them that led elsewhere."""
@@ -148,34 +142,34 @@ class CrawlFilter:
         score: float = 0.0,
         found_on: Callable[[], str] = str,
     ) -> Sequence[Link]:
-        depths = self._depths
+        depths, origin = self._depths, Origin(parent, score, depth)
         ending = self.scope.why_ended(page, depth)
         if self.scope.nofollow and "nofollow" in page.flags:
             page, ending = self._with_sitemaps_alone(page), "" if ending == "nofollow" else ending
         listed = "sitemap" in page.flags
-        if listed and not ending and self._listed is not None:
-            page = self._listed.enter(page, parent, score, depth)
-        links = [] if ending else self._allowed(page, depth, parent, score)
+        if listed and not ending:
+            page = self._sitemaps.enter(page, origin)
+        links = [] if ending else self._allowed(page, origin)
         if ending:
             for url in urls_of(page.links):
                 self._left_out.note(ending, url)
         if depths is not None and ending:
-            depths.cut(page.url, self._cut(page, parent, score, depth))
+            depths.cut(page.url, self._cut(page, origin))
         else:
-            self._linked(page, links, parent, score, depth)
+            self._linked(page, links, origin)
         if self.revisits is not None and listed:
             # Of its own host, and of the host whose robots.txt named it.
             whose = {host(page.url), host(found_on() or page.url)}
             self.revisits.read(one for one in page.dated if host(one[0]) in whose)
-        links = self._that_may_enter(links, parent, score, depth, listed=listed)
+        links = self._that_may_enter(links, origin, listed=listed)
         if "answer" in page.flags:
             links = without_repeats(page, links, all_but_places=True)
-        links = self._without_lists(page, links, parent, score, depth)
+        links = self._sitemaps.without_lists(page, links, origin, self.knows)
         traps = self._traps
         if traps is None:
             return links if self._repeats else without_repeats(page, links)
         news = traps.read(page, links, found_on)
-        return self._outside_traps(page, links, parent, score, depth, news=news)
+        return self._outside_traps(page, links, origin, news=news)
 
     def _with_sitemaps_alone(self, page: Page) -> Page:
         """A page whose links are not to be followed: those to sitemaps are not its own, since
@@ -186,89 +180,37 @@ class CrawlFilter:
                 self._left_out.note(NOFOLLOW, url)
         return replace(page, links=[page.links[index] for index in listed])
 
-    def _linked(
-        self, page: Page, links: Sequence[Link], parent: LinkId, score: float, depth: int
-    ) -> None:
+    def _linked(self, page: Page, links: Sequence[Link], origin: Origin) -> None:
         """Note how deep what a page links to is."""
         if self._depths is None:
             return
         urls = urls_of(links)
-        self._depths.link(page.url, [*urls, *self._sitemaps_for(page, links)], depth)
-        if self.owns is not None and depth > 2:
+        named = self._sitemaps.named_before(page, links)
+        self._depths.link(page.url, [*urls, *named], origin.depth)
+        if self.owns is not None and origin.depth > 2:
             others = [index for index, url in enumerate(urls) if not self.owns(url)]
-            self._depths.elsewhere(
-                page.url,
-                [HeldLink(links[index], parent, score, depth, False) for index in others],
-            )
-
-    def _sitemaps_for(self, page: Page, links: Sequence[Link]) -> Sequence[str]:
-        """The sitemaps of a page's host, which only the page that came first links to: they are as
-        near as any page of the host makes them."""
-        if self._listed is None or "sitemap" in page.flags:
-            return ()
-        return self._sitemaps.named_before(page, links)
+            self._depths.elsewhere(page.url, [origin.held(links[index]) for index in others])
 
     def _that_may_enter(
-        self, links: Sequence[Link], parent: LinkId, score: float, depth: int, *, listed: bool
+        self, links: Sequence[Link], origin: Origin, *, listed: bool
     ) -> Sequence[Link]:
         """Those of allowed links that need not wait for a share. `listed`: by a sitemap."""
         if self.revisits is not None:
             links = [link for link in links if self.revisits.is_news(link, listed=listed)]
-        shares = self._last_sitemaps or self._shares_of_sitemaps
-        shares = None if self.revisits is not None else shares
-        if shares is not None and (listed_in := sitemaps_among(links, "sitemap")):
-            waits = {
-                index
-                for index in listed_in
-                if shares.holds(HeldLink(links[index], parent, score, depth, False))
-            }
-            links = those(links, [index for index in range(len(links)) if index not in waits])
+        else:
+            links = self._sitemaps.within_shares(links, origin)
         domains = self._domains
         if domains is not None and domains.may_hold():
             urls = enumerate(urls_of(links))
             held = [at for at, url in urls if domains.holds(url) and not self.knows(url)]
             for index in held:
-                domains.hold(HeldLink(links[index], parent, score, depth, False))
+                domains.hold(origin.held(links[index]))
             known = frozenset(held)
             links = those(links, [index for index in range(len(links)) if index not in known])
         return links
 
-    def _without_lists(
-        self, page: Page, links: Sequence[Link], parent: LinkId, score: float, depth: int
-    ) -> Sequence[Link]:
-        """Those of a page's links that lead to no search index and to no answer of a search, which
-        wait until they may pay."""
-        lists = [] if self._lists is None else sitemaps_among(links, *SEARCHES)
-        if not lists or self._lists is None:
-            return links
-        others = [at for at in range(len(links)) if at not in lists]
-        most = self.scope.max_depth
-        if most is not None and depth >= most:  # what they list is too deep
-            lists = []
-        elif "answer" in page.flags and len(page.links) == 1:  # it leads on to the answer by itself
-            held = HeldLink(links[0], parent, score, depth, False)
-            return links if self._lists.takes(held) else ()
-        for index in lists:
-            held = HeldLink(links[index], parent, score, depth, False)
-            if self.knows(held.link.url):
-                continue
-            if "sitemap" in page.flags:
-                new = [at for at in others if not self.knows(links[at].url)]
-                if others:
-                    self._lists.hold_next_part(page.url, held, [links[at].url for at in new])
-            else:
-                self._lists.hold(held)
-        return those(links, others)
-
     def _outside_traps(
-        self,
-        page: Page,
-        links: Sequence[Link],
-        parent: LinkId,
-        score: float,
-        depth: int,
-        *,
-        news: bool = False,
+        self, page: Page, links: Sequence[Link], origin: Origin, *, news: bool = False
     ) -> Sequence[Link]:
         """Those of a page's links that no trap holds back. `news`: the page brought any."""
         traps = self._traps
@@ -286,35 +228,35 @@ class CrawlFilter:
             if not self.knows(url):
                 name = asked_last(url) if url in last else traps.holder_on(url, page, news=news)
             if name:
-                traps.hold(name, HeldLink(links[index], parent, score, depth, False))
+                traps.hold(name, origin.held(links[index]))
             else:
                 admitted.append(index)
         return those(links, admitted)
 
     def _more_listed(self, *, over: bool) -> list[HeldLink]:
         """Links of a sitemap that waited, and may enter now."""
-        while self._listed is not None and (more := self._listed.release(over=over)) is not None:
-            page, place = more.page, (more.parent, more.score, more.depth)
-            links = self._allowed(page, more.depth, more.parent, more.score)
-            self._linked(page, links, *place)
-            links = self._that_may_enter(links, *place, listed=True)
-            links = self._outside_traps(page, links, *place)
+        while (more := self._sitemaps.more_listed(over=over)) is not None:
+            page, origin = more.page, more.origin
+            links = self._allowed(page, origin)
+            self._linked(page, links, origin)
+            links = self._that_may_enter(links, origin, listed=True)
+            links = self._outside_traps(page, links, origin)
             if links or not over:
-                return [HeldLink(link, *place, False) for link in links]
+                return [origin.held(link) for link in links]
         return []
 
-    def _cut(self, page: Page, parent: LinkId, score: float, depth: int) -> Sequence[HeldLink]:
+    def _cut(self, page: Page, origin: Origin) -> Sequence[HeldLink]:
         """The links of a page that are too deep, and else would be followed."""
         links = at_hand(page.links)
         barred = not_to_follow(links) if self.scope.nofollow else ()
         known = [(link, *self._rules.verdict(link.url)) for link in links]
         return [
-            HeldLink(link._replace(url=plain), parent, score, depth, False)
+            origin.held(link._replace(url=plain))
             for index, (link, plain, why) in enumerate(known)
             if not why and index not in barred
         ]
 
-    def _allowed(self, page: Page, depth: int, parent: LinkId, score: float) -> Sequence[Link]:
+    def _allowed(self, page: Page, origin: Origin) -> Sequence[Link]:
         """The links of a page that no rule leaves out."""
         memo, strict, trials = self._rules.memo, self.scope.nofollow, self._actions
         # What a sitemap lists is a document; an answer of a search has the links of any page.
@@ -347,7 +289,7 @@ class CrawlFilter:
             if why.startswith(DOES) and trials is not None:
                 link = links[index]._replace(url=plain)
                 its = listed and _name(plain) == _name(page.url)  # a sitemap speaks for its host
-                if trials.offer(HeldLink(link, parent, score, depth, False), listed=its):
+                if trials.offer(origin.held(link), listed=its):
                     self._left_out.take_back(why, url)
                     allowed.append(index)
                     urls.append(plain)
@@ -468,18 +410,14 @@ class CrawlFilter:
             self._left_out.take_back(f"{DOES}{action(held.link.url)}", held.link.url)
         nearer = [] if self._depths is None else self._depths.release(over=over)
         domains = () if self._domains is None else self._domains.release(over=over)
-        shares = self._shares_of_sitemaps
-        lists = [] if self._lists is None else self._lists.release(over=over)
-        lists = [held for held in lists if shares is None or not shares.holds(held)]
-        sitemaps = () if shares is None else shares.release(over=over)
+        lists, sitemaps = self._sitemaps.release(over=over)
         freed = self._limits.release(over=over)
         if self.revisits is not None:
             freed += self.revisits.release(self._flying.values())
         found = [*tried, *nearer, *freed, *domains, *sitemaps, *self._more_listed(over=over)]
         found += lists
-        at_last = self._last_sitemaps
-        if over and not found and at_last is not None:
-            found += at_last.release(over=True)
+        if over and not found:
+            found += self._sitemaps.release_last()
         # Nobody else asks for the rest of a shard's own hosts; a trap is worth less than any link.
         found += () if self._traps is None else self._traps.release(over=last and not found)
         return self._as_near(found)
@@ -521,10 +459,7 @@ class CrawlFilter:
             self.revisits.ended(url, outcome)
         page, judgement = outcome.page, outcome.judgement
         relevant = judgement is not None and judgement.relevant
-        if self._listed is not None and (page is None or "sitemap" not in page.flags):
-            self._listed.ended()
-            assert self._lists is not None
-            self._lists.ended(asked or url or "", page, relevant=relevant)
+        self._sitemaps.ended(asked or url or "", page, relevant=relevant)
         if page is None:
             if url is not None and asked is not None:
                 self._count(url, -1)
@@ -538,8 +473,6 @@ class CrawlFilter:
             elif asked is not None and self._traps is not None and _led_to_action(outcome.reply):
                 self._traps.led_to_action(asked, found_on())
             return
-        if self._shares_of_sitemaps is not None and "sitemap" not in page.flags:
-            self._shares_of_sitemaps.ended(page.url, relevant=relevant)
         if relevant:
             self._limits.found(page.url, 1)
         if relevant and self._domains is not None:
@@ -565,9 +498,8 @@ class CrawlFilter:
     def left_out(self) -> LeftOut:
         groups = [] if self._traps is None else self._traps.held_groups()
         its = self.revisits
-        beyond = 0 if self._listed is None else self._listed.left
-        of_sitemaps = (self._shares_of_sitemaps, self._last_sitemaps)
-        all_that_hold = (self._traps, self._domains, *of_sitemaps, self._limits)
+        beyond = self._sitemaps.left
+        all_that_hold = (self._traps, self._domains, self._sitemaps, self._limits)
         lost = sum(one.lost for one in all_that_hold if one is not None)
         return LeftOut(
             self._left_out.counts()
@@ -594,10 +526,6 @@ class CrawlFilter:
             **({} if self._depths is None else {"depths": self._depths.save()}),
             **({} if self._domains is None else {"domains": self._domains.save()}),
             "seeds": list(self.scope.seeds),
-            **({} if (of := self._shares_of_sitemaps) is None else {"sitemap_shares": of.save()}),
-            **({} if (of := self._last_sitemaps) is None else {"last_sitemaps": of.save()}),
-            **({} if self._listed is None else {"listed": self._listed.save()}),
-            **({} if self._lists is None else {"lists": self._lists.save()}),
             **self._sitemaps.save(),
             "pages": self._limits.pages,
             "limits": self._limits.save(),
@@ -619,14 +547,6 @@ class CrawlFilter:
             self._domains.load(state["domains"])
         self.scope.forget_seeds()
         self.seed(state["seeds"])
-        if self._shares_of_sitemaps is not None:
-            self._shares_of_sitemaps.load(state["sitemap_shares"])
-        if self._last_sitemaps is not None and "last_sitemaps" in state:
-            self._last_sitemaps.load(state["last_sitemaps"])
-        if self._listed is not None:
-            self._listed.load(state["listed"])
-        if self._lists is not None:
-            self._lists.load(state["lists"])
         self._sitemaps.load(state)
         self._limits.load(state["pages"], state["limits"])
         self._flying = dict(state["flying"])

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from spoor.types import Anchor, Link, LinkId, Page, State
+from spoor.types import Anchor, Link, Origin, Page, State
 from spoor.web.urls import domain_of
 from spoor.web.waiting_places import WaitingPlaces
 
@@ -33,10 +33,7 @@ class Listed:
     """A sitemap, with the links of it that enter now, or wait."""
 
     page: Page
-    parent: LinkId
-    """The sitemap's own link."""
-    score: float
-    depth: int
+    origin: Origin
 
     def part(self, links: Iterable[Link]) -> Listed:
         """The same with these links."""
@@ -47,9 +44,7 @@ class Listed:
         links = self.page.links
         return [
             self.page.url,
-            self.parent,
-            self.score,
-            self.depth,
+            *self.origin,
             "\n".join(link.url for link in links),
             "\n".join(link.anchor.text for link in links),
             np.array([link.anchor.position for link in links], np.int32),
@@ -61,7 +56,7 @@ class Listed:
         url, parent, score, depth, urls, titles, positions = row
         rows = zip(urls.split("\n"), titles.split("\n"), positions.tolist(), strict=True)
         links = [Link(to, Anchor(text, position=at), "listed") for to, text, at in rows]
-        return cls(Page(url, links=links, flags=_FLAGS), parent, score, depth)
+        return cls(Page(url, links=links, flags=_FLAGS), Origin(parent, score, depth))
 
 
 _FLAGS = frozenset({"sitemap", "not-html"})
@@ -79,13 +74,13 @@ class ListedLinks:
         self.left = 0
         """Links that were too many."""
 
-    def enter(self, page: Page, parent: LinkId, score: float, depth: int) -> Page:
+    def enter(self, page: Page, origin: Origin) -> Page:
         """The sitemap with those of its links that enter at once; the others wait."""
         pages = [link for link in page.links if link.kind != "sitemap"]
         step = -(-len(pages) // AT_ONCE)
         if step < 2:
             return page
-        its = Listed(replace(page, dated=()), parent, score, depth)
+        its = Listed(replace(page, dated=()), origin)
         spread = [link for begin in range(step) for link in pages[begin::step]]
         domain = domain_of(page.url)
         self._waiting.setdefault(domain, deque()).append(its.part(spread[AT_ONCE:]))
