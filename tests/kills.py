@@ -49,6 +49,10 @@ FILES = (files.SETTINGS, files.DATABASE, files.archive(0), files.FRONTIER)
 """What an error may name."""
 
 
+class KilledError(BaseException):
+    """Raised at a named point, it ends a run of this process as its death would."""
+
+
 @dataclass
 class CountedWeb:
     """A generated web on loopback."""

@@ -15,7 +15,7 @@ import zstandard
 from fastwarc.warc import ArchiveIterator as FastIterator
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]  # it has no stubs
 
-from kills import check_run, digest
+from kills import KilledError, check_run, digest
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page, reply
 from spoor.crawl import Crawl
 from spoor.errors import InputError
@@ -55,10 +55,6 @@ def server() -> Iterator[Loopback]:
     loopback = Loopback(answer)
     with beside(loopback.serving):
         yield loopback
-
-
-class KilledError(BaseException):
-    pass
 
 
 def opened(

@@ -17,15 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kills import (
-    CountedWeb,
-    after_cut,
-    check_run,
-    cut,
-    digest,
-    open_run,
-    served,
-)
+from kills import CountedWeb, KilledError, after_cut, check_run, cut, digest, open_run, served
 from spoor import registry
 from spoor.crawl import Crawl
 from spoor.errors import InputError
@@ -45,10 +37,6 @@ PAGES = 30
 POLICY = "host-bandit"
 """It learns and draws, and its state is small; the others are tried at one point."""
 STATE_POINTS = ("state packed", "state written", "state committed", "log emptied")
-
-
-class KilledError(BaseException):
-    pass
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from kills import CountedWeb, check_run, digest, open_run, served
+from kills import CountedWeb, KilledError, check_run, digest, open_run, served
 from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.live import live_crawl as run_module
@@ -112,9 +112,6 @@ def test_a_death_while_a_label_is_taken_in(point: str, web: CountedWeb, tmp_path
     path = begun(web, tmp_path / "run")
     url = next(url for url, (_, relevant, _) in pages_of(path).items() if not relevant)
     before = len(found_in(path))
-
-    class KilledError(BaseException):
-        pass
 
     armed, last = False, ""
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untyped]  # has no stubs
 
+from kills import KilledError
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
 from spoor.formats.warc_writer import Place
 from spoor.live import requisites
@@ -99,10 +100,6 @@ def settings_of(site: Site, **more: Any) -> Settings:
             **more,
         }
     )
-
-
-class KilledError(BaseException):
-    pass
 
 
 def crawl(site: Site, out: Path, kill_at: int = 0, **more: Any) -> dict[str, Any]:

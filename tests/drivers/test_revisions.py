@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from kills import CountedWeb, check_run, digest, open_run, served
+from kills import CountedWeb, KilledError, check_run, digest, open_run, served
 from rejudging import Warming
 from spoor.crawl import Crawl
 from spoor.judges.topic import TopicFile, topic_of
@@ -153,10 +153,6 @@ def archived_metadata(path: Path) -> dict[str, str]:
             record.headers["WARC-Target-URI"]: record.reader.read().decode().partition(": ")[2]
             for record in records
         }
-
-
-class KilledError(BaseException):
-    pass
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kills import check_run, digest, open_run, served
+from kills import KilledError, check_run, digest, open_run, served
 from rejudging import Warming
 from spoor.crawl import Crawl
 from spoor.errors import InputError
@@ -160,10 +160,6 @@ def test_the_cheap_judge_learns_from_the_answers(model: Model) -> None:
     assert {url for url, _ in judge.revise()}.isdisjoint(url for url, _ in labels)
     judge.label(labels[0][0], not labels[0][1])  # type: ignore[attr-defined]
     assert labels[-1] == (labels[0][0], not labels[0][1])
-
-
-class KilledError(BaseException):
-    pass
 
 
 def test_a_run_that_goes_on_does_not_ask_again(model: Model, tmp_path: Path) -> None:

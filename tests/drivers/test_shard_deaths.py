@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from kills import check_run, served
+from kills import KilledError, check_run, served
 from shard_kills import SHARDS, settings_of
 from spoor.compression import compressor, packed
 from spoor.errors import InputError, PausedError
@@ -34,10 +34,6 @@ from spoor.sharding.coordinator import Coordinator, Order
 
 PAGES = 150
 IN_FLIGHT = 8
-
-
-class KilledError(BaseException):
-    pass
 
 
 class Crawl:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
-from kills import STANDS_STILL
+from kills import STANDS_STILL, KilledError
 from rolling import FRONT, lines_of, rolling, served
 from spoor.foragers import compaction, compactions
 from spoor.foragers.crew import Abreast
@@ -47,10 +47,6 @@ POINTS = (
     "state committed",
     "log emptied",
 )
-
-
-class KilledError(BaseException):
-    pass
 
 
 @pytest.fixture(scope="module")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from kills import KilledError
 from loopback import MISSING, Asked, Loopback, beside, reply
 from rolling import lines_of
 from spoor.foragers.fleet import Fleet
@@ -26,10 +27,6 @@ KILN = "A wood-fired kiln was lit in {0}. Potters fire their kilns there. The ki
 BRIDGE = (
     "The harbour of {0} has a bridge. Ships pass under it. The bridge of {0} was painted green."
 )
-
-
-class KilledError(BaseException):
-    pass
 
 
 class Papers:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from spoor.frontier.in_links import Seen, revived, saved
-from spoor.frontier.memory import MemoryFrontier
-from spoor.learn.state import link_row, pack, unpack
+from spoor.learn.state import pack, unpack
 from spoor.types import Anchor, Link
 
 FULL = Link(
@@ -40,15 +39,6 @@ def test_in_links_come_back_as_they_were_and_in_their_order(
     assert list(again) == list(seen)
     assert plain(again) == plain(seen)
     assert pack(saved(again)) == pack(saved(seen))
-
-
-def test_rows_of_an_earlier_version_are_read() -> None:
-    rows = [
-        [link, [[link_row(links[offset]), *rest] for links, offset, *rest in every]]
-        for link, every in SEEN.items()
-    ]
-    state = {**MemoryFrontier().save(), "seen": unpack(pack({"seen": rows}))["seen"]}
-    assert plain(dict(revived(state["seen"]))) == plain(SEEN)
 
 
 @pytest.mark.parametrize(

@@ -121,8 +121,8 @@ class ReinforcingAgent:
 
     def load(self, state: State) -> None:
         self.discoveries = Discoveries.revived(state["found"])
-        self.counts = Counts(state["sent"], state.get("relevant", len(self.discoveries)))
-        self._unpaid = dict(state.get("unpaid", ()))
+        self.counts = Counts(state["sent"], state["relevant"])
+        self._unpaid = dict(state["unpaid"])
         by_version = self._settings.identity == "version"
         self._seen = NumberMap(
             (entry.url, entry.version if by_version else 0) for entry in self.discoveries

@@ -201,7 +201,7 @@ class Forager:
         """The forager that `save` was asked of."""
         entries: Any = zip(state["weblog_urls"], state["weblog_values"], strict=True)
         weight = np.array(state["weight"], dtype=np.float32)
-        settings = replace(settings, learns=state.get("learns", settings.learns))
+        settings = replace(settings, learns=state["learns"])
         forager = cls(state["number"], Weblog(dict(entries)), weight, settings, state["score"])
         forager.steps = state["steps"]
         forager.last_step = state["last_step"]

@@ -248,5 +248,5 @@ class RequestBudget:
         if self._total is not None and state["total"] is not None:
             self._total.load(state["total"])
         if self._shares is not None:
-            self._shares.load(state.get("shares", {}))
+            self._shares.load(state["shares"])
         self._robots = dict(state["robots"])

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from spoor.columns import column
-from spoor.learn.state import revive_link
 from spoor.types import Anchor, Link, LinkId, State
 
 Seen = tuple[Sequence[Link], int, LinkId, float, int, bool]
@@ -67,11 +66,7 @@ def saved(seen: Mapping[LinkId, Sequence[Seen]]) -> State:
 
 
 def revived(state: Any) -> Iterator[tuple[LinkId, list[Seen]]]:
-    """What `saved` was given, or, as a list of lists, an earlier version saved."""
-    if isinstance(state, list):
-        for link, rows in state:
-            yield link, [((revive_link(first),), 0, *rest) for first, *rest in rows]
-        return
+    """What `saved` was given."""
     texts: list[str] = state["texts"]
     headings = [tuple(one) for one in state["all headings"]]
     urls, kinds, text, before, after, tag_paths, regions = (

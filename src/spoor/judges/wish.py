@@ -78,8 +78,6 @@ Part = Words | Phrase | Field | AnyOf | AllOf
 class Wish:
     """What is wanted. `str` gives it in plain words."""
 
-    typed: str
-    """As the user typed it."""
     wanted: Part | None
     """None where only a language is wanted."""
     unwanted: tuple[Part, ...] = ()
@@ -139,8 +137,7 @@ class Wish:
         page."""
         if self.wanted is None:
             return self
-        changed = replace(self, wanted=_changed(self.wanted, instead))
-        return replace(changed, typed=changed.query)
+        return replace(self, wanted=_changed(self.wanted, instead))
 
 
 def words_within(part: Part | None) -> Iterator[str]:
@@ -389,7 +386,6 @@ def parse(text: str) -> Wish:
             )
         raise InputError(f"the topic {text!r} has no word in it; write what you are looking for")
     return Wish(
-        text.strip(),
         wanted,
         tuple(dict.fromkeys(parser.unwanted)),
         languages,

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spoor.learn.link_words import link_words
 from spoor.web.text import STOP_WORDS, Vectors, stem, tokens, words_of
-from spoor.web.urls import words as url_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from spoor.types import Anchor, InLinks
+    from spoor.types import InLinks
 
     Floats = NDArray[np.float64]
 
@@ -148,7 +148,7 @@ class Relevance:
                 known.append(number)
                 if number == fresh:
                     fresh += 1
-                    texts.append(self._link_words(url, anchor))
+                    texts.append(link_words(url, anchor, self._context))
         likely = len(title) + len(text) <= self._remembers
         page = f"{title}\n{text}" if likely else ""
         own = self._pages.get(page) if likely else None
@@ -163,16 +163,6 @@ class Relevance:
             if likely:
                 self._pages[page] = own
         return own, known
-
-    def _link_words(self, url: str, anchor: Anchor) -> list[str]:
-        parts = url_words(url)
-        words = [*parts.directories, *parts.file, *parts.query, *tokens(anchor.text)]
-        if self._context:
-            if anchor.before:
-                words += tokens(anchor.before)[-self._context :]
-            if anchor.after:
-                words += tokens(anchor.after)[: self._context]
-        return words
 
     def _of_words(self, texts: Sequence[Sequence[str]]) -> list[Tenths]:
         """How near each of the texts is to the topic texts."""

@@ -30,7 +30,6 @@ class Progress:
 
     fetched: int = 0
     found: int = 0
-    open_links: int = 0
     bytes: int = 0
     """Of the bodies that this process received, decompressed."""
     last: str = ""
@@ -211,9 +210,7 @@ class BackgroundCrawl:
 
     def _note(self, url: str) -> None:
         counts = self._engine.counts
-        self.progress = Progress(
-            counts.pages, counts.relevant, self._engine.frontier.open_count, self._bytes, url
-        )
+        self.progress = Progress(counts.pages, counts.relevant, self._bytes, url)
 
     def _tell(self) -> None:
         if self._on_page is not None:

@@ -106,7 +106,7 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
             if "sitemap" not in row.flags:  # lists of pages are no pages
                 newest[row.url] = row, raw
         rows = [row for row, _ in newest.values()]
-        fresh = _freshness(earlier, rows, now)
+        fresh = _freshness(earlier, rows)
         asked = [
             url
             for url, kind in each_once(earlier, old.execute("SELECT url, kind FROM failures"))
@@ -357,7 +357,7 @@ def _refreshes_before(earlier: Path, last: snapshot.Checkpoint | None) -> int:
         return before + bool(last.state["link_filter"]["revisits"]["released"])
 
 
-def _freshness(earlier: Path, rows: Iterable[PageRow], now: float) -> dict[str, float]:
+def _freshness(earlier: Path, rows: Iterable[PageRow]) -> dict[str, float]:
     """URL → until when it needs no new visit, by its own word."""
     until: dict[str, float] = {}
     modified: dict[str, str] = {}

@@ -287,7 +287,7 @@ class Journal:
         Raises InputError where the journal is damaged, or something answers otherwise than before:
         another version of the program, another model.
         """
-        self.last = float(state.get("clock", 0.0))
+        self.last = float(state["clock"])
         if not 0.0 <= self.last < _LATEST:
             raise self._broken("has a moment that no run comes to")
         for entry in self._folder.tail():

@@ -379,7 +379,7 @@ class PageViews:
         parts = np.split(state["sketches"].copy(), ends[:-1]) if len(ends) else []
         self._sketches.clear()
         self._of_versions.clear()
-        lists = frozenset(state.get("lists", ()))  # saved before these were told apart
+        lists = frozenset(state["lists"])
         for url, sketch in zip(state["pages"], parts, strict=True):
             self._keep(url, _Kept(sketch, url in lists))
         self._relations = OrderedDict((name, _Relation(*row)) for name, *row in state["relations"])

@@ -122,9 +122,8 @@ class ParameterEffects:
     def load(self, state: State) -> None:
         """Go on from `save`."""
         self._texts = OrderedDict(map(tuple, state["texts"].tolist()))
-        if "longer" in state:
-            names = state["parameters"]
-            self._longer = OrderedDict((key, names[at]) for key, at in state["longer"].tolist())
+        names = state["parameters"]
+        self._longer = OrderedDict((key, names[at]) for key, at in state["longer"].tolist())
         self._same = OrderedDict((name, counts) for name, *counts in state["same"])
         self._idle = OrderedDict(
             (name.partition("?")[0], None) for name in self._same if self._is_idle(name)

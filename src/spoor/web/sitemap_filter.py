@@ -23,27 +23,27 @@ class SitemapFilter(SitemapLinks):
 
     def __init__(self, *, ask: bool, last: bool, most: int | None) -> None:
         super().__init__()
-        self._most = most
-        self._shares = SitemapShares() if ask else None
+        self._ask, self._most = ask, most
+        self._shares = SitemapShares()
         self._last = SitemapShares(last=True) if ask and last else None
-        self._listed = ListedLinks() if ask else None
-        self._lists = HeldLists() if ask else None
+        self._listed = ListedLinks()
+        self._lists = HeldLists()
 
     def enter(self, page: Page, origin: Origin) -> Page:
         """A sitemap with those of its links that enter at once."""
-        return page if self._listed is None else self._listed.enter(page, origin)
+        return self._listed.enter(page, origin) if self._ask else page
 
     def named_before(self, page: Page, links: Sequence[Link]) -> Sequence[str]:
         """The sitemaps of a page's host, which only the page that came first links to: they are as
         near as any page of the host makes them."""
-        if self._listed is None or "sitemap" in page.flags:
+        if not self._ask or "sitemap" in page.flags:
             return ()
         return super().named_before(page, links)
 
     def within_shares(self, links: Sequence[Link], origin: Origin) -> Sequence[Link]:
         """The links without those to sitemaps that wait for their share."""
         shares = self._last or self._shares
-        if shares is None or not (sitemaps := sitemaps_among(links, "sitemap")):
+        if not self._ask or not (sitemaps := sitemaps_among(links, "sitemap")):
             return links
         waits = {index for index in sitemaps if shares.holds(origin.held(links[index]))}
         return those(links, [index for index in range(len(links)) if index not in waits])
@@ -53,12 +53,12 @@ class SitemapFilter(SitemapLinks):
     ) -> Sequence[Link]:
         """Those of a page's links that lead to no search index and to no answer of a search, which
         wait until they may pay. `knows`: whether the frontier has a URL."""
-        lists = [] if self._lists is None else sitemaps_among(links, *SEARCHES)
-        if not lists or self._lists is None:
+        lists = sitemaps_among(links, *SEARCHES) if self._ask else ()
+        if not lists:
             return links
         others = [at for at in range(len(links)) if at not in lists]
         if self._most is not None and origin.depth >= self._most:  # what they list is too deep
-            lists = []
+            lists = ()
         elif "answer" in page.flags and len(page.links) == 1:  # it leads on to the answer by itself
             return links if self._lists.takes(origin.held(links[0])) else ()
         for index in lists:
@@ -76,12 +76,10 @@ class SitemapFilter(SitemapLinks):
     def more_listed(self, *, over: bool) -> Listed | None:
         """A sitemap with those of its links that waited and may enter now. `over`: no other link
         is open."""
-        return None if self._listed is None else self._listed.release(over=over)
+        return self._listed.release(over=over)
 
     def release(self, *, over: bool) -> tuple[list[HeldLink], list[HeldLink]]:
         """Lists and sitemaps that may enter now. `over`: no other link is open."""
-        if self._shares is None or self._lists is None:
-            return [], []
         lists = [held for held in self._lists.release(over=over) if not self._shares.holds(held)]
         return lists, self._shares.release(over=over)
 
@@ -91,8 +89,7 @@ class SitemapFilter(SitemapLinks):
 
     def ended(self, asked: str, page: Page | None, *, relevant: bool) -> None:
         """The URL that was asked for brought a page, or none."""
-        is_sitemap = page is not None and "sitemap" in page.flags
-        if self._listed is None or self._lists is None or self._shares is None or is_sitemap:
+        if not self._ask or (page is not None and "sitemap" in page.flags):
             return
         self._listed.ended()
         self._lists.ended(asked, page, relevant=relevant)
@@ -102,29 +99,30 @@ class SitemapFilter(SitemapLinks):
     @property
     def left(self) -> int:
         """Links that sitemaps list and that were more than may wait."""
-        return 0 if self._listed is None else self._listed.left
+        return self._listed.left
 
     @property
     def lost(self) -> int:
         """Sitemaps that were more than may wait."""
-        return sum(shares.lost for shares in (self._shares, self._last) if shares is not None)
+        return self._shares.lost + (0 if self._last is None else self._last.lost)
 
     def save(self) -> State:
+        if not self._ask:
+            return super().save()
         return {
-            **({} if self._shares is None else {"sitemap_shares": self._shares.save()}),
+            "sitemap_shares": self._shares.save(),
             **({} if self._last is None else {"last_sitemaps": self._last.save()}),
-            **({} if self._listed is None else {"listed": self._listed.save()}),
-            **({} if self._lists is None else {"lists": self._lists.save()}),
+            "listed": self._listed.save(),
+            "lists": self._lists.save(),
             **super().save(),
         }
 
     def load(self, state: State) -> None:
-        if self._shares is not None:
-            self._shares.load(state["sitemap_shares"])
+        super().load(state)
+        if not self._ask:
+            return
+        self._shares.load(state["sitemap_shares"])
         if self._last is not None and "last_sitemaps" in state:
             self._last.load(state["last_sitemaps"])
-        if self._listed is not None:
-            self._listed.load(state["listed"])
-        if self._lists is not None:
-            self._lists.load(state["lists"])
-        super().load(state)
+        self._listed.load(state["listed"])
+        self._lists.load(state["lists"])

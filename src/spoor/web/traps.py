@@ -447,12 +447,10 @@ class Traps:
         self._with_text = OrderedDict.fromkeys(state["with_text"])
         self._indexed = OrderedDict.fromkeys(state["indexed"])
         self._parameters.load(state)
-        if "views" in state:
-            self._views.load(state["views"])
-        if "mirrors" in state:
-            self._mirrors.load(state["mirrors"])
+        self._views.load(state["views"])
+        self._mirrors.load(state["mirrors"])
         self._told = OrderedDict(map(tuple, state["told"]))
-        self._newsless = OrderedDict.fromkeys(state.get("newsless", np.zeros(0)).tolist())
+        self._newsless = OrderedDict.fromkeys(state["newsless"].tolist())
         self._groups.load(state)
 
 

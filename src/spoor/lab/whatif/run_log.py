@@ -41,8 +41,6 @@ class RunLog:
     redirects: Mapping[str, str] = field(default_factory=dict)
     policy: str = ""
     vectors: str = ""
-    pages_lost: int = 0
-    """Pages of the run whose text is in no archive."""
     open: Collection[str] | None = None
     """URLs that it knew and never asked for; None: all that its pages link to."""
     failed: Collection[str] = ()
@@ -139,7 +137,6 @@ def read_log(path: Path) -> RunLog:
         {url: end for url, end in redirects.items() if url not in pages},
         settings.policy,
         settings.vectors,
-        len(rows) - len(taken),
         run.open_urls(),
         failed,
     )

@@ -16,11 +16,11 @@ import numpy as np
 from spoor.bounded import Cache
 from spoor.columns import column, texts_column, texts_of
 from spoor.display import masked
+from spoor.learn.link_words import url_words
 from spoor.policies.trail.columns import COLUMNS, DENSE, FIELDS
 from spoor.types import NO_PARENT, Anchor, Page, State, Topic
 from spoor.web.languages import says_little, stemmer_of
 from spoor.web.text import STOP_WORDS, Vectors, stem, terms, tokens
-from spoor.web.urls import words as url_words
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -287,7 +287,7 @@ class LinkFeatures:
         order links of which none has to do with it."""
         if self._vectors is None or self._direction is None:
             return 0.0
-        mean = self._vectors.mean([*tokens(anchor.text), *_url_parts(path)])
+        mean = self._vectors.mean([*tokens(anchor.text), *url_words("http:///" + path)])
         if mean is None:
             return 0.0
         norm = float(np.linalg.norm(mean))
@@ -357,7 +357,7 @@ class _Tongue:
         return sum(word.startswith(beginnings) or word in short for word in terms(low))
 
     def _url_stems(self, path: str) -> list[str]:
-        return stem(map(_plain, _url_parts(masked(path))), self._stemmer)
+        return stem(map(_plain, url_words("http:///" + masked(path))), self._stemmer)
 
 
 def _direction_of(topic: Topic, vectors: Vectors | None) -> NDArray[np.float32] | None:
@@ -419,11 +419,6 @@ def _telling_words(topic: str, stemmer: str) -> Words:
     words = frozenset(_words(topic, stemmer, STOP_WORDS | little))
     words = words or frozenset(_words(topic, stemmer))
     return frozenset(word for word in words if word.strip("#")) or words
-
-
-def _url_parts(path: str) -> list[str]:
-    parts = url_words("http:///" + path)
-    return [*parts.directories, *parts.file, *parts.query]
 
 
 def _plain(word: str) -> str:
