@@ -25,7 +25,7 @@ from spoor.documents.html import read_html
 from spoor.documents.links import Links
 from spoor.web.encoding import encoding_of_xml
 from spoor.web.media_types import media_of
-from spoor.web.references import with_characters
+from spoor.web.xml_faults import with_characters
 
 _DEEPEST = 1_000
 _TARGETS = frozenset(("href", "src", "url", "about", "resource"))
