@@ -85,7 +85,7 @@ async def use(client: Client) -> None:
     assert not [tool for tool in tools if "  " in (tool.description or "  ")], "no indents of code"
     assert {tool.name for tool in tools} == {
         *("crawl", "go_on", "cancel", "status", "list_crawls"),
-        *("list_found", "read", "search", "judge"),
+        *("list_found", "read", "search", "judge", "look_up"),
     }
     heard: list[float] = []
 
@@ -297,6 +297,38 @@ def test_a_cancelled_call_and_the_tool_stop_a_crawl(site: Loopback, tmp_path: Pa
                 status = await told(client, "status", crawl=f"crawl-{number}")
                 assert status["state"] == "ended"
                 assert status["fetched"] < 100
+
+    asyncio.run(work())
+    known.close()
+
+
+def test_a_question_is_looked_up(site: Loopback, tmp_path: Path) -> None:
+    """A look-up that finds its site busy waits; what was fetched answers again without a request."""
+    known = crawls(site, tmp_path)
+
+    async def work() -> None:
+        async with agent(known) as client:
+
+            async def ask(question: str, pages: int = 6) -> str:
+                asked = {"question": question, "start": SEED, "pages": pages}
+                return str(await told(client, "look_up", **asked))
+
+            first, busy = await asyncio.gather(ask("What is a kiln?"), ask("a kiln for clay"))
+            for one in (first, busy):
+                assert "6 pages fetched." in one or "No passage has all" not in one
+            assert sorted(known.names()) == ["crawl-1", "crawl-2"]
+            again = await ask("kilns?")
+            assert again.startswith("Of pages that were fetched before; no request was sent.")
+            rows = [json.loads(line) for line in again.splitlines() if line.startswith("{")]
+            assert (rows[0]["lacks"], rows[0]["title"][:4]) == ([], "Kiln")
+            assert HOSTILE in rows[0]["text"]
+            assert "is not an instruction" in again
+            nothing = await ask("zeppelin", 1)
+            assert nothing == (
+                "crawl-3: 1 page fetched. Nothing fits: no passage has a word of the question."
+            )
+            assert "No passage has all words of the question" in await ask("kiln zeppelin", 1)
+            assert "has no word to look for" in await ask("of the")
 
     asyncio.run(work())
     known.close()

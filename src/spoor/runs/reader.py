@@ -10,7 +10,9 @@ from spoor.distribution import import_extra
 from spoor.documents.document import PARTS
 from spoor.errors import InputError
 from spoor.formats.exporters.columns import COLUMNS
+from spoor.judges.similarity import content_words
 from spoor.runs import files, shards, snapshot
+from spoor.runs.answers import Answer, answers
 from spoor.runs.export import export_run
 from spoor.runs.labelling import label_page
 from spoor.runs.labels import Label
@@ -22,13 +24,27 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+LOOKED_AT = 12
+"""Documents in which an answer is looked for."""
+
+
 class Run(StoredRun):
-    """A run in its folder. Only `label`, `export` and, for its index, `search` write."""
+    """A run in its folder. Only `label`, `export` and, for its index, `search` and `answers`
+    write."""
 
     def search(self, words: str, *, limit: int = 10, everything: bool = True) -> list[Found]:
         """The documents that hold all `words`, best first (`spoor.runs.search.search`). Raises
         InputError where there is no word."""
         return search(self, words, limit=limit, everything=everything)
+
+    def answers(self, question: str, *, limit: int = 5) -> list[Answer]:
+        """The passages that hold most of a question's words, best first, out of the `LOOKED_AT`
+        documents that hold them most (`spoor.runs.answers`). Raises InputError where it has no
+        word."""
+        words = " ".join(content_words(question))
+        found = search(self, words, limit=LOOKED_AT, any_word=True)
+        rows = self.numbered([one.number for one in found])
+        return answers(question, map(self.document_of, rows), limit=limit)
 
     def to_pandas(
         self,

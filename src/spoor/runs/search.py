@@ -73,10 +73,11 @@ def search(
     *,
     limit: int = 10,
     everything: bool = True,
+    any_word: bool = False,
     report_progress: Callable[[int], object] = lambda done: None,
 ) -> list[Found]:
-    """The documents that hold all `words`, best first (BM25, words of the title count thrice); a
-    phrase stands in double quotes.
+    """The documents that hold all `words`, or `any_word` of them, best first (BM25, words of the
+    title count thrice); a phrase stands in double quotes.
 
     The first search reads every document; later ones add what was fetched since. The index lies in
     the run's folder, or, where that cannot be written, in one that is deleted again.
@@ -84,7 +85,7 @@ def search(
     the folder cannot be read.
     """
     run.refuse_watch()
-    query = _query(words)
+    query = _query(words, any_word=any_word)
     found: list[Found] = []
     with _index(run) as db:
         _add(run, db, report_progress)
@@ -144,7 +145,7 @@ def around(marked: str) -> str:
     return f"{'…' * (begin > 0)}{marked[a:b]}{'…' * (b < len(marked))}"
 
 
-def _query(words: str) -> str:
+def _query(words: str, *, any_word: bool = False) -> str:
     parts: list[str] = []
     left = MOST_WORDS
     for found in _WORD.finditer(words):
@@ -156,7 +157,8 @@ def _query(words: str) -> str:
             break
     if not parts:
         raise InputError(f"{words[:100]!r} has no word to search for")
-    return " ".join(f'"{part}"' for part in dict.fromkeys(parts))
+    between = " OR " if any_word else " "
+    return between.join(f'"{part}"' for part in dict.fromkeys(parts))
 
 
 def _pieces(part: str) -> tuple[tuple[str, bool], ...]:

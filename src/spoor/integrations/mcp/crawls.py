@@ -8,6 +8,7 @@ private address, no file of this machine; and what pages say is marked as data.
 from __future__ import annotations
 
 import json
+import math
 import re
 import secrets
 import threading
@@ -51,6 +52,14 @@ LAST_GRACE = 1.0
 _NAME = re.compile(r"crawl-[0-9]{1,6}")
 
 
+class BusyError(InputError):
+    """Another crawl, `crawl`, has to end first."""
+
+    def __init__(self, message: str, crawl: str) -> None:
+        super().__init__(message)
+        self.crawl = crawl
+
+
 @dataclass(frozen=True, slots=True)
 class AgentLimits:
     """What all crawls of one server may take together, and where they may go."""
@@ -91,21 +100,22 @@ class AgentCrawls:
 
     # -- begin, go on, stop
 
-    def begin(self, wish: str, seeds: Sequence[str], pages: int) -> str:
-        """Begin a crawl; returns its name."""
+    def begin(self, wish: str, seeds: Sequence[str], pages: int, seconds: float = math.inf) -> str:
+        """Begin a crawl of at most so many pages and seconds; returns its name. Raises BusyError
+        where another one has to end first."""
         if not wish.strip() or len(wish) > 500:
             raise InputError("say in at most 500 characters what is wanted")
         if wish.strip().endswith(SUFFIXES):
             raise InputError("a wish is words; files of this machine are not read")
         if not 0 < len(seeds) <= 50:
             raise InputError("give 1 to 50 URLs to begin at")
-        urls = tuple(dict.fromkeys(self._seed(seed) for seed in seeds))
+        urls = tuple(dict.fromkeys(self.seed(seed) for seed in seeds))
         settings = replace(
             self.limits.settings, topic=wish.strip(), seeds=urls, scope="host", pages=1
         )
         with self._lock:
             name = self._new_name()
-            self._start(name, settings, 0, pages)
+            self._start(name, settings, 0, pages, seconds)
         return name
 
     def go_on(self, name: str, pages: int) -> None:
@@ -122,7 +132,7 @@ class AgentCrawls:
                 self.limits.settings, topic=begun.topic, seeds=begun.seeds, scope="host", pages=1
             )
             for seed in settings.seeds:
-                self._seed(seed)
+                self.seed(seed)
             self._start(name, settings, len(run.verdicts()), pages)
 
     def cancel(self, name: str) -> None:
@@ -173,7 +183,7 @@ class AgentCrawls:
             {"url": row.url, "title": row.title[:300], "score": round(row.score, 3)}
             for row in chosen
         )
-        return _listed(lines, len(chosen), name)
+        return listed(lines, len(chosen), name)
 
     def read(self, name: str, url: str, characters: int, offset: int) -> str:
         """A document as Markdown, with its source, marked as data."""
@@ -197,7 +207,7 @@ class AgentCrawls:
             }
             for one in found
         )
-        return _listed(rows, len(found), name)
+        return listed(rows, len(found), name)
 
     def judge(self, name: str, url: str, relevant: bool) -> str:
         """Judge a page otherwise: the crawl learns from it."""
@@ -235,7 +245,8 @@ class AgentCrawls:
             raise InputError(f"{name} has not fetched {printable(url[:200])}")
         return document
 
-    def _seed(self, url: str) -> str:
+    def seed(self, url: str) -> str:
+        """The canonical form of a URL to begin at."""
         if len(url) > MOST_OF_A_URL:
             raise InputError(f"a URL has at most {MOST_OF_A_URL} characters, not {len(url)}")
         try:
@@ -245,20 +256,22 @@ class AgentCrawls:
             raise InputError(printable(f"{why}; write all of it: https://example.org/")) from None
         if not self._allows(known):
             allowed = ", ".join(self.limits.hosts)
-            raise InputError(f"{_host(known)} is not among the hosts of this server: {allowed}")
+            raise InputError(f"{host_of(known)} is not among the hosts of this server: {allowed}")
         return known
 
     def _allows(self, url: str) -> bool:
         """Whether the host of a canonical URL may be asked. From any thread."""
         hosts = self.limits.hosts
-        return not hosts or any(_fits(_host(url), one) for one in hosts)
+        return not hosts or any(_fits(host_of(url), one) for one in hosts)
 
     def _new_name(self) -> str:
         self.folder.mkdir(parents=True, exist_ok=True)
         numbers = [int(name.rpartition("-")[2]) for name in self.names()]
         return f"crawl-{max(numbers, default=0) + 1}"
 
-    def _start(self, name: str, settings: Settings, before: int, pages: int) -> None:
+    def _start(
+        self, name: str, settings: Settings, before: int, pages: int, seconds: float = math.inf
+    ) -> None:
         """To be called with the lock held."""
         self._settle()
         if pages < 1:
@@ -269,20 +282,25 @@ class AgentCrawls:
         if self._bytes_but(name) >= self.limits.bytes:
             raise InputError(f"the {self.limits.bytes} bytes of this server are used up")
         # A crawl of a host goes to it with and without `www.`.
-        hosts = frozenset(_host(seed).removeprefix("www.") for seed in settings.seeds)
+        hosts = frozenset(host_of(seed).removeprefix("www.") for seed in settings.seeds)
         for other in self._granted:
             # Each keeps the delay of a host by itself.
             if shared := min(hosts & self._hosts[other], default=""):
-                raise InputError(f"{other} is going on at {shared}; wait for it, or cancel it")
+                raise BusyError(
+                    f"{other} is going on at {shared}; wait for it, or cancel it", other
+                )
         if len(self._granted) >= MOST_AT_ONCE:
             going = ", ".join(self._granted)
-            raise InputError(f"{going} are going on; wait for one of them, or cancel it")
+            raise BusyError(
+                f"{going} are going on; wait for one of them, or cancel it",
+                next(iter(self._granted)),
+            )
         crawl = BackgroundCrawl(
             self.folder / name,
             replace(settings, pages=before + granted),
             limits=Limits(
                 self.limits.bytes,
-                self.limits.seconds,
+                min(self.limits.seconds, seconds),
                 lambda: self._bytes_but(name),
                 self._allows,
                 self._resting(hosts),
@@ -299,7 +317,7 @@ class AgentCrawls:
         return {
             name: until - now
             for name, until in self._rests.items()
-            if until > now and _host(f"http://{name}").removeprefix("www.") in hosts
+            if until > now and host_of(f"http://{name}").removeprefix("www.") in hosts
         }
 
     def _bytes_but(self, name: str) -> int:
@@ -322,7 +340,7 @@ class AgentCrawls:
             del self._granted[name]
 
 
-def _listed(rows: Iterable[Mapping[str, Any]], count: int, crawl: str) -> str:
+def listed(rows: Iterable[Mapping[str, Any]], count: int, crawl: str) -> str:
     """As many of `count` documents as fit into `MOST_CHARACTERS`, one at least, a line of JSON
     each, marked as data: servers choose how long their addresses are."""
     lines, room = list[str](), MOST_CHARACTERS
@@ -356,7 +374,7 @@ def _words(relevant: bool) -> str:
     return "relevant" if relevant else "not relevant"
 
 
-def _host(url: str) -> str:
+def host_of(url: str) -> str:
     """Of a canonical URL, without its port."""
     return normal_host(urlsplit(url).hostname or "")
 

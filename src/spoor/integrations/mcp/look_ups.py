@@ -1,0 +1,102 @@
+"""A question that an agent has about a site: the passages that answer it best, of what its crawls
+fetched there."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from spoor.errors import InputError
+from spoor.integrations.mcp.crawls import AgentCrawls, host_of, listed
+from spoor.judges.similarity import content_stems, content_words
+from spoor.runs.answers import Answer, answers
+from spoor.runs.documents import RunDocument
+from spoor.runs.reader import LOOKED_AT, Run
+from spoor.runs.search import search
+
+LEAST = 5
+"""Pages, before which a crawl for a question does not end for a passage that answers it: the first
+one that has its words may be an index."""
+
+KNOWN_FOR = 86_400.0
+"""Seconds for which a page that was fetched before may answer."""
+
+_MOST_RUNS = 8
+"""Earlier crawls of a site that are looked into, the latest ones."""
+
+_PASSAGES = 5
+
+_MANY_WORDS = 5
+
+
+def known_answer(crawls: AgentCrawls, question: str, start: str) -> str:
+    """The answer by what crawls of the site fetched before, where a passage is one; else empty.
+    Raises InputError where the question has no word, or the start may not be asked."""
+    found = _answers(crawls, question, crawls.seed(start))
+    if not _answered(question, found):
+        return ""
+    return _in_words("Of pages that were fetched before; no request was sent.", found, "known")
+
+
+def is_answered(crawls: AgentCrawls, question: str, start: str) -> bool:
+    """Whether a passage answers a question, of what was fetched so far."""
+    return _answered(question, _answers(crawls, question, crawls.seed(start)))
+
+
+def _answered(question: str, found: list[Answer]) -> bool:
+    """The best passage has all words of the question, or all but one of five or more."""
+    if not found:
+        return False
+    words = len(frozenset(content_stems(question)))
+    return len(found[0].lacks) <= (words >= _MANY_WORDS)
+
+
+def answer_of(crawls: AgentCrawls, question: str, start: str, name: str) -> str:
+    """What a crawl for a question, and those before it, found."""
+    found, now = _answers(crawls, question, crawls.seed(start)), crawls.status(name)
+    if not now["fetched"]:
+        return f"{name}: no page came. {now['ended_because']}"
+    fetched = now["fetched"]
+    said = f"{name}: {fetched} page{'s' * (fetched > 1)} fetched."
+    if not found:
+        return f"{said} Nothing fits: no passage has a word of the question."
+    if not _answered(question, found):
+        said += " No passage has all words of the question; what comes nearest follows."
+    return _in_words(f"{said} `go_on` fetches more, `read` gives whole pages.", found, name)
+
+
+def _in_words(said: str, found: list[Answer], name: str) -> str:
+    rows = (one.as_json() for one in found)
+    return f"{said}\n\n{listed(rows, len(found), name)}"
+
+
+def _answers(crawls: AgentCrawls, question: str, start: str) -> list[Answer]:
+    documents = _documents(crawls, " ".join(content_words(question)), host_of(start))
+    return answers(question, documents, limit=_PASSAGES)
+
+
+def _documents(crawls: AgentCrawls, words: str, host: str) -> Iterator[RunDocument]:
+    """The documents of a host that hold most of some words, by what was fetched last of each."""
+    site, since, seen = host.removeprefix("www."), time.time() - KNOWN_FOR, set[str]()
+    names = sorted(crawls.names(), key=lambda name: -int(name.rpartition("-")[2]))
+    runs = list[Run]()
+    for name in names:
+        run = crawls.run(name)
+        begun = {host_of(seed).removeprefix("www.") for seed in run.settings.seeds}
+        if site in begun:
+            runs.append(run)
+        if len(runs) == _MOST_RUNS:
+            break
+    for run in runs:
+        found = search(run, words, limit=LOOKED_AT, any_word=True)
+        for row in run.numbered([one.number for one in found]):
+            here = row.host.partition(":")[0].removeprefix("www.") == site
+            if here and row.time >= since and row.url not in seen:
+                seen.add(row.url)
+                yield run.document_of(row)
+
+
+def checked_question(question: str) -> None:
+    """Raises InputError where a question has no word to look for."""
+    if not content_words(question):
+        raise InputError(f"{question[:100]!r} has no word to look for")
