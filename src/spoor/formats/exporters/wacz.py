@@ -15,7 +15,7 @@ import shutil
 import tempfile
 import zlib
 from base64 import b32encode
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from itertools import islice
@@ -47,6 +47,7 @@ extra field of its own head (ZIP64); players look for one there only where the d
 of the file names one, too."""
 
 _WWW = re.compile(r"^www\d*\.")
+_SLASHES = re.compile("//+")
 _FIRST = datetime(1980, 1, 1, tzinfo=UTC)
 """The first time that ZIP can store."""
 
@@ -177,7 +178,8 @@ def _archive(
             for index, (member, head) in enumerate(archives.records(one)):
                 if not index:
                     digest = payload_digest(member, head)
-                    lines.add(cdxj(one["url"], head, digest, out.size, len(member)))
+                    for line in cdxj(one["url"], head, digest, out.size, len(member)):
+                        lines.add(line)
                 out.write(member)
             latest = max(latest, one["fetched_at"])
         page = {"id": f"page-{count + 1}", "url": url, "ts": when, "title": printable(row["title"])}
@@ -292,9 +294,9 @@ def _blocks(lines: Iterator[bytes], out: _Counted) -> Iterator[bytes]:
         out.write(data)
 
 
-def cdxj(url: str, head: bytes, digest: str, offset: int, length: int) -> bytes:
-    """The line of a response in the index. `head` is the beginning of its record, with its headers
-    and those of HTTP; `digest` that of its body."""
+def cdxj(url: str, head: bytes, digest: str, offset: int, length: int) -> Iterator[bytes]:
+    """The lines of a response in the index, one for each of its `keys`. `head` is the beginning of
+    its record, with its headers and those of HTTP; `digest` that of its body."""
     warc, _, http = head.partition(b"\r\n\r\n")
     status, _, fields = http.partition(b"\r\n\r\n")[0].partition(b"\r\n")
     words = status.split()
@@ -307,7 +309,9 @@ def cdxj(url: str, head: bytes, digest: str, offset: int, length: int) -> bytes:
         "offset": str(offset),
         "filename": ARCHIVE,
     }
-    return f"{surt(url)} {_stamp(_header(warc, b'warc-date'))} {json.dumps(value)}\n".encode()
+    date, said = _stamp(_header(warc, b"warc-date")), json.dumps(value)
+    for key in keys(url):
+        yield f"{key} {date} {said}\n".encode()
 
 
 def payload_digest(member: bytes, head: bytes = b"") -> str:
@@ -365,18 +369,20 @@ def _stamp(date: str) -> str:
     return re.sub(r"\D", "", date)[:14].ljust(14, "0")
 
 
-def surt(url: str) -> str:
-    """The key of a URL in an index: its host from the right, then the path, in lower case, the
-    parameters in order, as the player looks it up; one that a player cannot take apart, as a
-    stranger's run may have, is its own."""
+def keys(url: str) -> Sequence[str]:
+    """The keys of a URL in an index: its host from the right, then the path, in lower case, the
+    parameters in order. One as ReplayWeb.page looks it up and, where that is another, one as pywb
+    does, which takes `/a//b/` for `/a/b`. A URL that a player cannot take apart, as a stranger's
+    run may have, is its own key."""
     try:
         parts = urlsplit(url.lower())
         host = ",".join(reversed(_WWW.sub("", parts.hostname or "").split(".")))
         port = f":{parts.port}" if parts.port else ""
     except ValueError:
-        return url.lower().replace(" ", "%20")
-    query = f"?{_ordered(parts.query)}" if parts.query else ""
-    return f"{host}{port}){parts.path or '/'}{query}".replace(" ", "%20")
+        return (url.lower().replace(" ", "%20"),)
+    path, query = parts.path or "/", f"?{_ordered(parts.query)}" if parts.query else ""
+    paths = dict.fromkeys((path, _SLASHES.sub("/", path).rstrip("/") or "/"))
+    return [f"{host}{port}){one}{query}".replace(" ", "%20") for one in paths]
 
 
 def _ordered(query: str) -> str:
