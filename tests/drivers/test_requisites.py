@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
@@ -23,7 +24,7 @@ from spoor.runs.assemble import make_crawl
 from spoor.runs.forget import forget
 from spoor.runs.reader import Run
 from spoor.runs.requisite_queue import MOST_BYTES, MOST_SECONDS, DuePage
-from spoor.runs.requisites import requisite_totals
+from spoor.runs.requisites import asked_of, requisite_totals
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.views.explain import in_lines, of_page
@@ -379,6 +380,34 @@ def test_a_page_that_is_damaged_in_the_archive_gets_its_own_once_it_is_put_back(
     archive.write_bytes(whole + archive.read_bytes()[len(whole) :])
     crawl(site, out)
     assert Counter(site.new()) == Counter(OF_ONE)
+
+
+def test_what_a_page_asked_for_in_a_browser_is_what_it_needs(site: Site, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    crawl(site, out, requisites="none")
+    tickets = {row.url: row.ticket for row in Run(out).pages()}
+    site.new()
+    asked = [(f"{A}/data.png?of=script", False), (f"{A}/s.css", True)]
+    refused = [(f"{A}/log-out?action=logout", False), ("HTTP://a.example/%zz", False)]
+    settings = settings_of(site)
+    with closing(RunWriter(out, settings)) as folder:
+        assert folder.requisites is not None
+        for page in ("one", "two"):
+            folder.requisites.note_asked(tickets[f"{A}/{page}"], [*asked, *refused])
+        LiveCrawl(folder, make_crawl(settings)).run()
+    assert Counter(site.new()) == Counter([*OF_ONE, asked[0][0]])
+    # It waits until its page is relevant, and no longer than that page is there.
+    with closing(sqlite3.connect(out / "state.db")) as db:
+        waiting = "SELECT ticket FROM asked_in_browser"
+        assert db.execute(waiting).fetchall() == [(tickets[f"{A}/two"],)]
+        forget(out, [f"{A}/two"])
+        assert db.execute(waiting).fetchall() == []
+
+
+@pytest.mark.parametrize("urls", ["{", "[[1]]", "7", '"x"'])
+def test_what_a_stranger_says_was_asked_for_is_refused(urls: str) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        asked_of(urls)
 
 
 def test_whoever_names_it_first_a_page_s_own_is_asked_for_by_its_user_s_name(

@@ -176,6 +176,19 @@ def test_what_is_rendered_is_kept_and_what_is_forbidden_does_not_leave(
         assert sum(one.rec_type == "conversion" for one in Warc(file)) == 2
 
 
+def test_what_its_scripts_ask_for_is_archived_with_a_page(tmp_path: Path, server: Loopback) -> None:
+    """So that the page plays back out of the archive."""
+    crawl(tmp_path / "run", settings(server, requisites="all", pages=1))
+    with (tmp_path / "run" / "pages.warc.gz").open("rb") as file:
+        came = {
+            one.rec_headers["WARC-Target-URI"].removeprefix(SEED)
+            for one in Warc(file)
+            if one.rec_type == "response"
+        }
+    assert came >= {"", "style.css", "moved.js", "list.js", "api/list.json", "image.png"}
+    assert not came & {"post", "beacon", "secret/x"}
+
+
 def test_a_crawl_that_is_killed_leaves_no_browser_and_renders_nothing_again(
     tmp_path: Path, server: Loopback
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any, NamedTuple
 
@@ -42,7 +42,8 @@ class Renders:
     """Renders pages as `settings.render` says.
 
     `known` says whether the crawl knows a URL, `harvest` the share of its pages that is relevant;
-    `note` is called with what each render brought, in the turn of its page. `earlier`: what was
+    `note` is called with what each render brought, and with what its page asked for, in the turn of
+    its page. `earlier`: what was
     noted by processes before this one. `later`: links enter the crawl some time after their page
     (`spoor.protocols.LookAhead`).
 
@@ -60,7 +61,7 @@ class Renders:
         *,
         known: Callable[[str], bool],
         harvest: Callable[[], float],
-        note: Callable[[RenderRow], None],
+        note: Callable[[RenderRow, Sequence[tuple[str, bool]]], None],
         later: bool = False,
         earlier: Iterable[RenderRow] = (),
         visits: Iterable[str] | None = None,
@@ -299,7 +300,7 @@ class Renders:
             rendered.failed,
         )
         self.totals.add(RenderTotals.of(row))
-        self._note(row)
+        self._note(row, rendered.asked)
         return step
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from pathlib import Path
@@ -58,9 +58,14 @@ class RequisiteReader:
         self._undo.close()
 
     async def of_page(self, page: DuePage) -> Named | None:
-        """What a page of the run names; nothing where it is no HTML, or costs too much; None where
-        it is damaged in the archive, which may be put back."""
-        return await self._apart(self._of_page, page)
+        """What a page of the run names, and what it asked for in a browser; of one that is no HTML,
+        or costs too much, the latter alone; None where it is damaged in the archive, which may be
+        put back."""
+        named = await self._apart(self._of_page, page)
+        if named is None or not page.asked:
+            return named
+        found = dict(self._allowed(page.asked)) | dict(named.found)
+        return named._replace(found=[*found.items()])
 
     async def of_style(self, body: bytes, url: str, content_type: str) -> Named:
         """What a style sheet names."""
@@ -89,6 +94,10 @@ class RequisiteReader:
             urls = [(str(name), bool(is_style)) for name, is_style in row["urls"]]
         except (GivenUpError, LookupError, TypeError, ValueError):  # or it was taken over
             return NONE._replace(seconds=time.monotonic() - began)
-        known = [(name, is_style) for name, is_style in urls if is_canonical(name)]
-        allowed = [one for one in known[:MOST_OF_A_PAGE] if self._allows(one[0])]
+        allowed = self._allowed(urls)
         return Named(allowed, max(0, min(left, 1 << 32)), time.monotonic() - began)
+
+    def _allowed(self, urls: Iterable[Found]) -> list[Found]:
+        """Those that may be asked for, by the word of a helper that may be taken over."""
+        known = [(name, is_style) for name, is_style in urls if is_canonical(name)]
+        return [one for one in known[:MOST_OF_A_PAGE] if self._allows(one[0])]

@@ -30,7 +30,7 @@ from spoor.rendering.render_turns import RenderTurns
 from spoor.setting import MOST_OF_A_BODY
 from spoor.turns import CrowdedError, SiteTimes
 from spoor.web.exchange import Exchange, Rendered
-from spoor.web.urls import domain_of
+from spoor.web.urls import canonical, domain_of
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium
@@ -94,8 +94,13 @@ _ARGUMENTS = (
 _LOADED = frozenset({"script", "xhr", "fetch"})
 """Kinds of requests that are sent."""
 _METHODS = frozenset({"GET", "HEAD"})
-_LEFT_OUT = frozenset({"image", "media", "font", "texttrack", "manifest"})
-"""Kinds that a page is complete without."""
+_SHOWN = frozenset({"image", "font", "manifest"})
+_LEFT_OUT = _SHOWN | {"media", "texttrack"}
+"""Kinds that a page is complete without, and those of them that it needs to be shown."""
+MOST_NOTED = 1_000
+"""URLs of what one page asked for that are noted, …"""
+MOST_LETTERS = 1 << 18
+"""… and their letters."""
 _HEADERS = frozenset(
     "content-type access-control-allow-origin access-control-allow-credentials "
     "access-control-expose-headers x-total-count link etag last-modified".split()
@@ -167,6 +172,19 @@ class _Visit:
     """Requests that are being answered."""
     leads_to: list[str] = field(default_factory=list)
     """Where its scripts wanted to go."""
+    letters: int = 0
+    """Of what it asked for to be shown, so far."""
+    needs: dict[str, bool] = field(default_factory=dict)
+    """URLs of what it asked for to be shown; whether each is a style sheet."""
+
+    def note(self, url: str, *, style: bool = False) -> None:
+        """It needs a URL to be shown."""
+        if not url.startswith("http") or len(self.needs) >= MOST_NOTED:
+            return
+        self.letters += len(url)
+        with contextlib.suppress(ValueError):
+            if self.letters <= MOST_LETTERS:
+                self.needs.setdefault(canonical(url), style)
 
 
 class Browser:
@@ -237,7 +255,7 @@ class Browser:
             break
         seconds = asyncio.get_running_loop().time() - began
         counts = visit.requests, visit.received, visit.held_back
-        return Rendered(html, seconds, *counts, failed)
+        return Rendered(html, seconds, *counts, failed, asked=tuple(visit.needs.items()))
 
     # -- the browser
 
@@ -453,9 +471,12 @@ async def _answer(route: Route, visit: _Visit) -> None:
         await route.abort("aborted")
         return
     if kind == "stylesheet":
+        visit.note(url, style=True)
         await route.fulfill(status=200, content_type="text/css", body="")
         return
     if kind in _LEFT_OUT:
+        if kind in _SHOWN:
+            visit.note(url)
         await route.abort("blockedbyclient")
         return
     over = (
@@ -475,6 +496,8 @@ async def _answer(route: Route, visit: _Visit) -> None:
         visit.held_back += 1
         await route.abort("blockedbyclient")
         return
+    if reply.status < 400:
+        visit.note(url)
     visit.received += len(reply.body)
     if visit.received - len(reply.body) > MOST_BYTES:  # others came meanwhile
         visit.held_back += 1

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from spoor.runs.requisites import (
     Needed,
     RequisiteRow,
     RequisiteTotals,
+    asked_of,
     checked_numbers,
     totals_of,
 )
@@ -60,6 +62,8 @@ class DuePage:
     ticket: int
     url: str
     place: Place
+    asked: Sequence[Found] = ()
+    """What it asked for when it was rendered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,18 +90,30 @@ class RequisiteQueue:
         self._needed = Needed(db)
 
     def due(self, after: int, most: int) -> list[DuePage]:
-        """The first pages after a number whose requisites were not read. O(pages after it)."""
+        """The first pages after a number whose requisites were not read. O(pages after it). Raises
+        InputError where one is damaged: a run may be a stranger's."""
         rows = self._db.execute(
-            "SELECT seq, pages.ticket, url, warc_file, warc_offset, warc_length FROM pages "
+            "SELECT seq, pages.ticket, url, urls, warc_file, warc_offset, warc_length FROM pages "
             "LEFT JOIN page_requisites ON page_requisites.ticket = pages.ticket "
+            "LEFT JOIN asked_in_browser ON asked_in_browser.ticket = pages.ticket "
             "WHERE page_requisites.ticket IS NULL AND seq > ? AND warc_file IS NOT NULL "
             f"{self._relevant} ORDER BY seq LIMIT ?",
             (after, most),
         )
-        due = [DuePage(seq, ticket, url, Place(*place)) for seq, ticket, url, *place in rows]
-        for page in due:  # a run may be a stranger's
-            files.archive_at(self._path, page.place.file)
+        due: list[DuePage] = []
+        for seq, ticket, url, urls, file, *place in rows:
+            files.archive_at(self._path, file)
+            try:
+                asked = asked_of(urls)
+            except (ValueError, TypeError, RecursionError) as error:
+                raise InputError(f"page {ticket!r} is damaged: {error}") from error
+            due.append(DuePage(seq, ticket, url, Place(file, *place), asked))
         return due
+
+    def note_asked(self, ticket: int, asked: Sequence[Found]) -> None:
+        """Note what a page asked for when it was rendered."""
+        row = ticket, json.dumps([*islice(asked, MOST_OF_A_PAGE)])
+        self._db.execute("INSERT OR REPLACE INTO asked_in_browser VALUES (?, ?)", row)
 
     def last(self) -> int:
         """The number of the newest page."""
@@ -130,6 +146,7 @@ class RequisiteQueue:
         needs, new = self._add(page.ticket, page.url, "E", found)
         update = "UPDATE page_requisites SET needs = ? WHERE ticket = ?"
         self._db.execute(update, (json.dumps(needs), page.ticket))
+        self._db.execute("DELETE FROM asked_in_browser WHERE ticket = ?", (page.ticket,))
         return new
 
     def add_of(

@@ -2,7 +2,8 @@
 
 A row is a URL, which is asked for once a run, with the path to it from the first page that named
 it: `E` for what a document names, `R` for where it redirects. `needs` are the numbers of what a
-page, or a style sheet, names. The tables are made in runs with the setting alone.
+page, or a style sheet, names. `asked_in_browser` has what a page asked for when it was rendered,
+until that is entered as what it names. The tables are made in runs with the setting alone.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ CREATE TABLE IF NOT EXISTS requisites (
 CREATE TABLE IF NOT EXISTS page_requisites (
     ticket INTEGER PRIMARY KEY, needs TEXT, named INTEGER, bytes INTEGER, seconds REAL,
     left_out INTEGER);
+CREATE TABLE IF NOT EXISTS asked_in_browser (ticket INTEGER PRIMARY KEY, urls TEXT NOT NULL);
 """
 
 WAITS, EARLIER = "", "earlier"
@@ -42,7 +44,7 @@ LEFT_OUT, FORGOTTEN = "left out", "forgotten"
 """Beside these the kinds of `spoor.types.Failed`."""
 
 _CAME = (FETCHED, UNCHANGED, REDIRECTED)
-_MOST_TEXT, _MOST_NEEDS = 1 << 14, 1 << 17
+_MOST_TEXT, _MOST_NEEDS, _MOST_ASKED = 1 << 14, 1 << 17, 1 << 20
 MOST_PATH = 6
 """Letters of a path: style sheets may import one another, and redirects lead on."""
 _PATH = re.compile(f"[ER]{{0,{MOST_PATH}}}")
@@ -135,6 +137,19 @@ class RequisiteRow:
 
 
 COLUMNS = ", ".join(field.name for field in fields(RequisiteRow))
+
+
+def asked_of(urls: object) -> list[tuple[str, bool]]:
+    """What a page asked for in a browser, of a row (None: it asked for nothing). Raises ValueError
+    for what is none."""
+    if urls is None:
+        return []
+    if not isinstance(urls, str) or len(urls) > _MOST_ASKED:
+        raise ValueError("what it asked for is no list")
+    found = json.loads(urls)
+    if not isinstance(found, list):
+        raise ValueError("what it asked for is no list")
+    return [(str(url), bool(style)) for url, style in found]
 
 
 def numbers_of(needs: object) -> tuple[int, ...]:

@@ -195,9 +195,12 @@ class RunWriter:
         """Note something for readers of the run; durable with the next commit."""
         self._rows.notes[name] = value
 
-    def note_render(self, row: RenderRow) -> None:
-        """Note what a render brought; durable with the next commit."""
+    def note_render(self, row: RenderRow, asked: Sequence[tuple[str, bool]] = ()) -> None:
+        """Note what a render brought, and the URLs that its page `asked` for to be shown (whether
+        each is a style sheet); durable with the next commit."""
         self._rows.renders.append(row)
+        if self.requisites is not None and asked:
+            self.requisites.note_asked(row.ticket, asked)
 
     def note_rendered(self, url: str) -> None:
         """Note that a watch has rendered a page; durable with the next commit."""

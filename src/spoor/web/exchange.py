@@ -37,6 +37,9 @@ class Rendered:
     """Why there is no document."""
     why: str = ""
     """Why it was rendered."""
+    asked: tuple[tuple[str, bool], ...] = ()
+    """URLs of what it asked for to be shown, what its scripts asked for included; whether each is a
+    style sheet."""
 
 
 @dataclass(frozen=True, slots=True)
