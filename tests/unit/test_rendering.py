@@ -229,7 +229,7 @@ def test_a_browser_that_is_not_there_is_told_once(
         Settings(render="auto"),
         known=lambda url: False,
         harvest=lambda: 0.1,
-        note=lambda row, asked: None,
+        note=lambda row, url, asked: None,
         report=lines.append,
     )
 

@@ -42,8 +42,8 @@ class Renders:
     """Renders pages as `settings.render` says.
 
     `known` says whether the crawl knows a URL, `harvest` the share of its pages that is relevant;
-    `note` is called with what each render brought, and with what its page asked for, in the turn of
-    its page. `earlier`: what was
+    `note` is called with what each render brought, its page's URL and what that asked for, in the
+    turn of its page. `earlier`: what was
     noted by processes before this one. `later`: links enter the crawl some time after their page
     (`spoor.protocols.LookAhead`).
 
@@ -61,7 +61,7 @@ class Renders:
         *,
         known: Callable[[str], bool],
         harvest: Callable[[], float],
-        note: Callable[[RenderRow, Sequence[tuple[str, bool]]], None],
+        note: Callable[[RenderRow, str, Sequence[tuple[str, bool]]], None],
         later: bool = False,
         earlier: Iterable[RenderRow] = (),
         visits: Iterable[str] | None = None,
@@ -300,7 +300,7 @@ class Renders:
             rendered.failed,
         )
         self.totals.add(RenderTotals.of(row))
-        self._note(row, rendered.asked)
+        self._note(row, fetch.url if page is None else page.url, rendered.asked)
         return step
 
 

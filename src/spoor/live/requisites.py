@@ -270,6 +270,7 @@ class Requisites:
     def finish(self) -> None:
         """The crawl is over: nothing else waits for hosts."""
         self._over, self.after = True, time.monotonic()
+        self._after = 0  # pages that were read may have been rendered since
         self._crawls.look_again()
         self._wake.set()
 

@@ -170,9 +170,9 @@ def _forget(
         if has_requisites:
             forget_requisites(db, requisites)
         tickets = f"SELECT ticket FROM pages WHERE url IN ({marks})"
-        for table in ("renders", "asked_in_browser"):
-            if has_table(db, table):
-                db.execute(f"DELETE FROM {table} WHERE ticket IN ({tickets})", tuple(urls))
+        db.execute(f"DELETE FROM renders WHERE ticket IN ({tickets})", tuple(urls))
+        if has_table(db, "asked_in_browser"):
+            db.execute(f"DELETE FROM asked_in_browser WHERE url IN ({marks})", tuple(urls))
         for table in ("pages", "failures"):
             gone = db.execute(f"DELETE FROM {table} WHERE url IN ({marks})", tuple(urls)).rowcount
             setattr(told, table, getattr(told, table) + gone)

@@ -90,14 +90,16 @@ class RequisiteQueue:
         self._needed = Needed(db)
 
     def due(self, after: int, most: int) -> list[DuePage]:
-        """The first pages after a number whose requisites were not read. O(pages after it). Raises
-        InputError where one is damaged: a run may be a stranger's."""
+        """The first pages after a number whose requisites were not read, or not what they asked for
+        in a browser since. O(pages after it). Raises InputError where one is damaged: a run may be
+        a stranger's."""
         rows = self._db.execute(
-            "SELECT seq, pages.ticket, url, urls, warc_file, warc_offset, warc_length FROM pages "
+            "SELECT seq, pages.ticket, pages.url, urls, warc_file, warc_offset, warc_length "
+            "FROM pages "
             "LEFT JOIN page_requisites ON page_requisites.ticket = pages.ticket "
-            "LEFT JOIN asked_in_browser ON asked_in_browser.ticket = pages.ticket "
-            "WHERE page_requisites.ticket IS NULL AND seq > ? AND warc_file IS NOT NULL "
-            f"{self._relevant} ORDER BY seq LIMIT ?",
+            "LEFT JOIN asked_in_browser ON asked_in_browser.url = pages.url "
+            "WHERE (page_requisites.ticket IS NULL OR urls IS NOT NULL) "
+            f"AND seq > ? AND warc_file IS NOT NULL {self._relevant} ORDER BY seq LIMIT ?",
             (after, most),
         )
         due: list[DuePage] = []
@@ -110,9 +112,9 @@ class RequisiteQueue:
             due.append(DuePage(seq, ticket, url, Place(file, *place), asked))
         return due
 
-    def note_asked(self, ticket: int, asked: Sequence[Found]) -> None:
+    def note_asked(self, url: str, asked: Sequence[Found]) -> None:
         """Note what a page asked for when it was rendered."""
-        row = ticket, json.dumps([*islice(asked, MOST_OF_A_PAGE)])
+        row = url, json.dumps([*islice(asked, MOST_OF_A_PAGE)])
         self._db.execute("INSERT OR REPLACE INTO asked_in_browser VALUES (?, ?)", row)
 
     def last(self) -> int:
@@ -146,7 +148,7 @@ class RequisiteQueue:
         needs, new = self._add(page.ticket, page.url, "E", found)
         update = "UPDATE page_requisites SET needs = ? WHERE ticket = ?"
         self._db.execute(update, (json.dumps(needs), page.ticket))
-        self._db.execute("DELETE FROM asked_in_browser WHERE ticket = ?", (page.ticket,))
+        self._db.execute("DELETE FROM asked_in_browser WHERE url = ?", (page.url,))
         return new
 
     def add_of(

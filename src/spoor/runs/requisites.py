@@ -33,7 +33,8 @@ CREATE TABLE IF NOT EXISTS requisites (
 CREATE TABLE IF NOT EXISTS page_requisites (
     ticket INTEGER PRIMARY KEY, needs TEXT, named INTEGER, bytes INTEGER, seconds REAL,
     left_out INTEGER);
-CREATE TABLE IF NOT EXISTS asked_in_browser (ticket INTEGER PRIMARY KEY, urls TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS asked_in_browser (
+    url TEXT PRIMARY KEY, urls TEXT NOT NULL) WITHOUT ROWID;
 """
 
 WAITS, EARLIER = "", "earlier"

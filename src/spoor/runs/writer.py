@@ -195,12 +195,14 @@ class RunWriter:
         """Note something for readers of the run; durable with the next commit."""
         self._rows.notes[name] = value
 
-    def note_render(self, row: RenderRow, asked: Sequence[tuple[str, bool]] = ()) -> None:
-        """Note what a render brought, and the URLs that its page `asked` for to be shown (whether
-        each is a style sheet); durable with the next commit."""
+    def note_render(
+        self, row: RenderRow, url: str = "", asked: Sequence[tuple[str, bool]] = ()
+    ) -> None:
+        """Note what a render brought, and what the page at `url` asked for to be shown (URLs, and
+        whether each is a style sheet); durable with the next commit."""
         self._rows.renders.append(row)
         if self.requisites is not None and asked:
-            self.requisites.note_asked(row.ticket, asked)
+            self.requisites.note_asked(url, asked)
 
     def note_rendered(self, url: str) -> None:
         """Note that a watch has rendered a page; durable with the next commit."""
