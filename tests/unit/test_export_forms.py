@@ -33,7 +33,7 @@ from loopback import Asked, Loopback, beside, page, reply
 from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.files import safe_name, write_whole
-from spoor.formats.export import form_by_ending, remove, write
+from spoor.formats.export import PARTED, form_by_ending, parts, remove, urls_of, write
 from spoor.formats.exporters.columns import Options
 from spoor.formats.exporters.wacz import keys, payload_digest
 from spoor.formats.fields import field_specs, json_ld, microdata, tables_of, values_of
@@ -236,6 +236,45 @@ def test_near_copies_and_passages(
     of_guide = [one for one in found if one["url"] == GUIDE]
     assert [one["text"] for one in of_guide] == [one.text for one in document.passages]
     assert all(one["passage_score"] > 0 for one in of_guide)
+
+
+@pytest.mark.parametrize("form", PARTED)
+def test_a_corpus_in_parts_and_what_came_since(
+    pots: Path, tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, alone = tmp_path / "corpus", tmp_path / f"alone.{form}"
+    parted = exported(pots, out, "--all", "--format", form, "--rows-per-file", "4")
+    names = [f"part-0000{number}.{form}" for number in range(3)]
+    assert [file.name for file in parts(parted)] == names
+    every = [page.url for page in spoor.open(pots).pages()]
+    assert [*urls_of(out)] == every
+    assert len([*urls_of(out / names[0])]) == 4
+    exported(pots, alone)
+    relevant = [*urls_of(alone)]
+    assert 0 < len(relevant) < len(every)
+    capsys.readouterr()
+    rest = exported(pots, tmp_path / f"rest.{form}", "--all", "--not-in", str(alone))
+    assert f"({len(relevant)} others left out)" in capsys.readouterr().out
+    assert sorted([*urls_of(rest), *relevant]) == sorted(every)
+    assert remove(out, form, {GUIDE}) >= 1, "also as a copy of another"
+    assert [*urls_of(out)] == [url for url in every if url != GUIDE]
+    exported(pots, out, "--all", "--format", form, "--rows-per-file", "99")
+    assert [file.name for file in out.iterdir()] == names[:1], "one of before is replaced"
+    assert run(["export", str(pots), str(tmp_path / "x"), "--not-in", str(pots)]) == 2
+    assert run(["export", str(pots), str(tmp_path / "x.wacz"), "--rows-per-file", "4"]) == 2
+
+
+def test_a_corpus_of_one_language(pots: Path, tmp_path: Path) -> None:
+    pytest.importorskip("py3langid")
+    columns = ["--with", "words,text-language", "--field", "price=.price"]
+    out = exported(pots, tmp_path / "en.jsonl", "--all", "--language", "English", *columns)
+    rows = by_url(map(json.loads, out.read_text("utf-8").splitlines()))
+    assert GUIDE in rows
+    assert rows[GUIDE]["text_language"] in ("en", None)
+    assert rows[GUIDE]["words"] > 150
+    assert f"{SEED}0" not in rows, "made-up words are of no language"
+    assert spoor.open(pots).export(tmp_path / "de.jsonl", everything=True, languages=["de"]) == 0
+    assert run(["export", str(pots), str(out), "--language", "klingon"]) == 2
 
 
 def test_sqlite_with_full_text_search(pots: Path, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def export(
         typer.Option(
             "--format",
             help="jsonl, csv, parquet, log, bulk, warc, wacz, sqlite, passages, or in a folder "
-            "markdown or text; else as the name says.",
+            "markdown or text; jsonl.gz, jsonl.zst; else as the name says.",
         ),
     ] = None,
     everything: Annotated[
@@ -55,6 +55,20 @@ def export(
             "that was fetched first.",
         ),
     ] = True,
+    language: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Only documents whose text is in this language (de, German); several are or-ed."
+        ),
+    ] = None,
+    not_in: Annotated[
+        list[Path] | None,
+        typer.Option(help="Without the documents of this earlier export (jsonl, csv, parquet)."),
+    ] = None,
+    rows_per_file: Annotated[
+        int | None,
+        typer.Option(help="A folder of files with so many rows each: part-00000.jsonl, …", min=1),
+    ] = None,
     by_seed: Annotated[
         bool,
         typer.Option(
@@ -84,7 +98,7 @@ def export(
         typer.Option(
             "--with",
             help="More columns, with commas between: text, markdown, kind, language, date, author, "
-            "licence, links, json-ld, microdata, tables.",
+            "licence, words, text-language, links, json-ld, microdata, tables.",
         ),
     ] = "",
     field: Annotated[
@@ -96,6 +110,7 @@ def export(
     index: Annotated[str, typer.Option(help="Index of bulk lines.")] = "spoor",
 ) -> None:
     """Write the relevant documents of RUN to a file or folder for another program."""
+    from spoor.judges.languages import language_code
     from spoor.runs.export import export_run
     from spoor.runs.reader import Run
     from spoor.runs.selection import Selection, moment
@@ -107,7 +122,9 @@ def export(
         raise InputError("the name of the file or folder to write is empty")
     opened = Run(run)
     asked = [name for name in columns.split(",") if name.strip()]
-    selection = Selection(everything, min_score, None if since is None else moment(since), copies)
+    after = None if since is None else moment(since)
+    languages = tuple(map(language_code, language or ()))
+    selection = Selection(everything, min_score, after, copies, languages)
     by_seed = by_seed or sites is not None
     total = len(opened.settings.seeds) if by_seed else opened.reads(selection)
     piped = place == "-"
@@ -129,6 +146,8 @@ def export(
             by_seed=by_seed,
             sites=sites,
             requests=requests,
+            not_in=not_in or (),
+            rows_per_file=rows_per_file,
             report_progress=report_progress,
         )
         if folder is not None:
@@ -137,7 +156,11 @@ def export(
     what = "requests" if requests or exported.form == "log" else "pages"
     if by_seed:
         what = "seeds" if sites is None else "rows"
-    copied = f" ({exported.copies} near-copies left out)" if exported.copies else ""
+    less = [
+        *([f"{exported.copies} near-copies"] if exported.copies else ()),
+        *([f"{exported.others} others"] if exported.others else ()),
+    ]
+    copied = f" ({' and '.join(less)} left out)" if less else ""
     typer.echo(f"{exported.pages} {what}: {place}{copied}", err=piped)
     if left_out := exported.left_out.count:
         rows = "1 page is" if left_out == 1 else f"{left_out:,} pages are"

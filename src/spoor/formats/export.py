@@ -7,7 +7,8 @@ not at all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -52,6 +53,11 @@ class Form:
         call: Callable[[Path, Path, Collection[str]], int] = self._function(name)
         return call(source, path, urls)
 
+    def urls(self, source: Path) -> Iterator[str]:
+        """The URLs of the rows of such an export, of a form in `PARTED`."""
+        call: Callable[[Path], Iterator[str]] = self._function("urls")
+        return call(source)
+
     def _function(self, name: str) -> Any:
         return getattr(import_module(f"spoor.formats.exporters.{self.module}"), name)
 
@@ -60,6 +66,8 @@ FORMS: Mapping[str, Form] = {
     "jsonl": Form("jsonl", ".jsonl", is_table=True),
     "csv": Form("csv", ".csv", is_table=True),
     "parquet": Form("parquet", ".parquet", is_table=True),
+    "jsonl.gz": Form("jsonl", ".jsonl.gz", "write_gz", is_table=True),
+    "jsonl.zst": Form("jsonl", ".jsonl.zst", "write_zst", is_table=True),
     "log": Form("crawl_log", ".log", is_table=True),
     "bulk": Form("jsonl", ".ndjson", "write_bulk"),
     "warc": Form("warc", ".warc.gz", is_bare=True, is_archive=True),
@@ -101,12 +109,66 @@ def form_by_ending(name: str) -> str | None:
     return next((form for form, suffix in endings if name.endswith(suffix)), None)
 
 
-def write(rows: Iterable[Row], out: Path, form: str, options: Options) -> int:
+PARTED = ("jsonl", "jsonl.gz", "jsonl.zst", "csv", "parquet")
+"""Forms that may be a folder of several files."""
+
+
+def write(
+    rows: Iterable[Row], out: Path, form: str, options: Options, rows_per_file: int | None = None
+) -> int:
     """Write rows to a file, which is replaced if it is there, or to a folder, which may be there
-    from an earlier export; returns how many. Raises InputError where that cannot be written."""
+    from an earlier export; returns how many. `rows_per_file`: of a form in `PARTED`, to a folder of
+    files `part-00000…` with so many each. Raises InputError where that cannot be written."""
     chosen = FORMS[form]
-    with (new_folder if chosen.is_folder else new_file)(out) as path:
-        return chosen.write(rows, path, options)
+    if rows_per_file is None:
+        with (new_folder if chosen.is_folder else new_file)(out) as path:
+            return chosen.write(rows, path, options)
+    if form not in PARTED:
+        raise InputError(f"{form} is one whole; in several files are: {', '.join(PARTED)}")
+    if rows_per_file < 1:
+        raise InputError(f"{rows_per_file} rows are no file; give 1 or more")
+    with new_folder(out) as path:
+        count, left = 0, iter(rows)
+        for number in itertools.count():
+            some = itertools.islice(left, rows_per_file)
+            first = next(some, None)
+            if first is None and number:
+                return count
+            begun = () if first is None else (first,)
+            file = path / f"part-{number:05}{chosen.suffix}"
+            count += chosen.write(itertools.chain(begun, some), file, options)
+    raise AssertionError
+
+
+def form_of_parts(folder: Path) -> str | None:
+    """The form of the files of an export in several; None where a folder is none."""
+    return next((form_by_ending(file.name) for file in parts(folder)), None)
+
+
+def parts(folder: Path) -> list[Path]:
+    """The files of an export in several, in their order."""
+    return sorted(folder.glob("part-[0-9]*"))
+
+
+def urls_of(path: Path) -> Iterator[str]:
+    """The URLs of the documents of an export that is a table, in one file or several. Raises
+    InputError where it is none that can be read."""
+    files = parts(path) if path.is_dir() else [path]
+    try:
+        if not files:
+            raise ValueError("it has no file of an export")
+        for file in files:
+            form = form_by_ending(file.name)
+            if form not in PARTED:
+                raise ValueError(f"it is none of {', '.join(PARTED)}")
+            if not file.is_file():
+                raise ValueError("it is no file")  # a pipe would be waited for
+            yield from FORMS[form].urls(file)
+    except InputError:
+        raise
+    except Exception as error:  # what a stranger wrote breaks each library in its own way
+        what = str(error) or "it is no export"
+        raise InputError(f"cannot read the export {path}: {what}") from error
 
 
 def remove(path: Path, form: str, urls: Collection[str]) -> int:
@@ -116,8 +178,10 @@ def remove(path: Path, form: str, urls: Collection[str]) -> int:
     wanted = frozenset(urls)
     try:
         remove_left(path.parent, path.name)
-        if path.is_dir():
+        if path.is_dir() and FORMS[form].is_folder:
             return remove_files(path, wanted)
+        if path.is_dir():
+            return sum(remove(file, form, wanted) for file in parts(path) if not file.is_symlink())
         if not path.is_file():
             raise ValueError("it is no plain file")  # a pipe would be waited for
         with new_file(path) as part:

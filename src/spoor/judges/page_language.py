@@ -31,18 +31,26 @@ def identified(page: Page) -> list[tuple[str, float]]:
     return [(str(code), float(share)) for code, share in _identifier().rank(sample)]
 
 
+def surely(page: Page) -> str:
+    """The language of the main text of a page, where it is more probable than all others together;
+    else empty."""
+    code, share = max(identified(page), key=lambda one: one[1], default=("", 0.0))
+    return code if share > 0.5 else ""
+
+
 def probability(page: Page, languages: Sequence[str], unwanted: Sequence[str]) -> float:
     """Probability that a page is in one of the languages, and in none that is not wanted; codes of
     ISO 639-1. Norwegian is one language, whatever a page calls it."""
-    ranked = [(_one(code), share) for code, share in identified(page)]
+    ranked = [(one_norwegian(code), share) for code, share in identified(page)]
     if not ranked:
         return 0.0
-    not_wanted = sum(share for code, share in ranked if code in map(_one, unwanted))
+    not_wanted = sum(share for code, share in ranked if code in map(one_norwegian, unwanted))
     if not languages:
         return max(0.0, 1.0 - not_wanted)
-    wanted = sum(share for code, share in ranked if code in set(map(_one, languages)))
+    wanted = sum(share for code, share in ranked if code in set(map(one_norwegian, languages)))
     return min(1.0, max(0.0, wanted - not_wanted))
 
 
-def _one(code: str) -> str:
+def one_norwegian(code: str) -> str:
+    """A code, the same for all ways to write Norwegian."""
     return "no" if code in ("nb", "nn") else code

@@ -23,9 +23,12 @@ from spoor.isolate.bounds import DOCUMENT
 from spoor.isolate.helper import MOST_ANSWER, GivenUpError, LateError, Question
 from spoor.isolate.lanes import bounded
 from spoor.isolate.parsing import extract
+from spoor.judges.page_language import surely
 from spoor.runs.pass_costs import PassCosts
 from spoor.runs.passages import Passage, PassageScores, passages_of
 from spoor.runs.rows import PageRow, Why
+from spoor.types import Page
+from spoor.web.text import tokens
 from spoor.web.urls import domain_of
 
 SOON = 0.5
@@ -222,6 +225,18 @@ class RunDocument:
     def text(self) -> str:
         """The main content, an empty line between its parts."""
         return str(self._part("text"))
+
+    @property
+    def words(self) -> int:
+        """Of the main content; of a script without spaces, roughly its signs."""
+        return len(tokens(self.text))
+
+    @property
+    def text_language(self) -> str:
+        """The language of the main content by an identifier (ISO 639-1, mostly), whatever the
+        document declares; empty where none is more probable than all others together. Raises
+        InputError without the extra `language`."""
+        return surely(Page(self.url, title=self.title, text=self.text))
 
     @property
     def markdown(self) -> str:

@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from spoor.distribution import need_extra
 from spoor.documents.document import PARTS
 from spoor.errors import InputError
-from spoor.formats.export import FORMS, form_of, write
+from spoor.formats.export import FORMS, form_of, urls_of, write
 from spoor.formats.exporters.columns import (
     COLUMNS,
     COPIES,
@@ -24,6 +25,8 @@ from spoor.formats.exporters.columns import (
 )
 from spoor.formats.fields import column_of, field_specs, require_microdata
 from spoor.formats.object_stores import is_url, new_object
+from spoor.hashing import hash64
+from spoor.judges.page_language import one_norwegian
 from spoor.runs import files
 from spoor.runs.by_seed import NO_SEED, listed_sites, sites_of_seeds
 from spoor.runs.documents import RunDocument
@@ -45,6 +48,8 @@ class Exported:
     pages: int
     copies: int = 0
     """Near-copies that were left out."""
+    others: int = 0
+    """Documents of other languages, or of an earlier export, that were left out."""
     left_out: LeftOut = field(default_factory=LeftOut)
     """Pages that the form has no room for."""
 
@@ -61,13 +66,17 @@ def export_run(
     by_seed: bool = False,
     sites: Path | str | None = None,
     requests: bool = False,
+    not_in: Sequence[Path | str] = (),
+    rows_per_file: int | None = None,
     report_progress: Callable[[int], object] = lambda done: None,
 ) -> Exported:
     """Write the documents of a selection to a file or folder, or a file to an object store
     (`s3://BUCKET/NAME`, `gs://BUCKET/NAME`). `by_seed`: instead of a selection the best page of the
     site of each seed, or why there is none, in a table. `sites`: the same for each row of a list of
     sites, in its order, with its own columns before these.
-    `requests`: instead of them all requests that ended, in a table or as a log.
+    `requests`: instead of them all requests that ended, in a table or as a log. `not_in`: without
+    the documents of these earlier exports. `rows_per_file`: to a folder of files with so many rows
+    each.
 
     `form`: one of `spoor.formats.export.FORMS`; None: as the name says. `columns`: more columns, of
     `spoor.formats.exporters.columns.ON_REQUEST`. `fields`: `NAME=SELECTOR` each
@@ -78,7 +87,7 @@ def export_run(
     selected = Selection() if selection is None else selection
     if is_url(str(out)):
         form = form_of(Path(str(out).rpartition("/")[2]), form)
-        if FORMS[form].is_folder:
+        if FORMS[form].is_folder or rows_per_file is not None:
             raise InputError(f"{form} is a folder of files; {out} can be a file only")
     else:
         out = Path(out)
@@ -92,14 +101,15 @@ def export_run(
         if not FORMS[form].is_table:
             tables = ", ".join(name for name, one in FORMS.items() if one.is_table)
             raise InputError(f"{option} is for a table ({tables}), and {form} is none")
-        if selected != Selection() or (requests and (by_seed or columns or fields)):
+        if selected != Selection() or not_in or (requests and (by_seed or columns or fields)):
             raise InputError(f"{option} has a row for each {row}; it takes no other choice of rows")
     if requests:
         from spoor.runs.requests import requests_of
 
         options = Options(REQUESTS, run.path)
         with nullcontext(out) if isinstance(out, Path) else new_object(out) as place:
-            return Exported(form, write(requests_of(run), place, form, options))
+            count = write(requests_of(run), place, form, options, rows_per_file)
+            return Exported(form, count)
     needs = FORMS[form].needs
     asked = [name.strip().replace("-", "_") for name in columns]
     for name in asked:
@@ -123,14 +133,22 @@ def export_run(
     kinds |= {} if selected.copies else {COPIES: "list<string>"}
     kinds |= column_of(specs)
     parts = PARTS.intersection(kinds, ON_REQUEST)
+    if selected.languages or {"words", "text_language"} & kinds.keys():
+        parts |= {"text", "language"}
+    if selected.languages:
+        need_extra("language", "--language", "py3langid")
+    earlier = {hash64(url) for path in not_in for url in urls_of(Path(path))}
     if "passages" in needs:
         parts |= {"text", "blocks"}
-    copied = 0
+    copied = others = 0
 
     def rows(needed: Needed | None) -> Iterator[dict[str, Any]]:
-        nonlocal copied
+        nonlocal copied, others
         seen = set[int]()
         for document, copies in run.select(selected, report_progress, lambda row: parts):
+            if hash64(document.url) in earlier or not _is_in(document, selected.languages):
+                others += 1
+                continue
             copied += len(copies)
             row = document.exported(kinds)
             if specs:
@@ -164,8 +182,16 @@ def export_run(
 
         needing = needed_by_pages(run.path)
     with nullcontext(out) if isinstance(out, Path) else new_object(out) as place, needing as needed:
-        pages = write(seed_rows() if by_seed else rows(needed), place, form, options)
-    return Exported(form, pages, copied, options.left_out)
+        written = seed_rows() if by_seed else rows(needed)
+        pages = write(written, place, form, options, rows_per_file)
+    return Exported(form, pages, copied, others, options.left_out)
+
+
+def _is_in(document: RunDocument, languages: Sequence[str]) -> bool:
+    if not languages:
+        return True
+    code = document.text_language or document.language.partition("-")[0].lower()
+    return one_norwegian(code) in map(one_norwegian, languages)
 
 
 def _passages(document: RunDocument, *, everything: bool) -> list[dict[str, Any]]:

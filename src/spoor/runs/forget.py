@@ -25,7 +25,7 @@ from pathlib import Path
 
 from spoor.errors import DiskError, InputError, mend_of_disk
 from spoor.files import remove_left, sync_folder
-from spoor.formats.export import form_by_ending, remove
+from spoor.formats.export import form_by_ending, form_of_parts, remove
 from spoor.formats.exporters.target import LIST
 from spoor.formats.exporters.warc import copy_without
 from spoor.formats.warc_records import DAMAGE
@@ -375,5 +375,5 @@ def _form(path: Path) -> str:
 
 def _form_by_name(path: Path) -> str | None:
     if path.is_dir():
-        return "markdown" if (path / LIST).is_file() else None
+        return "markdown" if (path / LIST).is_file() else form_of_parts(path)
     return form_by_ending(path.name)

@@ -10,6 +10,7 @@ from spoor.distribution import import_extra
 from spoor.documents.document import PARTS
 from spoor.errors import InputError
 from spoor.formats.exporters.columns import COLUMNS
+from spoor.judges.languages import language_code
 from spoor.judges.similarity import content_words
 from spoor.runs import files, shards, snapshot
 from spoor.runs.answers import Answer, answers
@@ -88,6 +89,9 @@ class Run(StoredRun):
         by_seed: bool = False,
         sites: Path | str | None = None,
         requests: bool = False,
+        languages: Sequence[str] = (),
+        not_in: Sequence[Path | str] = (),
+        rows_per_file: int | None = None,
     ) -> int:
         """Write the relevant documents, or `everything`, to a file or folder; returns how many.
 
@@ -95,14 +99,20 @@ class Run(StoredRun):
         text; `columns` and `fields`: more columns (`spoor.runs.export.export_run`). `index`: of
         bulk lines. `min_score`, `since`, `copies`: see `documents`. `by_seed`: a row for each seed
         instead, with the best page of its site (`spoor.runs.by_seed`). `sites`: a row for each of a
-        list of sites, with its columns. `requests`: a row for each request that ended. Raises
+        list of sites, with its columns. `requests`: a row for each request that ended. `languages`:
+        only documents in these, by their text. `not_in`: without those of earlier exports.
+        `rows_per_file`: to a folder of files with so many rows each. Raises
         InputError where it cannot be written, or is the run's own.
         """
         return export_run(
             self,
             out,
             kind,
-            selection=Selection(everything, min_score, since, copies),
+            selection=Selection(
+                everything, min_score, since, copies, tuple(map(language_code, languages))
+            ),
+            not_in=not_in,
+            rows_per_file=rows_per_file,
             columns=[*columns, *(("text",) if text else ())],
             fields=fields,
             index=index,

@@ -23,6 +23,9 @@ class Selection:
     copies: bool = True
     """False: without near-copies, of which one of a seed's domain, or else the one fetched first,
     stands for the others."""
+    languages: tuple[str, ...] = ()
+    """Only those whose main content is in one of these by an identifier (ISO 639-1), or, where that
+    is not sure, that declare one. None: of any. It is seen when a document is read."""
 
     def __post_init__(self) -> None:
         score = self.min_score

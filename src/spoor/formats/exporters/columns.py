@@ -39,12 +39,15 @@ ON_REQUEST: Mapping[str, str] = {
     "date": "string",
     "author": "string",
     "licence": "string",
+    "words": "int64",
+    "text_language": "string",
     "links": "list<string>",
     "json_ld": "json",
     "microdata": "json",
     "tables": "json",
 }
-"""Column → its kind: what a document itself says, read out of the archive where it is asked for."""
+"""Column → its kind: what a document itself says, read out of the archive where it is asked for;
+`words` counts those of its text, and `text_language` is theirs by an identifier."""
 
 BODIES = frozenset(("text", "markdown", "links", "json_ld", "microdata", "tables"))
 """Columns that may be as large as the document itself."""

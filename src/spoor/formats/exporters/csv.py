@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from spoor.formats.exporters.columns import Options, Row, plain
@@ -64,6 +64,17 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
             else:
                 made.writerow(row)
     return count
+
+
+def urls(source: Path) -> Iterator[str]:
+    """Those of the rows of an export. Raises ValueError and csv.Error where it is none."""
+    csv.field_size_limit(MOST_LINE)
+    with source.open(encoding="utf-8", newline="") as lines:
+        rows = csv.reader(lines)
+        column = next(rows, []).index("url")
+        for row in rows:
+            if len(row) > column:
+                yield row[column]
 
 
 def cell(value: object) -> object:

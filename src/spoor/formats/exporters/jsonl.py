@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO
+from typing import Any, Protocol
 
 from spoor.bounded_json import json_of_line
+from spoor.compression import zstd
 from spoor.display import quiet_json
 from spoor.errors import InputError
 from spoor.formats.exporters.columns import COPIES, Options, Row, plain
@@ -21,13 +23,41 @@ _MOST_ID = 512
 """Bytes of an `_id`."""
 
 
+class SupportsWrite(Protocol):
+    """A file that bytes are written to."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+
+class Lines(Protocol):
+    """A file that lines are read from."""
+
+    def readline(self, size: int = -1, /) -> bytes: ...
+
+
 def write(rows: Iterable[Row], path: Path, options: Options) -> int:
     """One JSON object a line; returns how many."""
-    count = 0
     with path.open("wb") as file:
-        for row in rows:
-            file.write(json_line(plain(row, options.columns)))
-            count += 1
+        return _write(rows, file, options)
+
+
+def write_gz(rows: Iterable[Row], path: Path, options: Options) -> int:
+    """The same as gzip."""
+    with gzip.GzipFile(path, "wb", compresslevel=6, mtime=0) as file:
+        return _write(rows, file, options)
+
+
+def write_zst(rows: Iterable[Row], path: Path, options: Options) -> int:
+    """The same as Zstandard."""
+    with zstd.open(path, "wb") as file:
+        return _write(rows, file, options)
+
+
+def _write(rows: Iterable[Row], file: SupportsWrite, options: Options) -> int:
+    count = 0
+    for row in rows:
+        file.write(json_line(plain(row, options.columns)))
+        count += 1
     return count
 
 
@@ -52,19 +82,44 @@ def write_bulk(rows: Iterable[Row], path: Path, options: Options) -> int:
 def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
     """Copy an export without the lines of these URLs, also as near-copies of others; returns how
     many lines differ. Raises ValueError and LookupError where it is none."""
-    count = 0
     with source.open("rb") as lines, path.open("wb") as file:
-        for line in read_lines(lines):
-            row = json_of_line(line)
-            if row["url"] in urls:
-                count += 1
-            elif any(copy in urls for copy in row.get(COPIES) or ()):
-                row[COPIES] = [url for url in row[COPIES] if url not in urls]
-                file.write(json_line(row))
-                count += 1
-            else:
-                file.write(line)
+        return _write_without(lines, file, urls)
+
+
+def write_gz_without(source: Path, path: Path, urls: Collection[str]) -> int:
+    """Do the same with gzip. Raises EOFError where it is cut off."""
+    with gzip.open(source) as lines, gzip.GzipFile(path, "wb", compresslevel=6, mtime=0) as file:
+        return _write_without(lines, file, urls)
+
+
+def write_zst_without(source: Path, path: Path, urls: Collection[str]) -> int:
+    """Do the same with Zstandard. Raises EOFError where it is cut off."""
+    with zstd.open(source) as lines, zstd.open(path, "wb") as file:
+        return _write_without(lines, file, urls)
+
+
+def _write_without(lines: Lines, file: SupportsWrite, urls: Collection[str]) -> int:
+    count = 0
+    for line in read_lines(lines):
+        row = json_of_line(line)
+        if row["url"] in urls:
+            count += 1
+        elif any(copy in urls for copy in row.get(COPIES) or ()):
+            row[COPIES] = [url for url in row[COPIES] if url not in urls]
+            file.write(json_line(row))
+            count += 1
+        else:
+            file.write(line)
     return count
+
+
+def urls(source: Path) -> Iterator[str]:
+    """Those of the rows of an export, packed or not. Raises ValueError and LookupError where it is
+    none."""
+    opened: Any = {".gz": gzip.open, ".zst": zstd.open}.get(source.suffix, open)
+    with opened(source, "rb") as lines:
+        for line in read_lines(lines):
+            yield str(json_of_line(line)["url"])
 
 
 def write_bulk_without(source: Path, path: Path, urls: Collection[str]) -> int:
@@ -81,7 +136,7 @@ def write_bulk_without(source: Path, path: Path, urls: Collection[str]) -> int:
     return count
 
 
-def read_lines(file: IO[bytes]) -> Iterator[bytes]:
+def read_lines(file: Lines) -> Iterator[bytes]:
     """Lines of at most `MOST_LINE` bytes. Raises ValueError."""
     while line := file.readline(MOST_LINE + 1):
         if len(line) > MOST_LINE:

@@ -87,6 +87,16 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
     return count
 
 
+def urls(source: Path) -> Iterator[str]:
+    """Those of the rows of a table. Raises InputError without the extra, and the library's errors
+    where it is none."""
+    arrow, format_ = import_extra("parquet", "Parquet", "pyarrow", "pyarrow.parquet")
+    arrow.set_memory_pool(arrow.system_memory_pool())
+    with at_most(MOST_MEMORY), format_.ParquetFile(source) as file:
+        for batch in file.iter_batches(BATCH, columns=["url"]):
+            yield from map(str, batch.column(0).to_pylist())
+
+
 def _batches(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
     batch: list[dict[str, Any]] = []
     characters = 0

@@ -25,7 +25,9 @@ from spoor.files import (
 LIST = "index.jsonl"
 """In a folder of documents: a line for each file, with the address of its document."""
 
-_WRITTEN = re.compile(r"[^/]*-[0-9a-f]{10}(-[0-9]+)?\.[a-z]{2,8}")
+_WRITTEN = re.compile(
+    r"[^/]*-[0-9a-f]{10}(-[0-9]+)?\.[a-z]{2,8}|part-[0-9]{5,9}\.(jsonl(\.gz|\.zst)?|csv|parquet)"
+)
 
 
 @contextmanager
