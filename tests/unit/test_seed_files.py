@@ -78,6 +78,7 @@ def test_names_of_other_scripts_are_sites(tmp_path: Path) -> None:
         ("s.csv", "name,url\nAcme,Bonn road\n", r"s\.csv, line 2: 'Bonn road' is not a valid URL"),
         ("s.csv", 'url\n"acme.example', r"s\.csv, line 2: unexpected end of data"),
         ("s.csv", "name,url\nAcme,\n", r"has no URL in it"),
+        ("s.csv", "a\rb;url\n", r"line 1: 'a' is not a valid URL; nor can line 2"),
     ],
 )
 def test_what_is_none_is_told_with_its_line(tmp_path: Path, name: str, text: str, why: str) -> None:

@@ -6,7 +6,7 @@ Whoever wants one page from each of a thousand sites reads a table of a thousand
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -52,6 +52,8 @@ class _Site:
     relevant: int = 0
     in_vain: int = 0
     """Links that came to nothing."""
+    waiting: int = 0
+    """Links that are open."""
     flags: set[str] = field(default_factory=set)
     """Of its pages."""
     best: tuple[bool, float, int] = (False, -1.0, 0)
@@ -94,13 +96,11 @@ class _Sites:
         """The site of a host; None where no seed leads there."""
         return self._sites.get(self._key(name))
 
-    def waiting(self, run: StoredRun) -> Counter[int]:
-        """Identity of each site → its links that are open; none where nobody can tell."""
-        waiting = Counter[int]()
-        for name, links in open_links_by_host(run.path).items():
+    def count_waiting(self, open_links: Mapping[str, int]) -> None:
+        """Note how many links of each site are open, by those of each host."""
+        for name, links in open_links.items():
             if (site := self.of_host(name)) is not None:
-                waiting[id(site)] += links
-        return waiting
+                site.waiting += links
 
     def of_seeds(self) -> list[_Site]:
         """That of each seed, in their order."""
@@ -121,7 +121,9 @@ def sites_of_seeds(run: StoredRun, asked: Sequence[str] | None = None) -> Iterat
             if site is not None:
                 site.failed = site.failed or failure
                 site.in_vain += failure.kind not in _NOT_ASKED
-        waiting = sites.waiting(run)
+        known = open_links_by_host(run.path)
+        sites.count_waiting(known or {})
+        stands = _Stands(run, known is not None)
         every = dict(zip(sites.begins, sites.of_seeds(), strict=True))
         asked = [*every] if asked is None else asked
         for start in range(0, len(asked), _ROWS):
@@ -135,7 +137,7 @@ def sites_of_seeds(run: StoredRun, asked: Sequence[str] | None = None) -> Iterat
                 failed = failures.get(seed) or failures.get(sites.begins[seed])
                 outcome, note, best = FOUND, "", pages.get(site.best[2])
                 if not site.relevant:
-                    outcome, note = _why(run, site, failed, waiting[id(site)])
+                    outcome, note = _why(stands, site, failed)
                 if outcome == NONE and site.pages == 1 and best is not None:
                     note += _of_only_page(run, site, best)
                 yield SeedSite(seed, site.pages, site.relevant, best, note, outcome)
@@ -196,29 +198,40 @@ def brought(run: StoredRun, most: int) -> list[tuple[str, int, int]]:
     return [*named.values()] if len(named) > 1 else []
 
 
-def _why(run: StoredRun, site: _Site, failed: FailureRow | None, waiting: int) -> tuple[str, str]:
+class _Stands:
+    """How a run stands."""
+
+    def __init__(self, run: StoredRun, is_known: bool) -> None:
+        self.goes_on = run.is_running
+        self.most = run.latest_settings().pages_per_host
+        self.may_have_more = self.goes_on and not is_known
+        """It goes on, and which links it has open nobody can tell."""
+
+
+def _why(stands: _Stands, site: _Site, failed: FailureRow | None) -> tuple[str, str]:
     """The outcome of a site without a page that counts, and the same in words."""
     if failed is not None:
         return failed.kind, failed.reason or failed.kind
-    wait = f"{waiting:,} of its links wait" if waiting > 1 else "a link of it waits"
-    wait += ", the crawl goes on" if run.is_running else ": more pages or time would ask for them"
+    wait = "the crawl goes on" if stands.goes_on else "more pages or time would ask for them"
+    if site.waiting:
+        several = f"{site.waiting:,} of its links wait"
+        wait = f"{several if site.waiting > 1 else 'a link of it waits'}: {wait}"
+    waits = site.waiting > 0 or stands.may_have_more
     if not site.pages:
         if site.failed is not None:
             return site.failed.kind, f"{site.failed.url}: {site.failed.reason or site.failed.kind}"
-        if waiting:
+        if waits:
             return WAITS, f"no page came yet; {wait}"
         return NONE, "no page came: it leads to another site, or its turn did not come"
     note = f"none of the {site.pages:,} pages of its site counts"
     if site.pages == 1:
         note = "the only page of its site does not count"
-    most = run.latest_settings().pages_per_host
+    most = stands.most
     if most is not None and site.pages >= most:
         return LIMIT, f"{note}; it has had its {most:,} (--pages-per-host)"
     if most is not None and site.in_vain >= most:
         return LIMIT, f"{note}; {most:,} of its links came to nothing (--pages-per-host)"
-    if waiting:
-        return WAITS, f"{note}; {wait}"
-    return NONE, note
+    return (WAITS, f"{note}; {wait}") if waits else (NONE, note)
 
 
 def _of_only_page(run: StoredRun, site: _Site, page: PageRow) -> str:

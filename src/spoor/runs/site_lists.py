@@ -135,7 +135,7 @@ def _is_address(cell: str) -> bool:
 
 def _separator(text: str) -> str:
     """What stands between the cells of a table: what makes most cells of its first row."""
-    row = text[:_FIRST_ROW].lstrip("\r\n").partition("\n")[0]
+    row = re.split("[\r\n]", text[:_FIRST_ROW].lstrip("\r\n"), maxsplit=1)[0]
 
     def cells(separator: str) -> int:
         return len(next(csv.reader([row], delimiter=separator), []))

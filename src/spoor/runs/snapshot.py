@@ -278,16 +278,16 @@ def open_urls(path: Path) -> frozenset[str] | None:
     return frozenset(every)
 
 
-def open_links_by_host(path: Path) -> Mapping[str, int]:
-    """Host → links that a run had not asked for at its last checkpoint; nothing where nobody can
-    tell, as for `open_urls`. O(links)."""
+def open_links_by_host(path: Path) -> Mapping[str, int] | None:
+    """Host → links that a run had not asked for at its last checkpoint; None where nobody can tell,
+    as for `open_urls`. O(links)."""
     every = Counter[str]()
     for part in parts(path):
         last = last_checkpoint(part)
         with telling(part), ExitStack() as after:
             frontier = None if last is None else last.frontier(after)
             if last is None or frontier is None:
-                return {}
+                return None
             frontier.load(last.state["frontier"])
             if isinstance(frontier, ListsHosts):
                 every.update({name: count for name, count, *_ in frontier.hosts() if count})
