@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import spoor
 from spoor.errors import InputError
 from spoor.runs.inputs import read_seeds
 
@@ -53,6 +54,14 @@ def test_sites_are_read(tmp_path: Path, name: str, text: str) -> None:
     assert read_seeds([str(file)], report=told.append) == SITES
     bad = f"left out: {file}, line 4: 'n/a' is not a valid URL"
     assert told == ([bad] * 3 if "n/a" in text else [])
+
+
+def test_python_warns_of_lines_that_are_left_out(tmp_path: Path) -> None:
+    file = tmp_path / "s.txt"
+    file.write_text("a.example\nb.example\n?\n")
+    with pytest.warns(UserWarning, match="left out: .*line 3") as told, suppress(InputError):
+        spoor.run(str(file), topic="kiln", model=str(tmp_path / "none"), out=tmp_path / "run")
+    assert told[0].filename == __file__
 
 
 def test_names_of_other_scripts_are_sites(tmp_path: Path) -> None:

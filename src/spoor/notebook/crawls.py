@@ -44,7 +44,7 @@ def settings_of(seeds: str | Sequence[str], given: Mapping[str, Any]) -> Setting
         }
     )
     given_seeds = [seeds] if isinstance(seeds, str) else seeds
-    return with_inputs(settings, given_seeds, lambda line: warnings.warn(line, stacklevel=4))
+    return with_inputs(settings, given_seeds, lambda line: warnings.warn(line, stacklevel=6))
 
 
 _LISTS = {name for name, one in Settings.of_command("crawl").items() if one.kind is tuple}
