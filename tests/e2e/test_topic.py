@@ -18,6 +18,7 @@ import pytest
 from forked_commands import run as run_command
 from loopback import ADDRESS, MISSING, Asked, Logged, Loopback, beside, logged, reply
 from spoor.cli.main import run
+from spoor.views.report import report_of
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 WORLD = GeneratedWorld(GeneratedSettings(pages=150, hosts=3, seed=5, target_share=0.3))
@@ -280,13 +281,21 @@ def test_a_user_is_told_of_a_wish(
         assert "did you mean pottery, kiln?" in text
     # One slip in a word costs little: what it is like is found.
     assert len(Path("run/relevant.jsonl").read_text().splitlines()) > 20
-    assert "Looking for pages about *potery* or *klin*." in Path("run/report.html").read_text()
+    assert (
+        "Looking for pages about <em>potery</em> or <em>klin</em>."
+        in Path("run/report.html").read_text()
+    )
     told_again = json.loads(told(capsys, *crawl, "--topic", "pottery", "--out", "two", "--json"))
     advice = told_again["advice"]
     assert (advice["wish"], advice["known"]) == ("pages about *pottery*", ["pottery"])
     assert not advice["warning"]
     page = advice["near"][0]
     assert any(f"spoor label two {page['url']} " in line for line in advice["lines"])
+    # The report shows these pages themselves.
+    assert [near.url for near in report_of(Path("two")).near] == [p["url"] for p in advice["near"]]
+    report = Path("two/report.html").read_text()
+    assert f'<a class="title" href="{page["url"]}"' in report.partition(">To check</h2>")[2]
+    assert "spoor label two" not in report
 
     tried = told(capsys, "topic", "test", "Find me pages about kilns", *WANTED[:6], *at(served))
     assert "looking for pages about *kilns*" in tried

@@ -49,7 +49,7 @@ from spoor.protocols import (
     Stateful,
 )
 from spoor.runs import files
-from spoor.runs.advised import WORDS, advisor_of, new_advisor
+from spoor.runs.advised import NEAR, WORDS, advisor_of, new_advisor
 from spoor.runs.assemble import (
     fault_of,
     faults_of,
@@ -544,7 +544,8 @@ class LiveCrawl:
             advisor.advice(self.folder.judged(), over=over),
         )
         self.folder.note(WORDS, json.dumps(list(self._advice.known)))
-        lines, judge = self._advice.lines(str(self.folder.path)), self.crawl.judge
+        self.folder.note(NEAR, json.dumps([page.url for page in self._advice.near]))
+        lines, judge = self._advice.lines(near=False), self.crawl.judge
         if isinstance(judge, KeepsAnswers):
             lines.append(f"judge    {answers_in_words(judge.costs())}")
         self.folder.note("advice", json.dumps(lines))

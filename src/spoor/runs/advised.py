@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _RULES = ("url:", "type:", "match:")
 """How a wish begins that a page fits or does not, by a pattern."""
 
+NEAR = "near"
+"""The note of a run with the URLs of pages near its threshold, a JSON list."""
+
 WORDS = "words"
 """The note of a run with the words of its topic that its pages have, a JSON list."""
 

@@ -5,6 +5,7 @@ The page that `spoor ui` shows is the same, with buttons and a script that keeps
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -27,6 +28,7 @@ SECTIONS = (
     ("harvest", "Harvest"),
     ("left", "What is left"),
     ("best", "Best pages"),
+    ("near", "To check"),
     ("recent", "Latest pages"),
     ("kinds", "Kinds of documents"),
     ("next", "Next links"),
@@ -163,6 +165,7 @@ def environment() -> Environment:
     made.filters["count"] = lambda value: f"{value:,}"
     made.filters["lines"] = _lines
     made.filters["bytes"] = in_bytes
+    made.filters["emphasised"] = _emphasised
     made.filters["raw"] = lambda text: Markup(escape(text))
     made.filters["link"] = lambda url: url if url.startswith(("http://", "https://")) else "#"
     return made
@@ -190,6 +193,14 @@ def in_bytes(size: int) -> str:
 def document_page(document: Preview) -> str:
     """A page that shows one document: its text only."""
     return environment().get_template("document.html.jinja").render(document=document)
+
+
+_EMPHASIS = re.compile(r"\*([^*]+)\*")
+
+
+def _emphasised(text: str) -> Markup:
+    """A text with what stands between asterisks emphasised."""
+    return Markup(_EMPHASIS.sub(r"<em>\1</em>", str(escape(shown(text)))))
 
 
 def _lines(text: str) -> Markup:

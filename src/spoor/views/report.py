@@ -13,6 +13,7 @@ from typing import Any
 from spoor.crawl import Crawl
 from spoor.display import pace_in_words, shown
 from spoor.errors import InputError
+from spoor.runs.advised import NEAR
 from spoor.runs.by_seed import seeds_found
 from spoor.runs.labelling import policy_learns
 from spoor.runs.reader import Run
@@ -27,6 +28,7 @@ from spoor.views.snippets import Snippet, Snippets
 from spoor.views.sums import REFUSED, Directory, Failure, Host, Sums, curve
 
 RECENT = 20
+NEAR_SHOWN = 4
 FAILURES = 30
 _TOLD_APART = frozenset((*REFUSED, "unreadable"))
 DIRECTORIES = 12
@@ -60,9 +62,11 @@ class RunReport:
     wish: str = ""
     """What is looked for, in plain words."""
     advice: Sequence[str] = ()
-    """Lines on the words of the topic, warnings, and pages to say yes or no to."""
+    """Lines on the words of the topic, and warnings."""
     left: Left | None = None
     best: Sequence[PageRow] = ()
+    near: Sequence[PageRow] = ()
+    """Near the threshold: a person's yes or no to these tells most."""
     recent: Sequence[PageRow] = ()
     """Fetched last, newest first; in the live page only."""
     snippets: Mapping[int, Snippet] = field(default_factory=dict)
@@ -132,7 +136,8 @@ class Reporter:
         run, sums, settings = self.run, self.sums, self.run.settings
         with run.at_once():
             budget, stopped, advice = run.budget(), run.noted("stopped"), run.noted("advice")
-            again = run.noted("refreshed")
+            again, urls = run.noted("refreshed"), _lines(run.noted(NEAR))[:NEAR_SHOWN]
+            near = [page for url in urls if (page := run.page(url)) is not None]
             best = run.numbered(sums.best)
             latest = run.latest(RECENT) if recent else []
             if known is not None:
@@ -167,6 +172,7 @@ class Reporter:
             ],
             left=left(sums.relevant, known),
             best=best,
+            near=near,
             recent=latest,
             snippets={page.number: () if quick else self._snippets.of(page) for page in best},
             previews=self._texts(best) if not recent else {},
