@@ -22,10 +22,9 @@ from spoor.judges.facts import Label
 from spoor.learn.state import FAST, pack, unpack
 from spoor.protocols import ListsHosts
 from spoor.sharding import commands
-from spoor.sharding.byte_budget import ByteBudget
+from spoor.sharding.budgets import ByteBudget, PageBudget
 from spoor.sharding.coordinator import Coordinator, Report
 from spoor.sharding.outbox import Outbox, pack_batches, unpack_batches
-from spoor.sharding.page_budget import PageBudget
 from spoor.sharding.worker import Worker
 from spoor.testing.small_worlds import TARGET, SmallWorld, random_web
 from spoor.types import Anchor, Fetch, Link, Outcome, Page, Task, Topic

@@ -17,8 +17,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from spoor.sharding.byte_budget import ByteBudget
-from spoor.sharding.page_budget import PageBudget
+from spoor.sharding.budgets import ByteBudget, PageBudget
 
 Order = dict[str, Any]
 """What a shard must do next: plain values and bytes, which any transport can carry."""

@@ -34,8 +34,7 @@ from spoor.web.page_links import at_hand, not_to_follow, those
 from spoor.web.page_views import LinkedFrom
 from spoor.web.revisits import Revisits
 from spoor.web.scope import Scope
-from spoor.web.sitemap_filter import SitemapFilter
-from spoor.web.sitemap_links import sitemaps_among
+from spoor.web.sitemap_filter import SitemapFilter, sitemaps_among
 from spoor.web.trap_groups import asked_last
 from spoor.web.traps import Traps
 from spoor.web.url_rules import DOES, UrlRules

@@ -1,4 +1,5 @@
-"""When sitemaps, what they list, search indexes and answers of searches enter a crawl.
+"""Links to sitemaps, search indexes and answers of searches: whose they are, which may be asked
+for, and when they and what they list enter a crawl.
 
 Sitemaps of a domain keep to a share (`spoor.web.sitemap_shares`), but for those that say what
 changed since an earlier run; what they list enters little by little (`spoor.web.listed_links`);
@@ -7,23 +8,43 @@ search indexes and answers wait until they may pay (`spoor.web.held_lists`).
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
+from spoor.bounded import remember
 from spoor.types import HeldLink, Link, Origin, Page, State
 from spoor.web.held_lists import HeldLists
 from spoor.web.listed_links import Listed, ListedLinks
-from spoor.web.page_links import those
-from spoor.web.sitemap_links import SEARCHES, SitemapLinks, sitemaps_among
+from spoor.web.page_links import PageLinks, those
 from spoor.web.sitemap_shares import SitemapShares
+from spoor.web.urls import host
+
+SEARCHES = ("index", "search")
+"""Kinds of links to a search index, and to an answer of a site's search."""
 
 
-class SitemapFilter(SitemapLinks):
+def sitemaps_among(links: Sequence[Link], *kinds: str) -> Sequence[int]:
+    """Which links lead to one, to a search index or to an answer of a search, or to such of these
+    kinds alone: none of those that a page itself has."""
+    if isinstance(links, PageLinks):
+        return ()
+    kinds = kinds or ("sitemap", *SEARCHES)
+    return [index for index, link in enumerate(links) if link.kind in kinds]
+
+
+class SitemapFilter:
     """Where they are not asked for (`ask`), nothing waits. `last`: all sitemaps wait until the
-    crawl has no other link. `most`: links from a seed to a page at most; None: no limit."""
+    crawl has no other link. `most`: links from a seed to a page at most; None: no limit. The oldest
+    entries of its tables are dropped."""
 
     def __init__(self, *, ask: bool, last: bool, most: int | None) -> None:
-        super().__init__()
         self._ask, self._most = ask, most
+        self._named: OrderedDict[str, Sequence[str]] = OrderedDict()
+        """Host → its sitemaps and search index."""
+        self._indexes: OrderedDict[str, str] = OrderedDict()
+        """Host → the search index that was named first: it has one, whoever goes on with it."""
+        self._taken: OrderedDict[str, None] = OrderedDict()
+        """Sitemaps that may be asked for wherever they lie."""
         self._shares = SitemapShares()
         self._last = SitemapShares(last=True) if ask and last else None
         self._listed = ListedLinks()
@@ -33,12 +54,31 @@ class SitemapFilter(SitemapLinks):
         """A sitemap with those of its links that enter at once."""
         return self._listed.enter(page, origin) if self._ask else page
 
+    def take(self, url: str) -> None:
+        """A sitemap may be asked for wherever it lies."""
+        remember(self._taken, url, None)
+
+    def __contains__(self, url: str) -> bool:
+        return url in self._taken
+
     def named_before(self, page: Page, links: Sequence[Link]) -> Sequence[str]:
-        """The sitemaps of a page's host, which only the page that came first links to: they are as
-        near as any page of the host makes them."""
+        """The sitemaps of a page's host that its links do not name, since only the page that came
+        first links to them: they are as near as any page of the host makes them. Those that its
+        links name are noted."""
         if not self._ask or "sitemap" in page.flags:
             return ()
-        return super().named_before(page, links)
+        before = self._named.get(host(page.url), ())
+        if named := [links[index].url for index in sitemaps_among(links)]:
+            remember(self._named, host(page.url), list(dict.fromkeys([*before, *named])))
+            return [url for url in before if url not in named]
+        return before
+
+    def has_another(self, index: str) -> bool:
+        """Whether the host of a search index has another one."""
+        name = host(index)
+        if name not in self._indexes:
+            remember(self._indexes, name, index)
+        return self._indexes[name] != index
 
     def within_shares(self, links: Sequence[Link], origin: Origin) -> Sequence[Link]:
         """The links without those to sitemaps that wait for their share."""
@@ -107,18 +147,25 @@ class SitemapFilter(SitemapLinks):
         return self._shares.lost + (0 if self._last is None else self._last.lost)
 
     def save(self) -> State:
-        if not self._ask:
-            return super().save()
+        lists: State = {}
+        if self._ask:
+            lists = {
+                "sitemap_shares": self._shares.save(),
+                **({} if self._last is None else {"last_sitemaps": self._last.save()}),
+                "listed": self._listed.save(),
+                "lists": self._lists.save(),
+            }
         return {
-            "sitemap_shares": self._shares.save(),
-            **({} if self._last is None else {"last_sitemaps": self._last.save()}),
-            "listed": self._listed.save(),
-            "lists": self._lists.save(),
-            **super().save(),
+            **lists,
+            "sitemaps": list(self._taken),
+            "named": [*map(list, self._named.items())],
+            "indexes": [*map(list, self._indexes.items())],
         }
 
     def load(self, state: State) -> None:
-        super().load(state)
+        self._taken = OrderedDict.fromkeys(state["sitemaps"])
+        self._named = OrderedDict(map(tuple, state["named"]))
+        self._indexes = OrderedDict(map(tuple, state["indexes"]))
         if not self._ask:
             return
         self._shares.load(state["sitemap_shares"])
