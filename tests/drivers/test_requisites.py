@@ -389,6 +389,7 @@ def test_what_a_page_asked_for_in_a_browser_is_what_it_needs(site: Site, tmp_pat
     asked = [(f"{A}/data.png?of=script", False), (f"{A}/s.css", True)]
     later = (f"{A}/later.png", False)
     refused = [(f"{A}/log-out?action=logout", False), ("HTTP://a.example/%zz", False)]
+    refused.append((f"{A}/{'x' * 20_000}.png", False))
     settings = settings_of(site)
     # The second time its page was read before.
     for named, come in (([*asked, *refused], [*OF_ONE, asked[0][0]]), ([later], [later[0]])):

@@ -424,6 +424,8 @@ def test_keys_of_an_index_are_those_of_others() -> None:
         ("http://www2.example.co.uk:8080/x", "uk,co,example:8080)/x"),
         ("http://example.com/docs/", "com,example)/docs/"),
         ("http://example.com//docs//?b&a", "com,example)//docs//?a&b"),
+        ("http://example.com/a%2F..%2541?a-=1&a=%7C%20", "com,example)/a%2f..%2541?a-=1&a=%7c%20"),
+        ("http://[::1]/%C3%A4?%23%25%22", "[::1])/%c3%a4?%23%25%22"),
     ):
         found = [*keys(url)]
         assert found[0] == player

@@ -94,6 +94,20 @@ def test_pages_behind_a_hash() -> None:
     assert groups("http://a.test/p?v=2#/item?id=3")[0] == ("a.test/p/v=##/item?id", True)
 
 
+def test_what_a_page_asked_for_is_noted_once_and_long_urls_take_no_place() -> None:
+    visit = browser._Visit(Exchange.__new__(Exchange), _nothing, 1)
+    visit.note(f"http://a.test/{'x' * browser.MOST_LETTERS}")
+    for _ in range(browser.MOST_LETTERS // len("http://a.test/1") + 1):
+        visit.note("http://a.test/1")
+    visit.note("blob:http://a.test/1")
+    visit.note("http://A.test/s#x", style=True)
+    assert visit.needs == {"http://a.test/1": False, "http://a.test/s": True}
+
+
+async def _nothing(*_: str) -> Exchange:
+    raise browser.HeldBackError
+
+
 def test_urls_of_one_template_have_one_shape() -> None:
     assert shape("http://a.test/") == "/"
     assert shape("http://a.test/blog/2024/05/kilns") == "/blog/#/#/*"

@@ -43,7 +43,7 @@ from spoor.web.actions import PROOF, action
 from spoor.web.exchange import Exchange
 from spoor.web.media_types import media_of
 from spoor.web.scope import Scope
-from spoor.web.urls import host, registrable_domain
+from spoor.web.urls import MAX_LENGTH, host, registrable_domain
 from spoor.web.validators import Validators
 
 T = TypeVar("T")
@@ -133,11 +133,13 @@ class Fetching(Wait):
 
 def allowed_by(settings: Settings) -> Callable[[str], bool]:
     """Which requisites may be asked for: those of any host, but what the user excludes, what does
-    something (`--actions`), and ports to which no browser sends a request."""
+    something (`--actions`), URLs that are too long, and ports to which no browser sends a request.
+    """
     scope = Scope.of((), "anywhere", exclude=settings.exclude)
 
     def allows(url: str) -> bool:
-        return url in scope and (settings.actions or action(url) in ("", PROOF))
+        is_one = len(url) <= MAX_LENGTH and url in scope
+        return is_one and (settings.actions or action(url) in ("", PROOF))
 
     return allows
 

@@ -30,7 +30,7 @@ from spoor.rendering.render_turns import RenderTurns
 from spoor.setting import MOST_OF_A_BODY
 from spoor.turns import CrowdedError, SiteTimes
 from spoor.web.exchange import Exchange, Rendered
-from spoor.web.urls import canonical, domain_of
+from spoor.web.urls import MAX_LENGTH, canonical, domain_of
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium
@@ -178,13 +178,17 @@ class _Visit:
     """URLs of what it asked for to be shown; whether each is a style sheet."""
 
     def note(self, url: str, *, style: bool = False) -> None:
-        """It needs a URL to be shown."""
-        if not url.startswith("http") or len(self.needs) >= MOST_NOTED:
+        """It needs a URL to be shown. One that is too long to be asked for takes no other's place,
+        nor does one that is asked for again and again."""
+        if not url.startswith("http") or len(url) > MAX_LENGTH:
             return
-        self.letters += len(url)
         with contextlib.suppress(ValueError):
+            name = canonical(url)
+            if name in self.needs or len(self.needs) >= MOST_NOTED:
+                return
+            self.letters += len(name)
             if self.letters <= MOST_LETTERS:
-                self.needs.setdefault(canonical(url), style)
+                self.needs[name] = style
 
 
 class Browser:

@@ -21,7 +21,7 @@ from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, unquote_to_bytes, urlsplit
 from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile, ZipInfo
 
 from spoor.bounded_json import json_of_line
@@ -47,7 +47,9 @@ extra field of its own head (ZIP64); players look for one there only where the d
 of the file names one, too."""
 
 _WWW = re.compile(r"^www\d*\.")
-_SLASHES = re.compile("//+")
+_PRINTABLE = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
+_MOST_NESTED = 64
+"""Escapes of escapes that are looked through."""
 _FIRST = datetime(1980, 1, 1, tzinfo=UTC)
 """The first time that ZIP can store."""
 
@@ -372,17 +374,47 @@ def _stamp(date: str) -> str:
 def keys(url: str) -> Sequence[str]:
     """The keys of a URL in an index: its host from the right, then the path, in lower case, the
     parameters in order. One as ReplayWeb.page looks it up and, where that is another, one as pywb
-    does, which takes `/a//b/` for `/a/b`. A URL that a player cannot take apart, as a stranger's
-    run may have, is its own key."""
+    does, which takes `/a//b/` for `/a/b` and `%7C` for `|`, but leaves out no parameters of
+    sessions, as pywb does. A URL that a player cannot take apart, as a stranger's run may have, is
+    its own key."""
     try:
         parts = urlsplit(url.lower())
-        host = ",".join(reversed(_WWW.sub("", parts.hostname or "").split(".")))
-        port = f":{parts.port}" if parts.port else ""
+        host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
     except ValueError:
         return (url.lower().replace(" ", "%20"),)
     path, query = parts.path or "/", f"?{_ordered(parts.query)}" if parts.query else ""
-    paths = dict.fromkeys((path, _SLASHES.sub("/", path).rstrip("/") or "/"))
-    return [f"{host}{port}){one}{query}".replace(" ", "%20") for one in paths]
+    literal = f"[{host}]" if ":" in host else host
+    player = f"{_reversed(literal)}{port}){path}{query}"
+    host, path = _reversed(host.replace("..", ".").strip(".")), _without_dots(_unescaped(path))
+    parameters = [name.split("=", 1) for name in _unescaped(parts.query).split("&")]
+    query = f"?{'&'.join(map('='.join, sorted(parameters)))}" if parts.query else ""
+    both = dict.fromkeys((player, f"{host}{port}){path}{query}"))
+    return [key.replace(" ", "%20") for key in both]
+
+
+def _reversed(host: str) -> str:
+    return ",".join(reversed(_WWW.sub("", host).split(".")))
+
+
+def _unescaped(part: str) -> str:
+    """A part of a URL as pywb has it: what was escaped more than once, too, and only what is no
+    printable ASCII, `#` and `%` escaped."""
+    found = part.encode()
+    for _ in range(_MOST_NESTED):
+        if (plain := unquote_to_bytes(found)) == found:
+            break
+        found = plain
+    return quote(found, safe=_PRINTABLE).lower()
+
+
+def _without_dots(path: str) -> str:
+    kept: list[str] = []
+    for name in path.split("/")[1:]:
+        if name == ".." and kept:
+            kept.pop()
+        elif name != ".":
+            kept.append(name)
+    return "/" + "/".join(filter(None, kept))
 
 
 def _ordered(query: str) -> str:
