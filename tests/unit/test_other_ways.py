@@ -21,6 +21,7 @@ from spoor.web.other_ways import (
     data_of,
     markup_of,
     names_data,
+    names_page,
     other_way,
     other_ways,
     place_within,
@@ -342,3 +343,22 @@ def test_the_query_of_a_page_is_read_once_for_all_of_its_links(
     assert not other_ways(Page(page), [Link(url) for url in urls])
     assert len({relation(page, url) for url in urls}) == 1
     assert read.count(query) == 2, "once for each of the two"
+
+
+@pytest.mark.parametrize(
+    ("path", "page", "has_its_name"),
+    [
+        ("w/index.php?title=Kiln&action=history", "wiki/Kiln", True),
+        ("wiki/Special:WhatLinksHere/Kiln", "wiki/Kiln", True),
+        ("wiki/Kiln?action=diff&version=3", "wiki/Kiln", True),
+        ("doku.php?id=kiln&do=revisions", "doku.php?id=kiln", True),
+        ("doku.php?id=glaze&do=revisions", "doku.php?id=kiln", False),
+        ("wiki/Kilns", "wiki/Kiln", False),
+        ("wiki/Kiln", "wiki/Kiln", False),
+        ("case-studies/one", "", False),
+        ("w?title=ab", "ab", False),
+    ],
+)
+def test_a_url_may_have_the_name_of_another_page(path: str, page: str, has_its_name: bool) -> None:
+    assert names_page(f"{HOME}{path}", f"{HOME}{page}") == has_its_name
+    assert not names_page(f"http://else.example/{path}", f"{HOME}{page}")

@@ -913,6 +913,23 @@ def test_what_is_not_for_search_engines_is_held_back_whatever_article_it_is_of()
     assert not traps.holder(of_article(19).url)
 
 
+def test_what_is_not_for_search_engines_is_a_view_of_the_page_whose_name_it_has() -> None:
+    traps = Traps()
+    for number in range(6):
+        letter = "abcdefghijklmnopqrst"[number]
+        article = page_at(f"http://a.example/wiki/Pot{letter}", "Pots", f"clay fire {letter * 9}")
+        seen(traps, article, relevant=True)
+        page, found_on = of_article(number), article.url if number else "http://a.example/"
+        assert not traps.holder(of_article(19).url)
+        traps.ended(page, lambda found_on=found_on: found_on, relevant=True)  # type: ignore[misc]
+        assert traps.view_of(page.url) == ((article.url,) if number else ())
+    traps.load(unpack(pack(traps.save())))
+    assert traps.view_of(of_article(5).url) == ("http://a.example/wiki/Potf",)
+    page = of_article(6)
+    traps.ended(page, lambda: "http://a.example/wiki/Potg", relevant=True)
+    assert traps.holder(of_article(19).url)
+
+
 @pytest.mark.parametrize("relevant", [True, False])
 def test_a_relevant_list_in_one_more_order_is_not_believed_longer(*, relevant: bool) -> None:
     traps = Traps()

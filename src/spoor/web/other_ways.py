@@ -64,6 +64,8 @@ _DATA = "json jsonld geojson ndjson csv tsv yaml yml ttl nt n3"
 """Forms of data that a program writes of what it shows. Feeds lead on, and a PDF is a document."""
 _DATA_ENDS = tuple(f".{end}" for end in _DATA.split())
 _SPEAKS_OF_DATA = re.compile(rf"\b({_DATA.replace(' ', '|')})\b|^type:.*\*", re.IGNORECASE)
+_A_NAME = 3
+"""Characters that the name of a page has at least."""
 _AS_DATA = re.compile(rf"[._]?(format|fmt|output|export|out)=({_DATA.replace(' ', '|')})")
 
 
@@ -171,6 +173,23 @@ def _asked(page: str) -> tuple[str, Counter[str], int]:
     path, _, query = with_query(page).partition("?")
     parts = Counter(filter(None, query_parts(query)))
     return path, parts, sum(map(len, parts.elements()))
+
+
+def names_page(url: str, page: str) -> bool:
+    """Whether a canonical URL has the name of what stands at another one of its host in it:
+    `/w?title=Kiln&action=history` that of `/wiki/Kiln`, `/doku?id=kiln&do=diff` that of
+    `/doku?id=kiln`."""
+    own, _, query = url.partition("?")
+    its, _, its_query = page.partition("?")
+    parts, asked = query_parts(query), {*filter(None, query_parts(its_query))}
+    if own.split("/")[:3] != its.split("/")[:3] or url == page:
+        return False
+    if asked:
+        return own == its and asked <= {*parts}
+    name = its.rstrip("/").rpartition("/")[2]
+    if its.count("/") < 3 or len(name) < _A_NAME or own == its:
+        return own == its and bool(query)
+    return name in own.split("/")[3:] or name in (part.partition("=")[2] for part in parts)
 
 
 def names_data(patterns: Iterable[str]) -> bool:

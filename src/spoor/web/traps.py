@@ -27,9 +27,10 @@ that only pages without news link to; hosts of one domain. Its laws:
    a URL back only where the page without it, or this page with it, was fetched: sessions, sources,
    prints.
 
-5. A page that says `noindex` and `nofollow`, and that is not relevant, counts as two without news,
-   of what looks alike and of the same parameters anywhere on its host, where other pages of the
-   host are for search engines: the history of a wiki's page. Where all of a host is left out, that
+5. A page that says `noindex` and `nofollow`, and that is not relevant or has the name of the page
+   that led to it in its URL, counts as two without news, of what looks alike and of the same
+   parameters anywhere on its host, where other pages of the host are for search engines: the
+   history of a wiki's page. With the name, it is a view of that page. Where all of a host is left out, that
    says nothing; one that says `noindex` alone, as the further pages of a blog, may be the only way
    to others.
 6. What other domains link to speaks for a group and never against it: who writes a link chooses the
@@ -58,6 +59,7 @@ from spoor.web.chosen_by_others import linking_domain, of_stranger
 from spoor.web.held_groups import SEES_MORE, HeldGroups
 from spoor.web.mirrored_folders import MirroredFolders
 from spoor.web.novelty import News, Novelty
+from spoor.web.other_ways import names_page
 from spoor.web.page_views import LinkedFrom, PageViews
 from spoor.web.parameter_effects import ParameterEffects
 from spoor.web.trap_groups import (
@@ -90,6 +92,8 @@ _CLOSED = frozenset({"noindex", "nofollow"})
 """What a page says that neither is for search engines nor leads them anywhere …"""
 _WEIGHT_OF_CLOSED = 2
 """… and for how many pages without news it counts."""
+_CLOSED_PAGES = 5_000
+"""Such pages whose URL has the name of the page that led to them, that are known."""
 
 
 class Traps:
@@ -106,6 +110,9 @@ class Traps:
         """Hosts that have had a page with a text."""
         self._indexed: OrderedDict[str, None] = OrderedDict()
         """Hosts that have had a page which they do not leave out of search engines."""
+        self._closed: OrderedDict[str, str] = OrderedDict()
+        """A page that neither is for search engines nor leads them anywhere, with the name of the
+        page that led to it in its URL → that page: the history of an article, an old version."""
         self._parameters = ParameterEffects()
         self.linked_from: LinkedFrom = _nowhere
         self._views = PageViews()
@@ -239,13 +246,13 @@ class Traps:
 
     def view_of(self, url: str) -> Sequence[str]:
         """The canonical URLs of pages the first of which that was fetched has all of a fetched
-        page: the one without parameters that do not matter, the one of which it is a known view, or
-        the document below which it stands, where what has its name below documents is held back and
-        it brought no new words itself: of reviews below films, most of which are empty, some say
-        much."""
+        page: the one without parameters that do not matter, the one of which it is a known view,
+        the one whose name it has where it is not for search engines, or the document below which it
+        stands, where what has its name below documents is held back and it brought no new words
+        itself: of reviews below films, most of which are empty, some say much."""
         if (plain := self._parameters.without_idle(url)) != url:
             return (plain,)
-        if whole := self._views.whole_of(url):
+        if whole := self._views.whole_of(url) or self._closed.get(url, ""):
             return (whole,)
         if not self._groups or url_hash64(url) not in self._newsless:
             return ()
@@ -307,6 +314,8 @@ class Traps:
         self._groups.waits_no_longer(page.url, lambda: self._all_names(page.url, stranger))
         if self._says_something(page) and stranger:
             self._count_for(stranger, page, news, relevant=relevant, tried=tried)
+        if self._is_closed(page) and self._belongs_to(page.url, whole := found_on()):
+            remember(self._closed, page.url, whole, _CLOSED_PAGES)
         if self._says_something(page) and (news == News.WORDS or not stranger):
             news = self._count_for_groups(page, news, relevant=relevant, tried=tried)
         remember(self._hosts, site, None)
@@ -319,12 +328,11 @@ class Traps:
         # A list is relevant in any order; that says nothing for one more of them.
         slow = relevant and news != News.NOTHING and not is_view(page.url)
         weight = 1 if slow else RELEVANT
-        site = host(page.url)
-        unwanted = page.flags >= _CLOSED and site in self._indexed and not relevant
+        unwanted = self._is_closed(page) and (not relevant or page.url in self._closed)
         if unwanted:
             news, weight = _COPY, _WEIGHT_OF_CLOSED * RELEVANT
         elif "noindex" not in page.flags:
-            remember(self._indexed, site, None)
+            remember(self._indexed, host(page.url), None)
         same = variant or news in (News.NOTHING, _COPY)
         names = list(self._names(page.url))
         view = is_view(page.url) or any(
@@ -347,6 +355,15 @@ class Traps:
             its = RELEVANT if is_below_others(name) else weight
             self._groups.add(name, page.url, news, its, same, tried=tried)
         return news
+
+    def _is_closed(self, page: Page) -> bool:
+        """Whether it neither is for search engines nor leads them anywhere, on a host that has
+        pages which are for them."""
+        return page.flags >= _CLOSED and host(page.url) in self._indexed
+
+    def _belongs_to(self, url: str, whole: str) -> bool:
+        """Whether a closed page has the name of the page that led to it, which is none itself."""
+        return whole not in self._closed and names_page(url, whole)
 
     def _all_names(self, url: str, stranger: str) -> Iterator[str]:
         """All groups that a URL may wait in, where a stranger chose it (empty for none)."""
@@ -436,6 +453,7 @@ class Traps:
             "views": self._views.save(),
             "mirrors": self._mirrors.save(),
             "told": [[url, news] for url, news in self._told.items()],
+            "closed": list(self._closed.items()),
             "newsless": np.array([*self._newsless], np.uint64),
             **self._groups.save(),
         }
@@ -450,6 +468,7 @@ class Traps:
         self._views.load(state["views"])
         self._mirrors.load(state["mirrors"])
         self._told = OrderedDict(map(tuple, state["told"]))
+        self._closed = OrderedDict(map(tuple, state["closed"]))
         self._newsless = OrderedDict.fromkeys(state["newsless"].tolist())
         self._groups.load(state)
 
