@@ -30,9 +30,9 @@ that only pages without news link to; hosts of one domain. Its laws:
 5. A page that says `noindex` and `nofollow`, and that is not relevant or has the name of the page
    that led to it in its URL, counts as two without news, of what looks alike and of the same
    parameters anywhere on its host, where other pages of the host are for search engines: the
-   history of a wiki's page. With the name, it is a view of that page. Where all of a host is left out, that
-   says nothing; one that says `noindex` alone, as the further pages of a blog, may be the only way
-   to others.
+   history of a wiki's page. With the name, it is a view of that page. Where all of a host is left
+   out, that says nothing; one that says `noindex` alone, as the further pages of a blog, may be the
+   only way to others.
 6. What other domains link to speaks for a group and never against it: who writes a link chooses the
    sample. It speaks against that domain's own links to the group, which are a group by themselves,
    as long as no page of the site links to them. For the same reason failures of links that stand on
