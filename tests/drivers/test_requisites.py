@@ -16,6 +16,7 @@ from warcio.archiveiterator import ArchiveIterator  # type: ignore[import-untype
 
 from kills import KilledError
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
+from spoor.errors import InputError
 from spoor.formats.warc_writer import Place
 from spoor.live import requisites
 from spoor.live.live_crawl import LiveCrawl
@@ -24,7 +25,7 @@ from spoor.runs.assemble import make_crawl
 from spoor.runs.forget import forget
 from spoor.runs.reader import Run
 from spoor.runs.requisite_queue import MOST_BYTES, MOST_SECONDS, DuePage
-from spoor.runs.requisites import asked_of, requisite_totals
+from spoor.runs.requisites import asked_of, needed_by_pages, requisite_totals
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.views.explain import in_lines, of_page
@@ -399,18 +400,28 @@ def test_what_a_page_asked_for_in_a_browser_is_what_it_needs(site: Site, tmp_pat
                 folder.requisites.note_asked(f"{A}/{page}", named)
             LiveCrawl(folder, make_crawl(settings)).run()
         assert Counter(site.new()) == Counter(come)
+    # A page that is not rendered again needs it still.
+    again = tmp_path / "again"
+    crawl(site, again, refresh=str(out))
+    assert later[0] in site.new()
+    with needed_by_pages(again) as needed:
+        assert needed is not None
+        one = next(row for row in Run(again).pages() if row.url == f"{A}/one")
+        assert later[0] in {row.url for row in needed.closure(needed.of_page(one.ticket), set())}
     # It waits until its page is relevant, and no longer than that page is there.
     with closing(sqlite3.connect(out / "state.db")) as db:
-        waiting = "SELECT url FROM asked_in_browser"
+        waiting = "SELECT url FROM asked_in_browser WHERE waits"
         assert db.execute(waiting).fetchall() == [(f"{A}/two",)]
         forget(out, [f"{A}/two"])
         assert db.execute(waiting).fetchall() == []
 
 
-@pytest.mark.parametrize("urls", ["{", "[[1]]", "7", '"x"'])
+@pytest.mark.parametrize(
+    "urls", ["{", "[[1]]", "7", '"x"', "[" * 9_000, json.dumps([[1, 1]] * 1_001)]
+)
 def test_what_a_stranger_says_was_asked_for_is_refused(urls: str) -> None:
-    with pytest.raises((ValueError, TypeError)):
-        asked_of(urls)
+    with pytest.raises(InputError, match="asked for in a browser is damaged"):
+        asked_of("http://a.example/\x1b", urls)
 
 
 def test_whoever_names_it_first_a_page_s_own_is_asked_for_by_its_user_s_name(

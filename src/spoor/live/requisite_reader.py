@@ -16,7 +16,8 @@ from spoor.formats.warc_reader import reply_at
 from spoor.isolate.bounds import Bounds
 from spoor.isolate.helper import GivenUpError
 from spoor.isolate.lanes import more_lanes
-from spoor.runs.requisite_queue import MOST_OF_A_PAGE, DuePage, Found
+from spoor.runs.requisite_queue import DuePage, Found
+from spoor.runs.requisites import MOST_OF_A_PAGE
 from spoor.web.requisites import requisites_row_of
 from spoor.web.urls import is_canonical
 

@@ -22,6 +22,7 @@ from spoor.runs.requisites import (
     FETCHED,
     FORGOTTEN,
     LEFT_OUT,
+    MOST_OF_A_PAGE,
     MOST_PATH,
     REDIRECTED,
     TABLES,
@@ -39,10 +40,8 @@ from spoor.web.exchange import Exchange
 from spoor.web.urls import domain_of, names_host
 from spoor.web.validators import Validators
 
-MOST_OF_A_PAGE = 1_000
-"""Requisites that one page may name first, those that its style sheets name included, …"""
 MOST_BYTES = 100 << 20
-"""… bytes that their bodies may have, decompressed, …"""
+"""Bytes that the bodies of requisites that one page names first may have, decompressed, …"""
 MOST_SECONDS = 600.0
 """… and seconds for which their hosts may be waited for. The rest is left out."""
 
@@ -98,24 +97,20 @@ class RequisiteQueue:
             "FROM pages "
             "LEFT JOIN page_requisites ON page_requisites.ticket = pages.ticket "
             "LEFT JOIN asked_in_browser ON asked_in_browser.url = pages.url "
-            "WHERE (page_requisites.ticket IS NULL OR urls IS NOT NULL) "
+            "WHERE (page_requisites.ticket IS NULL OR waits) "
             f"AND seq > ? AND warc_file IS NOT NULL {self._relevant} ORDER BY seq LIMIT ?",
             (after, most),
         )
         due: list[DuePage] = []
         for seq, ticket, url, urls, file, *place in rows:
             files.archive_at(self._path, file)
-            try:
-                asked = asked_of(urls)
-            except (ValueError, TypeError, RecursionError) as error:
-                raise InputError(f"page {ticket!r} is damaged: {error}") from error
-            due.append(DuePage(seq, ticket, url, Place(file, *place), asked))
+            due.append(DuePage(seq, ticket, url, Place(file, *place), asked_of(url, urls)))
         return due
 
     def note_asked(self, url: str, asked: Sequence[Found]) -> None:
         """Note what a page asked for when it was rendered."""
         row = url, json.dumps([*islice(asked, MOST_OF_A_PAGE)])
-        self._db.execute("INSERT OR REPLACE INTO asked_in_browser VALUES (?, ?)", row)
+        self._db.execute("INSERT OR REPLACE INTO asked_in_browser VALUES (?, ?, 1)", row)
 
     def last(self) -> int:
         """The number of the newest page."""
@@ -148,7 +143,9 @@ class RequisiteQueue:
         needs, new = self._add(page.ticket, page.url, "E", found)
         update = "UPDATE page_requisites SET needs = ? WHERE ticket = ?"
         self._db.execute(update, (json.dumps(needs), page.ticket))
-        self._db.execute("DELETE FROM asked_in_browser WHERE url = ?", (page.url,))
+        # It may have been rendered once more since it was read.
+        update = "UPDATE asked_in_browser SET waits = 0 WHERE url = ? AND urls = ?"
+        self._db.execute(update, (page.url, json.dumps([*page.asked])))
         return new
 
     def add_of(

@@ -2,8 +2,9 @@
 
 A row is a URL, which is asked for once a run, with the path to it from the first page that named
 it: `E` for what a document names, `R` for where it redirects. `needs` are the numbers of what a
-page, or a style sheet, names. `asked_in_browser` has what a page asked for when it was rendered,
-until that is entered as what it names. The tables are made in runs with the setting alone.
+page, or a style sheet, names. `asked_in_browser` has what a page asked for when it was rendered; it
+`waits` until it is entered as what the page names. The tables are made in runs with the setting
+alone.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+from spoor.display import shown
 from spoor.errors import InputError
 from spoor.runs import files
 from spoor.runs.database import has_table, reading
@@ -34,7 +36,7 @@ CREATE TABLE IF NOT EXISTS page_requisites (
     ticket INTEGER PRIMARY KEY, needs TEXT, named INTEGER, bytes INTEGER, seconds REAL,
     left_out INTEGER);
 CREATE TABLE IF NOT EXISTS asked_in_browser (
-    url TEXT PRIMARY KEY, urls TEXT NOT NULL) WITHOUT ROWID;
+    url TEXT PRIMARY KEY, urls TEXT NOT NULL, waits INTEGER NOT NULL) WITHOUT ROWID;
 """
 
 WAITS, EARLIER = "", "earlier"
@@ -44,8 +46,11 @@ FETCHED, UNCHANGED, REDIRECTED = "fetched", "unchanged", "redirected"
 LEFT_OUT, FORGOTTEN = "left out", "forgotten"
 """Beside these the kinds of `spoor.types.Failed`."""
 
+_MOST_FAULT = 300
 _CAME = (FETCHED, UNCHANGED, REDIRECTED)
 _MOST_TEXT, _MOST_NEEDS, _MOST_ASKED = 1 << 14, 1 << 17, 1 << 20
+MOST_OF_A_PAGE = 1_000
+"""Requisites that one page may name first, those that its style sheets name included."""
 MOST_PATH = 6
 """Letters of a path: style sheets may import one another, and redirects lead on."""
 _PATH = re.compile(f"[ER]{{0,{MOST_PATH}}}")
@@ -140,17 +145,21 @@ class RequisiteRow:
 COLUMNS = ", ".join(field.name for field in fields(RequisiteRow))
 
 
-def asked_of(urls: object) -> list[tuple[str, bool]]:
-    """What a page asked for in a browser, of a row (None: it asked for nothing). Raises ValueError
+def asked_of(page: object, urls: object) -> list[tuple[str, bool]]:
+    """What a page asked for in a browser, of a row (None: it asked for nothing). Raises InputError
     for what is none."""
-    if urls is None:
-        return []
-    if not isinstance(urls, str) or len(urls) > _MOST_ASKED:
-        raise ValueError("what it asked for is no list")
-    found = json.loads(urls)
-    if not isinstance(found, list):
-        raise ValueError("what it asked for is no list")
-    return [(str(url), bool(style)) for url, style in found]
+    try:
+        if urls is None:
+            return []
+        if not isinstance(urls, str) or len(urls) > _MOST_ASKED:
+            raise ValueError("it is no list")
+        found = [(str(url), bool(style)) for url, style in json.loads(urls)]
+        if len(found) > MOST_OF_A_PAGE:
+            raise ValueError("there is too much of it")
+        return found
+    except (ValueError, TypeError, RecursionError) as error:
+        told = f"what page {page!r} asked for in a browser is damaged: {error}"
+        raise InputError(shown(told[:_MOST_FAULT])) from error
 
 
 def numbers_of(needs: object) -> tuple[int, ...]:
@@ -312,7 +321,8 @@ def needed_by_pages(path: Path) -> Iterator[Needed | None]:
 
 def copy(old: sqlite3.Connection, db: sqlite3.Connection, names: Mapping[str, str]) -> None:
     """Copy the requisites of an earlier run, each to be asked for again once a page of the new run
-    needs it. `names`: of the files of its archive in the new run."""
+    needs it, and what its pages asked for when they were rendered: one that is not asked for again
+    needs it still. `names`: of the files of its archive in the new run. Raises InputError."""
     if not has_table(old, "requisites"):
         return
     for statement in TABLES.split(";"):
@@ -325,3 +335,8 @@ def copy(old: sqlite3.Connection, db: sqlite3.Connection, names: Mapping[str, st
         values["outcome"] = FORGOTTEN if row.outcome == FORGOTTEN else EARLIER
         values["size"] = 0  # it counts for that run
         db.execute(f"INSERT INTO requisites VALUES ({marks})", [*values.values()])
+    if not has_table(old, "asked_in_browser"):
+        return
+    for url, urls in old.execute("SELECT url, urls FROM asked_in_browser"):
+        asked_of(url, urls)
+        db.execute("INSERT OR IGNORE INTO asked_in_browser VALUES (?, ?, 1)", (url, urls))
