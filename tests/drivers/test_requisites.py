@@ -24,7 +24,7 @@ from spoor.live.requisites import PAGES_EACH, Requisites
 from spoor.runs.assemble import make_crawl
 from spoor.runs.forget import forget
 from spoor.runs.reader import Run
-from spoor.runs.requisite_queue import MOST_BYTES, MOST_SECONDS, DuePage
+from spoor.runs.requisite_queue import MOST_BYTES, MOST_SECONDS, DuePage, RequisiteQueue
 from spoor.runs.requisites import asked_of, needed_by_pages, requisite_totals
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
@@ -422,6 +422,13 @@ def test_what_a_page_asked_for_in_a_browser_is_what_it_needs(site: Site, tmp_pat
 def test_what_a_stranger_says_was_asked_for_is_refused(urls: str) -> None:
     with pytest.raises(InputError, match="asked for in a browser is damaged"):
         asked_of("http://a.example/\x1b", urls)
+
+
+def test_tables_of_another_version_are_told(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "state.db")) as db:
+        db.execute("CREATE TABLE asked_in_browser (url TEXT PRIMARY KEY, urls TEXT)")
+        with pytest.raises(InputError, match="no such column: waits"):
+            RequisiteQueue(tmp_path, db, everything=True)
 
 
 def test_whoever_names_it_first_a_page_s_own_is_asked_for_by_its_user_s_name(

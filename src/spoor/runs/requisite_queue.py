@@ -17,7 +17,9 @@ from spoor.errors import InputError
 from spoor.formats.warc_reader import original_at
 from spoor.formats.warc_writer import Place, revisit_headers
 from spoor.runs import files
+from spoor.runs.recovery import telling
 from spoor.runs.requisites import (
+    COLUMNS_OF,
     EARLIER,
     FETCHED,
     FORGOTTEN,
@@ -80,10 +82,14 @@ class Ended:
 
 
 class RequisiteQueue:
-    """Of `everything`, or of relevant pages alone. Its calls are made between two commits."""
+    """Of `everything`, or of relevant pages alone. Its calls are made between two commits. Raises
+    InputError where the tables are those of another version."""
 
     def __init__(self, path: Path, db: sqlite3.Connection, *, everything: bool) -> None:
-        db.executescript(TABLES)
+        with telling(path):
+            db.executescript(TABLES)
+            for table, columns in COLUMNS_OF.items():
+                db.execute(f"SELECT {columns} FROM {table} LIMIT 0")
         self._path, self._db = path, db
         self._relevant = "" if everything else "AND pages.relevant"
         self._needed = Needed(db)

@@ -143,6 +143,12 @@ class RequisiteRow:
 
 
 COLUMNS = ", ".join(field.name for field in fields(RequisiteRow))
+COLUMNS_OF = {
+    "requisites": COLUMNS,
+    "page_requisites": "ticket, needs, named, bytes, seconds, left_out",
+    "asked_in_browser": "url, urls, waits",
+}
+"""Of each of the tables."""
 
 
 def asked_of(page: object, urls: object) -> list[tuple[str, bool]]:
