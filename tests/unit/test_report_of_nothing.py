@@ -10,7 +10,7 @@ from spoor.runs import files
 from spoor.runs.inputs import with_inputs
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
-from spoor.views.html import write_report
+from spoor.views.html import environment, write_report
 from spoor.views.report import Reporter
 
 SEED = "http://127.0.0.1:9/"
@@ -35,3 +35,11 @@ def test_why_no_page_came_and_nothing_of_a_crawl_that_saw_all(tmp_path: Path) ->
     html = write_report(path).read_text("utf-8")
     assert told in html
     assert "has come to all that its scope lets it see" not in html
+
+
+def test_words_between_asterisks_are_emphasised_and_nothing_else() -> None:
+    said = environment().from_string("{{ said|emphasised }}")
+    assert said.render(said="*kiln* or *a b*") == "<em>kiln</em> or <em>a b</em>"
+    assert said.render(said="*<b>* http://a.test/?token=x&key=y") == (
+        "<em>&lt;b&gt;</em> http://a.test/?token=***&amp;key=***"
+    )

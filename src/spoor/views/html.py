@@ -195,7 +195,8 @@ def document_page(document: Preview) -> str:
     return environment().get_template("document.html.jinja").render(document=document)
 
 
-_EMPHASIS = re.compile(r"\*([^*]+)\*")
+_EMPHASIS = re.compile(r"(?<!\*)\*([^*]+)\*(?!\*)")
+"""Not `***`, which stands for a secret."""
 
 
 def _emphasised(text: str) -> Markup:
