@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from spoor.errors import InputError
@@ -141,6 +141,8 @@ part: st.SearchStrategy[Part] = st.recursive(
 
 
 @given(part, st.lists(part, max_size=2), st.sets(st.sampled_from(["de", "is", "ja"]), max_size=2))
+@example(Words(("find", "me")), [Words(("oven",))], set())
+@example(Words(("pages", "on")), [], {"is"})
 def test_its_query_is_the_same_wish(
     wanted: Part, unwanted: list[Part], languages: set[str]
 ) -> None:

@@ -103,11 +103,11 @@ class Wish:
     def query(self) -> str:
         """The wish in its own language: `parse` makes the same tree of it."""
         parts = [] if self.wanted is None else [_query(self.wanted)]
-        if parts and (
-            (isinstance(self.wanted, AnyOf) and self._limits)
-            or reduced(parts[0])[0] != parts[0]  # its own words would be left off as a sentence
-        ):
-            parts = [f"({parts[0]})"]
+        if parts:
+            # Its own words would be left off as those of a sentence, all of them where more follows.
+            begin = f"{parts[0]} kiln" if self._limits else parts[0]
+            if (isinstance(self.wanted, AnyOf) and self._limits) or reduced(begin)[0] != begin:
+                parts = [f"({parts[0]})"]
         parts += [f"-{_query(part, atom=True)}" for part in self.unwanted]
         parts += [f"lang:{code}" for code in self.languages]
         parts += [f"-lang:{code}" for code in self.unwanted_languages]
