@@ -104,7 +104,7 @@ class Wish:
         """The wish in its own language: `parse` makes the same tree of it."""
         parts = [] if self.wanted is None else [_query(self.wanted)]
         if parts:
-            # Its own words would be left off as those of a sentence, all of them where more follows.
+            # Its words would be left off as those of a sentence: all of them where more follows.
             begin = f"{parts[0]} kiln" if self._limits else parts[0]
             if (isinstance(self.wanted, AnyOf) and self._limits) or reduced(begin)[0] != begin:
                 parts = [f"({parts[0]})"]
