@@ -411,6 +411,7 @@ def told(line: str) -> list[Any]:
 @pytest.mark.parametrize("url", ["http://a.example:99999999/", "http://[::1/", "http://[a]b/"])
 def test_a_url_of_a_stranger_that_cannot_be_taken_apart_is_its_own_key(url: str) -> None:
     assert [*keys(url)] == [url]
+    assert [*keys(f"{url}\nx )")] == [f"{url}%0ax%20)"]
 
 
 # The library warns where it is compiled.

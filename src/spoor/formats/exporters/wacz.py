@@ -47,6 +47,7 @@ extra field of its own head (ZIP64); players look for one there only where the d
 of the file names one, too."""
 
 _WWW = re.compile(r"^www\d*\.")
+_BLANK = re.compile(r"[\x00-\x20]")
 _PRINTABLE = "!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~"
 _MOST_NESTED = 64
 """Escapes of escapes that are looked through."""
@@ -381,7 +382,7 @@ def keys(url: str) -> Sequence[str]:
         parts = urlsplit(url.lower())
         host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
     except ValueError:
-        return (url.lower().replace(" ", "%20"),)
+        return (_in_one_word(url.lower()),)
     path, query = parts.path or "/", f"?{_ordered(parts.query)}" if parts.query else ""
     literal = f"[{host}]" if ":" in host else host
     player = f"{_reversed(literal)}{port}){path}{query}"
@@ -389,7 +390,11 @@ def keys(url: str) -> Sequence[str]:
     parameters = [name.split("=", 1) for name in _unescaped(parts.query).split("&")]
     query = f"?{'&'.join(map('='.join, sorted(parameters)))}" if parts.query else ""
     both = dict.fromkeys((player, f"{host}{port}){path}{query}"))
-    return [key.replace(" ", "%20") for key in both]
+    return [*map(_in_one_word, both)]
+
+
+def _in_one_word(key: str) -> str:
+    return _BLANK.sub(lambda match: f"%{ord(match[0]):02x}", key)
 
 
 def _reversed(host: str) -> str:
