@@ -344,5 +344,5 @@ def copy(old: sqlite3.Connection, db: sqlite3.Connection, names: Mapping[str, st
     if not has_table(old, "asked_in_browser"):
         return
     for url, urls in old.execute("SELECT url, urls FROM asked_in_browser"):
-        row = url, json.dumps(asked_of(url, urls))
-        db.execute("INSERT OR IGNORE INTO asked_in_browser VALUES (?, ?, 1)", row)
+        asked = url, json.dumps(asked_of(url, urls))
+        db.execute("INSERT OR IGNORE INTO asked_in_browser VALUES (?, ?, 1)", asked)
