@@ -178,7 +178,7 @@ def _asked(page: str) -> tuple[str, Counter[str], int]:
 def names_page(url: str, page: str) -> bool:
     """Whether a canonical URL has the name of what stands at another one of its host in it:
     `/w?title=Kiln&action=history` that of `/wiki/Kiln`, `/doku?id=kiln&do=diff` that of
-    `/doku?id=kiln`."""
+    `/doku?id=kiln`. What is below a page is a document of its own."""
     own, _, query = url.partition("?")
     its, _, its_query = page.partition("?")
     parts, asked = query_parts(query), {*filter(None, query_parts(its_query))}
@@ -189,7 +189,9 @@ def names_page(url: str, page: str) -> bool:
     name = its.rstrip("/").rpartition("/")[2]
     if its.count("/") < 3 or len(name) < _A_NAME or own == its:
         return own == its and bool(query)
-    return name in own.split("/")[3:] or name in (part.partition("=")[2] for part in parts)
+    below = own.startswith(f"{its.rstrip('/')}/")
+    last = own.rstrip("/").rpartition("/")[2]
+    return (name == last and not below) or name in (part.partition("=")[2] for part in parts)
 
 
 def names_data(patterns: Iterable[str]) -> bool:
