@@ -43,9 +43,8 @@ class Renders:
 
     `known` says whether the crawl knows a URL, `harvest` the share of its pages that is relevant;
     `note` is called with what each render brought, its page's URL and what that asked for, in the
-    turn of its page. `earlier`: what was
-    noted by processes before this one. `later`: links enter the crawl some time after their page
-    (`spoor.protocols.LookAhead`).
+    turn of its page. `earlier`: what was noted by processes before this one. `later`: links enter
+    the crawl some time after their page (`spoor.protocols.LookAhead`).
 
     A watch comes again to each page, and would take one that is rendered at one visit and not at
     another for one that changed. With `visits`, the URLs that it has rendered so far, these are

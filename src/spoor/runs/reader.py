@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from spoor.judges.languages import language_code
 from spoor.judges.similarity import content_words
 from spoor.runs import files, shards, snapshot
 from spoor.runs.answers import Answer, answers
+from spoor.runs.documents import RunDocument
 from spoor.runs.export import export_run
 from spoor.runs.labelling import label_page
 from spoor.runs.labels import Label
@@ -43,9 +44,13 @@ class Run(StoredRun):
         documents that hold them most (`spoor.runs.answers`). Raises InputError where it has no
         word."""
         words = " ".join(content_words(question))
+        return answers(question, self.documents_with(words), limit=limit)
+
+    def documents_with(self, words: str) -> Iterator[RunDocument]:
+        """The `LOOKED_AT` documents that hold most of some words, best first. Raises InputError
+        where there is no word."""
         found = search(self, words, limit=LOOKED_AT, any_word=True)
-        rows = self.numbered([one.number for one in found])
-        return answers(question, map(self.document_of, rows), limit=limit)
+        return map(self.document_of, self.numbered([one.number for one in found]))
 
     def to_pandas(
         self,

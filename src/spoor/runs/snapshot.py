@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby, zip_longest
@@ -18,7 +18,7 @@ from spoor.crawl import Crawl
 from spoor.errors import CallerError, InputError, SpoorError
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.learn.harvest_estimate import Estimate, Harvest
-from spoor.protocols import BoundsSlowHosts, Explains, ListsHosts, LiveFrontier, ValuesLinks
+from spoor.protocols import BoundsSlowHosts, Explains, LiveFrontier, ValuesLinks
 from spoor.runs import files
 from spoor.runs.assemble import faults_of, left_out_of, make_crawl_to_look_at, make_frontier
 from spoor.runs.checkpoints import read_state
@@ -267,31 +267,36 @@ def open_urls(path: Path) -> frozenset[str] | None:
     """URLs that a run knew of and had not asked for at its last checkpoint; None where nobody can
     tell, before the first one or while they lie on the disk of a crawl that goes on."""
     every: set[str] = set()
-    for part in parts(path):
-        last = last_checkpoint(part)
-        with telling(part), ExitStack() as after:
-            frontier = None if last is None else last.frontier(after)
-            if last is None or frontier is None:
-                return None
-            frontier.load(last.state["frontier"])
-            every.update(map(frontier.url, frontier.open()))
-    return frozenset(every)
+
+    def take(frontier: LiveFrontier) -> None:
+        every.update(map(frontier.url, frontier.open()))
+
+    return frozenset(every) if _each_frontier(path, take) else None
 
 
 def open_links_by_host(path: Path) -> Mapping[str, int] | None:
     """Host → links that a run had not asked for at its last checkpoint; None where nobody can tell,
     as for `open_urls`. O(links)."""
     every = Counter[str]()
+
+    def take(frontier: LiveFrontier) -> None:
+        every.update({name: count for name, count, *_ in frontier.hosts() if count})
+
+    return every if _each_frontier(path, take) else None
+
+
+def _each_frontier(path: Path, take: Callable[[LiveFrontier], None]) -> bool:
+    """Call `take` with the frontier of each of the folders of a run, as at its last checkpoint;
+    whether all can be told."""
     for part in parts(path):
         last = last_checkpoint(part)
         with telling(part), ExitStack() as after:
             frontier = None if last is None else last.frontier(after)
             if last is None or frontier is None:
-                return None
+                return False
             frontier.load(last.state["frontier"])
-            if isinstance(frontier, ListsHosts):
-                every.update({name: count for name, count, *_ in frontier.hosts() if count})
-    return every
+            take(frontier)
+    return True
 
 
 def _clocks(frontier: LiveFrontier) -> dict[str, HostClock]:

@@ -38,7 +38,7 @@ from spoor.web.sitemap_filter import SitemapFilter, sitemaps_among
 from spoor.web.trap_groups import asked_last
 from spoor.web.traps import Traps
 from spoor.web.url_rules import DOES, UrlRules
-from spoor.web.urls import domain_of, host
+from spoor.web.urls import bare_host, domain_of, host
 
 BEYOND = "sitemaps list more than may wait"
 TOO_MANY = "more links waited than may wait"
@@ -287,7 +287,8 @@ class CrawlFilter:
                 continue
             if why.startswith(DOES) and trials is not None:
                 link = links[index]._replace(url=plain)
-                its = listed and _name(plain) == _name(page.url)  # a sitemap speaks for its host
+                # A sitemap speaks for its host.
+                its = listed and bare_host(plain) == bare_host(page.url)
                 if trials.offer(origin.held(link), listed=its):
                     self._left_out.take_back(why, url)
                     allowed.append(index)
@@ -561,10 +562,6 @@ def _led_to_action(reply: Reply) -> bool:
     if not isinstance(reply, Failed) or reply.kind != "skipped":
         return False
     return reply.reason.startswith(DOES)
-
-
-def _name(url: str) -> str:
-    return host(url).removeprefix("www.")
 
 
 def _nothing(url: str) -> bool:

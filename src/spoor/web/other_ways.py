@@ -184,11 +184,11 @@ def names_page(url: str, page: str) -> bool:
     parts, asked = query_parts(query), {*filter(None, query_parts(its_query))}
     if own.split("/")[:3] != its.split("/")[:3] or url == page:
         return False
-    if asked:
+    if asked or own == its:
         return own == its and asked <= {*parts}
     name = its.rstrip("/").rpartition("/")[2]
-    if its.count("/") < 3 or len(name) < _A_NAME or own == its:
-        return own == its and bool(query)
+    if len(name) < _A_NAME:
+        return False
     below = own.startswith(f"{its.rstrip('/')}/")
     last = own.rstrip("/").rpartition("/")[2]
     return (name == last and not below) or name in (part.partition("=")[2] for part in parts)

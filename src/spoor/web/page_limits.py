@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from spoor.types import HeldLink, State
-from spoor.web.urls import domain_of, host
+from spoor.web.urls import bare_host, domain_of
 from spoor.web.waiting_places import WaitingLinks
 
 _WAITING = 5_000
@@ -29,10 +29,6 @@ class _Limit(NamedTuple):
     part: Callable[[str], str]
     """Of a URL, what the limit is of."""
     what: str
-
-
-def _site(url: str) -> str:
-    return host(url).removeprefix("www.")
 
 
 class PageLimits:
@@ -54,10 +50,10 @@ class PageLimits:
     def set(self, per_host: int | None, per_domain: int | None, found_per_host: int | None) -> None:
         """Go on with other limits; None where there was none. O(hosts with links that wait)."""
         limits = (
-            ("host", "--pages-per-host", per_host, _site, "pages"),
-            ("vain", "--pages-per-host", per_host, _site, "links that came to nothing"),
+            ("host", "--pages-per-host", per_host, bare_host, "pages"),
+            ("vain", "--pages-per-host", per_host, bare_host, "links that came to nothing"),
             ("domain", "--pages-per-domain", per_domain, domain_of, "pages"),
-            ("found", "--found-per-host", found_per_host or None, _site, "found"),
+            ("found", "--found-per-host", found_per_host or None, bare_host, "found"),
         )
         self._limits |= {
             unit: _Limit(unit, option, most, part, what)
@@ -89,12 +85,12 @@ class PageLimits:
     def found(self, url: str, by: int) -> None:
         """A page is relevant, or no longer."""
         if "found" in self._limits:
-            self._add(f"found {_site(url)}", by)
+            self._add(f"found {bare_host(url)}", by)
 
     def in_vain(self, url: str) -> None:
         """A URL was requested, and there is nothing."""
         if "vain" in self._limits:
-            self._add(f"vain {_site(url)}", 1)
+            self._add(f"vain {bare_host(url)}", 1)
 
     def _add(self, key: str, by: int) -> None:
         self._pages[key] += by

@@ -8,7 +8,7 @@ from spoor.errors import InputError
 from spoor.types import Link, Page, urls_of
 from spoor.web.page_links import at_hand, not_to_follow, those
 from spoor.web.url_patterns import UrlPatterns
-from spoor.web.urls import host, registrable_domain
+from spoor.web.urls import bare_host, host, registrable_domain
 
 WEB_PORTS = ("", "80", "443", "8000", "8008", "8080", "8081", "8443", "8888")
 """Ports of web servers: with `--scope domain` a page leads to no other, but for those of seeds. Who
@@ -173,10 +173,9 @@ class Scope:
         return True
 
     def _place(self, url: str) -> str:
-        name = host(url)
         if self.scope == "domain":
-            return registrable_domain(name)
-        name = name.removeprefix("www.")
+            return registrable_domain(host(url))
+        name = bare_host(url)
         rest = url.split("/", 3)[3]
         if self.scope == "directory":
             return f"{name}/{rest.partition('?')[0].rpartition('/')[0]}".rstrip("/") + "/"

@@ -156,6 +156,11 @@ def host(url: str) -> str:
     return name
 
 
+def bare_host(url: str) -> str:
+    """The same without `www.`: with and without it, it is one site."""
+    return host(url).removeprefix("www.")
+
+
 def names_host(url: str) -> bool:
     """Whether a text, which may be no URL, has a host where a canonical URL has it."""
     parts = url.split("/", 3)

@@ -256,13 +256,13 @@ class AgentCrawls:
             raise InputError(printable(f"{why}; write all of it: https://example.org/")) from None
         if not self._allows(known):
             allowed = ", ".join(self.limits.hosts)
-            raise InputError(f"{host_of(known)} is not among the hosts of this server: {allowed}")
+            raise InputError(f"{_host(known)} is not among the hosts of this server: {allowed}")
         return known
 
     def _allows(self, url: str) -> bool:
         """Whether the host of a canonical URL may be asked. From any thread."""
         hosts = self.limits.hosts
-        return not hosts or any(_fits(host_of(url), one) for one in hosts)
+        return not hosts or any(_fits(_host(url), one) for one in hosts)
 
     def _new_name(self) -> str:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -282,7 +282,7 @@ class AgentCrawls:
         if self._bytes_but(name) >= self.limits.bytes:
             raise InputError(f"the {self.limits.bytes} bytes of this server are used up")
         # A crawl of a host goes to it with and without `www.`.
-        hosts = frozenset(host_of(seed).removeprefix("www.") for seed in settings.seeds)
+        hosts = frozenset(map(site_of, settings.seeds))
         for other in self._granted:
             # Each keeps the delay of a host by itself.
             if shared := min(hosts & self._hosts[other], default=""):
@@ -317,7 +317,7 @@ class AgentCrawls:
         return {
             name: until - now
             for name, until in self._rests.items()
-            if until > now and host_of(f"http://{name}").removeprefix("www.") in hosts
+            if until > now and site_of(f"http://{name}") in hosts
         }
 
     def _bytes_but(self, name: str) -> int:
@@ -374,9 +374,14 @@ def _words(relevant: bool) -> str:
     return "relevant" if relevant else "not relevant"
 
 
-def host_of(url: str) -> str:
+def _host(url: str) -> str:
     """Of a canonical URL, without its port."""
     return normal_host(urlsplit(url).hostname or "")
+
+
+def site_of(url: str) -> str:
+    """The same with and without `www.`."""
+    return _host(url).removeprefix("www.")
 
 
 def _fits(name: str, allowed: str) -> bool:

@@ -7,12 +7,11 @@ import time
 from collections.abc import Iterator
 
 from spoor.errors import InputError
-from spoor.integrations.mcp.crawls import AgentCrawls, host_of, listed
+from spoor.integrations.mcp.crawls import AgentCrawls, listed, site_of
 from spoor.judges.similarity import content_stems, content_words
 from spoor.runs.answers import Answer, answers
 from spoor.runs.documents import RunDocument
-from spoor.runs.reader import LOOKED_AT, Run
-from spoor.runs.search import search
+from spoor.runs.reader import Run
 
 LEAST = 5
 """Pages, before which a crawl for a question does not end for a passage that answers it: the first
@@ -71,29 +70,27 @@ def _in_words(said: str, found: list[Answer], name: str) -> str:
 
 
 def _answers(crawls: AgentCrawls, question: str, start: str) -> list[Answer]:
-    documents = _documents(crawls, " ".join(content_words(question)), host_of(start))
+    documents = _documents(crawls, " ".join(content_words(question)), site_of(start))
     return answers(question, documents, limit=_PASSAGES)
 
 
-def _documents(crawls: AgentCrawls, words: str, host: str) -> Iterator[RunDocument]:
-    """The documents of a host that hold most of some words, by what was fetched last of each."""
-    site, since, seen = host.removeprefix("www."), time.time() - KNOWN_FOR, set[str]()
+def _documents(crawls: AgentCrawls, words: str, site: str) -> Iterator[RunDocument]:
+    """The documents of a site that hold most of some words, by what was fetched last of each."""
+    since, seen = time.time() - KNOWN_FOR, set[str]()
     names = sorted(crawls.names(), key=lambda name: -int(name.rpartition("-")[2]))
     runs = list[Run]()
     for name in names:
         run = crawls.run(name)
-        begun = {host_of(seed).removeprefix("www.") for seed in run.settings.seeds}
-        if site in begun:
+        if site in map(site_of, run.settings.seeds):
             runs.append(run)
         if len(runs) == _MOST_RUNS:
             break
     for run in runs:
-        found = search(run, words, limit=LOOKED_AT, any_word=True)
-        for row in run.numbered([one.number for one in found]):
-            here = row.host.partition(":")[0].removeprefix("www.") == site
-            if here and row.time >= since and row.url not in seen:
-                seen.add(row.url)
-                yield run.document_of(row)
+        for document in run.documents_with(words):
+            here = site_of(document.url) == site
+            if here and document.row.time >= since and document.url not in seen:
+                seen.add(document.url)
+                yield document
 
 
 def checked_question(question: str) -> None:
