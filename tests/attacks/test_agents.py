@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import itertools
 import json
 import os
@@ -10,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -266,6 +268,24 @@ def test_a_server_at_a_pipe_ends_though_its_client_says_nothing(how: int | None)
             assert server.stderr.read() == (b"spoor: stopped\n" if how else b"")
         finally:
             server.kill()
+
+
+def test_what_comes_for_a_server_that_has_ended_is_no_warning() -> None:
+    from spoor.integrations.mcp.stdio import _lines
+
+    async def first() -> str:
+        return await anext(_lines(reads))
+
+    reads, writes = os.pipe()
+    os.write(writes, b"first\n")
+    assert asyncio.run(first()) == "first"
+    os.close(writes)
+    for thread in threading.enumerate():
+        if thread.name == "spoor-stdin":
+            thread.join(9)
+            assert not thread.is_alive()
+    os.close(reads)
+    gc.collect()  # of a coroutine that nobody awaited it is told then
 
 
 def test_what_is_no_message_is_answered_over_http_too(tmp_path: Path) -> None:

@@ -76,20 +76,28 @@ def _taken(descriptor: int, instead: int) -> int:
 async def _lines(descriptor: int) -> AsyncIterator[str]:
     """The lines that come by a descriptor. Read in a thread that ends with the process."""
     loop = asyncio.get_running_loop()
-    pieces = asyncio.Queue[bytes](maxsize=1)
+    pieces = asyncio.Queue[bytes]()
+    room = threading.Semaphore()
+    """For the next piece."""
 
     def read() -> None:
         piece = b"x"
         while piece:
+            room.acquire()
             try:
                 piece = os.read(descriptor, _PIECE)
-                asyncio.run_coroutine_threadsafe(pieces.put(piece), loop).result()
-            except (OSError, RuntimeError):  # the loop is closed
+            except OSError:
+                piece = b""
+            try:
+                # No coroutine: Python warns of one that the loop does not begin any more.
+                loop.call_soon_threadsafe(pieces.put_nowait, piece)
+            except RuntimeError:  # the loop is closed
                 return
 
     threading.Thread(target=read, name="spoor-stdin", daemon=True).start()
     line = bytearray()
     while piece := await pieces.get():
+        room.release()
         *ends, rest = piece.split(b"\n")
         for end in ends:
             yield (line + end)[:MOST_BYTES].decode("utf-8", "replace")
