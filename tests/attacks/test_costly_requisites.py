@@ -26,6 +26,7 @@ from spoor.runs.requisite_queue import DuePage
 from spoor.runs.requisites import all_requisites, requisite_totals
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
+from spoor.web.exchange import Requisite
 from spoor.web.requisites import of_html, of_style, requisites_row_of
 
 A = "http://a.example"
@@ -209,7 +210,7 @@ def test_what_waits_in_a_stranger_s_run_is_a_url_or_is_told(tmp_path: Path) -> N
     with closing(RunWriter(tmp_path / "run", settings)) as folder:
         assert folder.requisites is not None
         due = DuePage(1, 1, f"{A}/", Place("pages.warc.gz", 0, 1))
-        folder.requisites.add_of_page(due, [(f"{A}/x", False)], 0)
+        folder.requisites.add_of_page(due, [Requisite(f"{A}/x")], 0)
         folder._db.execute("UPDATE requisites SET url = 'x'")
         with pytest.raises(InputError, match="damaged"):
             list(folder.requisites.waiting())

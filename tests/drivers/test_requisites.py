@@ -29,6 +29,7 @@ from spoor.runs.requisites import asked_of, needed_by_pages, requisite_totals
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.views.explain import in_lines, of_page
+from spoor.web.exchange import Requisite
 
 pytestmark = pytest.mark.server
 
@@ -319,7 +320,7 @@ def asking(folder: RunWriter, hosts: Hosts, urls: list[str]) -> Requisites:
         folder, folder.requisites, hosts=lambda: hosts, clock=lambda: hosts.now,
         wall=lambda: hosts.now, commit=lambda: None, report=print, on_bytes=lambda size: None,
     )  # fmt: skip
-    asks._wait_for(folder.requisites.add_of_page(page_of(1), [(url, False) for url in urls], 0))
+    asks._wait_for(folder.requisites.add_of_page(page_of(1), [Requisite(url) for url in urls], 0))
     return asks
 
 
@@ -387,10 +388,10 @@ def test_what_a_page_asked_for_in_a_browser_is_what_it_needs(site: Site, tmp_pat
     out = tmp_path / "run"
     crawl(site, out, requisites="none")
     site.new()
-    asked = [(f"{A}/data.png?of=script", False), (f"{A}/s.css", True)]
-    later = (f"{A}/later.png", False)
-    refused = [(f"{A}/log-out?action=logout", False), ("HTTP://a.example/%zz", False)]
-    refused.append((f"{A}/{'x' * 20_000}.png", False))
+    asked = [Requisite(f"{A}/data.png?of=script", by_script=True), Requisite(f"{A}/s.css", True)]
+    later = Requisite(f"{A}/later.png")
+    refused = [Requisite(f"{A}/log-out?action=logout"), Requisite("HTTP://a.example/%zz")]
+    refused.append(Requisite(f"{A}/{'x' * 20_000}.png"))
     settings = settings_of(site)
     # The second time its page was read before.
     for named, come in (([*asked, *refused], [*OF_ONE, asked[0][0]]), ([later], [later[0]])):
@@ -417,7 +418,7 @@ def test_what_a_page_asked_for_in_a_browser_is_what_it_needs(site: Site, tmp_pat
 
 
 @pytest.mark.parametrize(
-    "urls", ["{", "[[1]]", "7", '"x"', "[" * 9_000, json.dumps([[1, 1]] * 1_001)]
+    "urls", ["{", "[[1, 1]]", "7", '"x"', "[" * 9_000, json.dumps([[1, 1, 1]] * 1_001)]
 )
 def test_what_a_stranger_says_was_asked_for_is_refused(urls: str) -> None:
     with pytest.raises(InputError, match="asked for in a browser is damaged"):
@@ -442,11 +443,32 @@ def test_whoever_names_it_first_a_page_s_own_is_asked_for_by_its_user_s_name(
         for seq, url in enumerate((f"{CDN}/", "http://c.example/", f"{A}/"), 1):
             columns = f"{seq}, '{url}', 'x', 200, 0.0, 0.0, 1, 1.0, 1, '', '[]', '[]', 1.0, '[]'"
             folder._db.execute(f"INSERT INTO pages VALUES ({columns}, NULL, 0, 1, {seq}, '')")
-            queue.add_of_page(page_of(seq), [(f"{A}/1.png", False)], 0)
+            queue.add_of_page(page_of(seq), [Requisite(f"{A}/1.png")], 0)
             row = queue.row(1)
             assert row is not None
             own.append(row.own)
         assert own == [False, False, True]
+        # What scripts ask of a sister host is asked by nobody's name, and so is where it redirects.
+        sister = "http://sub.a.example"
+        queue.add_of_page(
+            page_of(3),
+            [
+                Requisite(f"{sister}/2.png"),
+                Requisite(f"{sister}/3.json", by_script=True),
+                Requisite(f"{A}/4.json", by_script=True),
+            ],
+            0,
+        )
+        read = queue.row(4)
+        assert read is not None
+        queue.add_of(read, [Requisite(f"{sister}/5.json")], letter="R")
+        rows = [queue.row(number) for number in (2, 3, 4, 5)]
+        assert [row and (row.path, row.own) for row in rows] == [
+            ("E", True),
+            ("X", False),
+            ("X", True),
+            ("XR", False),
+        ]
 
 
 def test_mute_hosts_do_not_cost_a_page_what_others_answer_at_once(tmp_path: Path) -> None:
@@ -511,14 +533,14 @@ def test_what_style_sheets_name_comes_before_the_rest_of_a_page(tmp_path: Path) 
         assert queue is not None
         asks = asking(folder, Hosts(), [f"{CDN}/s.css", f"{CDN}/1.png", f"{CDN}/2.png"])
         (style,) = asks._choose()
-        asks._goes_first(queue.add_of(style.row, [(f"{CDN}/f.woff", False)]))
+        asks._goes_first(queue.add_of(style.row, [Requisite(f"{CDN}/f.woff")]))
         asks._hosts["cdn.other.example"].flying = 0
         assert [one.row.url for one in asks._choose()] == [f"{CDN}/f.woff"]
 
 
 def test_what_one_page_left_out_is_asked_for_once_another_one_names_it(tmp_path: Path) -> None:
     settings = Settings(seeds=(f"{A}/",), topic="clay", requisites="all")
-    logo = (f"{A}/logo.png", False)
+    logo = Requisite(f"{A}/logo.png")
     with closing(RunWriter(tmp_path / "run", settings)) as folder:
         queue = folder.requisites
         assert queue is not None

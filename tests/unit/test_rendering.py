@@ -101,7 +101,20 @@ def test_what_a_page_asked_for_is_noted_once_and_long_urls_take_no_place() -> No
         visit.note("http://a.test/1")
     visit.note("blob:http://a.test/1")
     visit.note("http://A.test/s#x", style=True)
-    assert visit.needs == {"http://a.test/1": False, "http://a.test/s": True}
+    assert [*visit.needs.values()] == [
+        ("http://a.test/1", False, False),
+        ("http://a.test/s", True, False),
+    ]
+
+
+def test_of_what_a_page_polls_little_is_noted() -> None:
+    visit = browser._Visit(Exchange.__new__(Exchange), _nothing, 1)
+    for number in range(60):
+        visit.note(f"http://a.test/poll?t={number}", by_script=True)
+        visit.note(f"http://a.test/{number}.png?v={number}")
+    of_scripts = [one.url for one in visit.needs.values() if one.by_script]
+    assert of_scripts == [f"http://a.test/poll?t={n}" for n in range(browser.MOST_OF_A_PATH)]
+    assert len(visit.needs) == 60 + browser.MOST_OF_A_PATH
 
 
 async def _nothing(*_: str) -> Exchange:

@@ -20,7 +20,7 @@ from spoor.web.actions import PROOF, action
 from spoor.web.exchange import Exchange
 from spoor.web.robots import FORBIDDEN
 from spoor.web.scope import Scope
-from spoor.web.urls import canonical, domain_of, host
+from spoor.web.urls import canonical, host, origin, site
 
 KEPT = 32 << 20
 """Bytes of replies that are kept for the next page: pages of one host have the same scripts."""
@@ -88,26 +88,26 @@ class Subrequests:
         """The reply to a request of the page at `page`. Raises HeldBackError, and as `Client.get`
         does."""
         first = canonical(url)
-        asker = "" if kind == "script" else _origin(page)
-        widest = _origin if kind == "script" else _site
-        key = first, asker, _origin(page) if self._is_users(first, page, widest) else ""
+        asker = "" if kind == "script" else origin(page)
+        widest = origin if kind == "script" else site
+        key = first, asker, origin(page) if self._is_users(first, page, widest) else ""
         known = self._kept.get(key)
         if known is not None and (not self._watched or self._wall() < known.began + _SCRIPTS_LAST):
             self._kept.move_to_end(key)
             return known
-        reply, by_user = await self._followed(first, kind, page, asker, _origin, page)
-        if asker not in ("", _origin(reply.url)):
+        reply, by_user = await self._followed(first, kind, page, asker, origin, page)
+        if asker not in ("", origin(reply.url)):
             users_too = _is_open(reply, asker, by_user=True)
             if by_user and not users_too:
-                reply, by_user = await self._followed(first, kind, "", asker, _origin, page)
+                reply, by_user = await self._followed(first, kind, "", asker, origin, page)
             elif key[2] and users_too and not by_user:
-                reply, by_user = await self._followed(first, kind, page, asker, _site, page)
+                reply, by_user = await self._followed(first, kind, page, asker, site, page)
                 users_too = _is_open(reply, asker, by_user=True)
             if not (users_too if by_user else _is_open(reply, asker)):
                 raise HeldBackError(f"{host(reply.url)} does not let other origins read it")
         lasts = kind == "script" or not self._watched
         if reply.status == 200 and not reply.truncated and lasts:
-            self._keep((first, asker, _origin(page) if by_user else key[2]), reply)
+            self._keep((first, asker, origin(page) if by_user else key[2]), reply)
         return reply
 
     async def _followed(
@@ -147,7 +147,7 @@ class Subrequests:
                 raise HeldBackError("the requests of today are spent")
             await turns.enter_async_context(self._queues.turn(fetch.ticket, fetch.host, delay))
             self.sent += 1
-            headers = (("Origin", asker),) if asker not in ("", _origin(url)) else ()
+            headers = (("Origin", asker),) if asker not in ("", origin(url)) else ()
             try:
                 return await self._client.get(
                     url, self._wall(), headers=headers, as_user=as_user, ticket=fetch.ticket
@@ -164,15 +164,6 @@ class Subrequests:
         while self._size > KEPT:
             _, oldest = self._kept.popitem(last=False)
             self._size -= _weight(oldest)
-
-
-def _origin(url: str) -> str:
-    return url.split("/", 3)[0] + "//" + host(url)
-
-
-def _site(url: str) -> str:
-    """Scheme and domain: what came in the clear may be anybody's."""
-    return url.split("/", 1)[0] + domain_of(url)
 
 
 def _is_open(reply: Exchange, asker: str, *, by_user: bool = False) -> bool:

@@ -20,7 +20,7 @@ from spoor.runs.renders import RenderTotals
 from spoor.runs.rows import RenderRow
 from spoor.settings import Settings
 from spoor.types import Deferred, Fetch, Outcome, Page
-from spoor.web.exchange import Exchange, Rendered
+from spoor.web.exchange import Exchange, Rendered, Requisite
 
 MOST_LINKS = 1_000
 """Links of a rendered page that are looked up."""
@@ -60,7 +60,7 @@ class Renders:
         *,
         known: Callable[[str], bool],
         harvest: Callable[[], float],
-        note: Callable[[RenderRow, str, Sequence[tuple[str, bool]]], None],
+        note: Callable[[RenderRow, str, Sequence[Requisite]], None],
         later: bool = False,
         earlier: Iterable[RenderRow] = (),
         visits: Iterable[str] | None = None,

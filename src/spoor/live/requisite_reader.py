@@ -16,8 +16,9 @@ from spoor.formats.warc_reader import reply_at
 from spoor.isolate.bounds import Bounds
 from spoor.isolate.helper import GivenUpError
 from spoor.isolate.lanes import more_lanes
-from spoor.runs.requisite_queue import DuePage, Found
+from spoor.runs.requisite_queue import DuePage
 from spoor.runs.requisites import MOST_OF_A_PAGE
+from spoor.web.exchange import Requisite
 from spoor.web.requisites import requisites_row_of
 from spoor.web.urls import is_canonical
 
@@ -30,7 +31,7 @@ BOUNDS = Bounds(4.0, 128 << 20, 20)
 class Named(NamedTuple):
     """What a document names."""
 
-    found: list[Found]
+    found: list[Requisite]
     left: int
     """References that were left out."""
     seconds: float
@@ -65,8 +66,8 @@ class RequisiteReader:
         named = await self._apart(self._of_page, page)
         if named is None or not page.asked:
             return named
-        found = dict(self._allowed(page.asked)) | dict(named.found)
-        return named._replace(found=[*found.items()])
+        found = {one.url: one for one in (*self._allowed(page.asked), *named.found)}
+        return named._replace(found=[*found.values()])
 
     async def of_style(self, body: bytes, url: str, content_type: str) -> Named:
         """What a style sheet names."""
@@ -92,13 +93,13 @@ class RequisiteReader:
         try:
             row = self._lane.ask(requisites_row_of, body, facts, 1, BOUNDS)
             left = int(row["left"])
-            urls = [(str(name), bool(is_style)) for name, is_style in row["urls"]]
+            urls = [Requisite(str(name), bool(is_style)) for name, is_style in row["urls"]]
         except (GivenUpError, LookupError, TypeError, ValueError):  # or it was taken over
             return NONE._replace(seconds=time.monotonic() - began)
         allowed = self._allowed(urls)
         return Named(allowed, max(0, min(left, 1 << 32)), time.monotonic() - began)
 
-    def _allowed(self, urls: Iterable[Found]) -> list[Found]:
+    def _allowed(self, urls: Iterable[Requisite]) -> list[Requisite]:
         """Those that may be asked for, by the word of a helper that may be taken over."""
-        known = [(name, is_style) for name, is_style in urls if is_canonical(name)]
-        return [one for one in known[:MOST_OF_A_PAGE] if self._allows(one[0])]
+        known = [one for one in urls if is_canonical(one.url)]
+        return [one for one in known[:MOST_OF_A_PAGE] if self._allows(one.url)]

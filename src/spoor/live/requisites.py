@@ -40,7 +40,7 @@ from spoor.types import (
     Redirected,
 )
 from spoor.web.actions import PROOF, action
-from spoor.web.exchange import Exchange
+from spoor.web.exchange import Exchange, Requisite
 from spoor.web.media_types import media_of
 from spoor.web.scope import Scope
 from spoor.web.urls import MAX_LENGTH, host, registrable_domain
@@ -456,7 +456,7 @@ class Requisites:
         if ended.unchanged:
             self._goes_first(self._queue.again(row))
         elif isinstance(reply, Redirected):
-            found = [(reply.location, row.style)] if self._allows(reply.location) else []
+            found = [Requisite(reply.location, row.style)] if self._allows(reply.location) else []
             self._goes_first(self._queue.add_of(row, found, letter="R"))
         elif one.named.found or one.named.left:
             self._goes_first(self._queue.add_of(row, one.named.found, one.named.left))

@@ -15,6 +15,7 @@ import os
 import shutil
 import signal
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from html import escape
@@ -29,7 +30,7 @@ from spoor.rendering.browser_processes import MemoryBound, come_last, processes_
 from spoor.rendering.render_turns import RenderTurns
 from spoor.setting import MOST_OF_A_BODY
 from spoor.turns import CrowdedError, SiteTimes
-from spoor.web.exchange import Exchange, Rendered
+from spoor.web.exchange import Exchange, Rendered, Requisite
 from spoor.web.urls import MAX_LENGTH, canonical, domain_of
 
 if TYPE_CHECKING:
@@ -100,7 +101,10 @@ _LEFT_OUT = _SHOWN | {"media", "texttrack"}
 MOST_NOTED = 1_000
 """URLs of what one page asked for that are noted, …"""
 MOST_LETTERS = 1 << 18
-"""… and their letters."""
+"""… and their letters; …"""
+MOST_OF_A_PATH = 10
+"""… and of those for which scripts ask, those that differ in their query alone: a page that asks
+how things stand does so again and again."""
 _HEADERS = frozenset(
     "content-type access-control-allow-origin access-control-allow-credentials "
     "access-control-expose-headers x-total-count link etag last-modified".split()
@@ -174,21 +178,28 @@ class _Visit:
     """Where its scripts wanted to go."""
     letters: int = 0
     """Of what it asked for to be shown, so far."""
-    needs: dict[str, bool] = field(default_factory=dict)
-    """URLs of what it asked for to be shown; whether each is a style sheet."""
+    needs: dict[str, Requisite] = field(default_factory=dict)
+    """URL → what it asked for to be shown."""
+    by_path: Counter[str] = field(default_factory=Counter)
+    """URL without its query → how much of that scripts asked for."""
 
-    def note(self, url: str, *, style: bool = False) -> None:
+    def note(self, url: str, *, style: bool = False, by_script: bool = False) -> None:
         """It needs a URL to be shown. One that is too long to be asked for takes no other's place,
-        nor does one that is asked for again and again."""
+        nor does one that is asked for again and again, be it with another query each time."""
         if not url.startswith("http") or len(url) > MAX_LENGTH:
             return
         with contextlib.suppress(ValueError):
             name = canonical(url)
             if name in self.needs or len(self.needs) >= MOST_NOTED:
                 return
+            if by_script:
+                path = name.partition("?")[0]
+                if self.by_path[path] >= MOST_OF_A_PATH:
+                    return
+                self.by_path[path] += 1
             self.letters += len(name)
             if self.letters <= MOST_LETTERS:
-                self.needs[name] = style
+                self.needs[name] = Requisite(name, style, by_script)
 
 
 class Browser:
@@ -259,7 +270,7 @@ class Browser:
             break
         seconds = asyncio.get_running_loop().time() - began
         counts = visit.requests, visit.received, visit.held_back
-        return Rendered(html, seconds, *counts, failed, asked=tuple(visit.needs.items()))
+        return Rendered(html, seconds, *counts, failed, asked=tuple(visit.needs.values()))
 
     # -- the browser
 
@@ -501,7 +512,7 @@ async def _answer(route: Route, visit: _Visit) -> None:
         await route.abort("blockedbyclient")
         return
     if reply.status < 400:
-        visit.note(url)
+        visit.note(url, by_script=True)
     visit.received += len(reply.body)
     if visit.received - len(reply.body) > MOST_BYTES:  # others came meanwhile
         visit.held_back += 1

@@ -38,8 +38,8 @@ from spoor.runs.requisites import (
     totals_of,
 )
 from spoor.types import Failed, LiveReply, Redirected
-from spoor.web.exchange import Exchange
-from spoor.web.urls import domain_of, names_host
+from spoor.web.exchange import Exchange, Requisite
+from spoor.web.urls import names_host, origin, site
 from spoor.web.validators import Validators
 
 MOST_BYTES = 100 << 20
@@ -49,8 +49,6 @@ MOST_SECONDS = 600.0
 
 _MOST_REASON = 300
 
-Found = tuple[str, bool]
-"""A URL that something names, and whether it is a style sheet."""
 Waiting = tuple[int, str]
 """Number and URL of a requisite that waits."""
 
@@ -63,7 +61,7 @@ class DuePage:
     ticket: int
     url: str
     place: Place
-    asked: Sequence[Found] = ()
+    asked: Sequence[Requisite] = ()
     """What it asked for when it was rendered."""
 
 
@@ -113,7 +111,7 @@ class RequisiteQueue:
             due.append(DuePage(seq, ticket, url, Place(file, *place), asked_of(url, urls)))
         return due
 
-    def note_asked(self, url: str, asked: Sequence[Found]) -> None:
+    def note_asked(self, url: str, asked: Sequence[Requisite]) -> None:
         """Note what a page asked for when it was rendered."""
         row = url, json.dumps([*islice(asked, MOST_OF_A_PAGE)])
         self._db.execute("INSERT OR REPLACE INTO asked_in_browser VALUES (?, ?, 1)", row)
@@ -140,7 +138,7 @@ class RequisiteQueue:
         return totals_of(self._db)
 
     def add_of_page(
-        self, page: DuePage, found: Iterable[Found], left: int, seconds: float = 0.0
+        self, page: DuePage, found: Iterable[Requisite], left: int, seconds: float = 0.0
     ) -> list[Waiting]:
         """Note what a page names, `left` references left out, and what reading it took; returns
         those that wait since."""
@@ -155,7 +153,7 @@ class RequisiteQueue:
         return new
 
     def add_of(
-        self, row: RequisiteRow, found: Iterable[Found], left: int = 0, *, letter: str = "E"
+        self, row: RequisiteRow, found: Iterable[Requisite], left: int = 0, *, letter: str = "E"
     ) -> list[Waiting]:
         """Note what a style sheet names, or where a requisite redirects (`letter` is `R` then);
         returns those that wait since."""
@@ -169,29 +167,35 @@ class RequisiteQueue:
         """What it needs, as an earlier run has it, is needed in this one; returns those that wait
         since."""
         named = [one for number in row.needs if (one := self.row(number)) is not None]
-        return self._add(row.page, row.url, f"{row.path}E", [(e.url, e.style) for e in named])[1]
+        found = [Requisite(one.url, one.style) for one in named]
+        return self._add(row.page, row.url, f"{row.path}E", found)[1]
 
     def _add(
-        self, ticket: int, found_on: str, path: str, found: Iterable[Found]
+        self, ticket: int, found_on: str, path: str, found: Iterable[Requisite]
     ) -> tuple[list[int], list[Waiting]]:
-        """The numbers of what was found, and those that wait since."""
+        """The numbers of what was found, and those that wait since. `path`: to what a document
+        names, or a redirect leads to."""
         db = self._db
         of = db.execute("SELECT url FROM pages WHERE ticket = ?", (ticket,)).fetchone()
-        site = "" if of is None else _site(of[0])
+        user = "" if of is None else str(of[0])
         counted = "SELECT named FROM page_requisites WHERE ticket = ?"
         named: int = (db.execute(counted, (ticket,)).fetchone() or (0,))[0]
         needs, new, left, before = list[int](), list[Waiting](), 0, named
-        for url, style in found:
+        for url, style, by_script in found:
+            to = f"{path[:-1]}X" if by_script else path
+            # As the browser does: what scripts read may be of the user at their own origin alone.
+            part = origin if "X" in to else site
+            its_own = bool(user) and part(url) == part(user)
             query = "SELECT number, outcome, page, own FROM requisites WHERE url = ?"
             row = db.execute(query, (url,)).fetchone()
             number: Any
             number, outcome, page, own = (None, EARLIER, None, False) if row is None else row
             if outcome == EARLIER or (outcome == LEFT_OUT and page != ticket):
-                if named >= MOST_OF_A_PAGE or len(path) > MOST_PATH:
+                if named >= MOST_OF_A_PAGE or len(to) > MOST_PATH:
                     left += 1
                     continue
                 named += 1
-                first = ticket, found_on, path, style, _site(url) == site
+                first = ticket, found_on, to, style, its_own
                 if number is None:
                     number = db.execute(
                         "INSERT INTO requisites VALUES (NULL, ?, ?, ?, ?, ?, ?, '', '', 0, 0.0, "
@@ -205,7 +209,7 @@ class RequisiteQueue:
                         (*first, number),
                     )
                 new.append((number, url))
-            elif outcome == WAITS and not own and _site(url) == site:
+            elif outcome == WAITS and not own and its_own:
                 # A page of another site was the first to name it, which would be asked for less.
                 db.execute("UPDATE requisites SET own = 1 WHERE number = ?", (number,))
             needs.append(number)
@@ -304,8 +308,3 @@ def forget_requisites(db: sqlite3.Connection, urls: Iterable[str]) -> None:
         "last_modified = '' WHERE url = ?",
         [(FORGOTTEN, url) for url in urls],
     )
-
-
-def _site(url: str) -> str:
-    """Scheme and domain: what came in the clear may be anybody's."""
-    return f"{url.partition(':')[0]}:{domain_of(url)}"

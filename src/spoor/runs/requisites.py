@@ -1,7 +1,8 @@
 """What the pages of a run need to be shown (`--requisites`): rows beside those of the pages.
 
 A row is a URL, which is asked for once a run, with the path to it from the first page that named
-it: `E` for what a document names, `R` for where it redirects. `needs` are the numbers of what a
+it: `E` for what a document names, `X` for what its scripts ask for, `R` for where it redirects.
+`needs` are the numbers of what a
 page, or a style sheet, names. `asked_in_browser` has what a page asked for when it was rendered; it
 `waits` until it is entered as what the page names. The tables are made in runs with the setting
 alone.
@@ -24,6 +25,7 @@ from spoor.errors import InputError
 from spoor.runs import files
 from spoor.runs.database import has_table, reading
 from spoor.runs.rows import is_moment, rfc3339
+from spoor.web.exchange import Requisite
 from spoor.web.urls import names_host
 
 TABLES = """
@@ -53,7 +55,7 @@ MOST_OF_A_PAGE = 1_000
 """Requisites that one page may name first, those that its style sheets name included."""
 MOST_PATH = 6
 """Letters of a path: style sheets may import one another, and redirects lead on."""
-_PATH = re.compile(f"[ER]{{0,{MOST_PATH}}}")
+_PATH = re.compile(f"[ERX]{{0,{MOST_PATH}}}")
 _ON = re.compile(r"[!-~]*")
 
 
@@ -69,11 +71,13 @@ class RequisiteRow:
     found_on: str
     """URL of what named it: a page, a style sheet, or what redirected to it."""
     path: str
-    """`E` for each document that named it from the page on, `R` for each redirect."""
+    """From the page on, `E` for each document that named it, `R` for each redirect; it begins with
+    `X` where a script asked for it."""
     style: bool
     """It is a style sheet, by how it was named."""
     own: bool
-    """It is of the site of a page that named it before it was asked for."""
+    """It is of the site of a page that named it before it was asked for, or of the origin of one
+    whose scripts asked for it: it is asked for by the user's name."""
     outcome: str
     reason: str
     status: int
@@ -151,7 +155,7 @@ COLUMNS_OF = {
 """Of each of the tables."""
 
 
-def asked_of(page: object, urls: object) -> list[tuple[str, bool]]:
+def asked_of(page: object, urls: object) -> list[Requisite]:
     """What a page asked for in a browser, of a row (None: it asked for nothing). Raises InputError
     for what is none."""
     try:
@@ -159,7 +163,10 @@ def asked_of(page: object, urls: object) -> list[tuple[str, bool]]:
             return []
         if not isinstance(urls, str) or len(urls) > _MOST_ASKED:
             raise ValueError("it is no list")
-        found = [(str(url), bool(style)) for url, style in json.loads(urls)]
+        found = [
+            Requisite(str(url), bool(style), bool(by_script))
+            for url, style, by_script in json.loads(urls)
+        ]
         if len(found) > MOST_OF_A_PAGE:
             raise ValueError("there is too much of it")
         return found

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from spoor.runs.checkpoints import Checkpoints
     from spoor.runs.originals import Originals
     from spoor.runs.requisite_queue import RequisiteQueue
-    from spoor.web.exchange import Exchange
+    from spoor.web.exchange import Exchange, Requisite
     from spoor.web.revisits import Revisits
     from spoor.web.validators import Validators
 
@@ -195,11 +195,9 @@ class RunWriter:
         """Note something for readers of the run; durable with the next commit."""
         self._rows.notes[name] = value
 
-    def note_render(
-        self, row: RenderRow, url: str = "", asked: Sequence[tuple[str, bool]] = ()
-    ) -> None:
-        """Note what a render brought, and what the page at `url` asked for to be shown (URLs, and
-        whether each is a style sheet); durable with the next commit."""
+    def note_render(self, row: RenderRow, url: str = "", asked: Sequence[Requisite] = ()) -> None:
+        """Note what a render brought, and what the page at `url` asked for to be shown; durable
+        with the next commit."""
         self._rows.renders.append(row)
         if self.requisites is not None and asked:
             self.requisites.note_asked(url, asked)

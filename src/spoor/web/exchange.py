@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from http.client import responses
-from typing import Any
+from typing import Any, NamedTuple
 
 from multidict import CIMultiDictProxy
 
@@ -18,6 +18,17 @@ MIB = 1 << 20
 
 RENDERED_TYPE = "text/html; charset=utf-8"
 """Of a rendered document."""
+
+
+class Requisite(NamedTuple):
+    """What a page needs to be shown."""
+
+    url: str
+    style: bool = False
+    """It is a style sheet."""
+    by_script: bool = False
+    """A script is it, or asked for it as data: so, of another origin, it is asked for by nobody's
+    name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +48,8 @@ class Rendered:
     """Why there is no document."""
     why: str = ""
     """Why it was rendered."""
-    asked: tuple[tuple[str, bool], ...] = ()
-    """URLs of what it asked for to be shown, what its scripts asked for included; whether each is a
-    style sheet."""
+    asked: tuple[Requisite, ...] = ()
+    """What it asked for to be shown, what its scripts asked for included."""
 
 
 @dataclass(frozen=True, slots=True)

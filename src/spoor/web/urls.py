@@ -161,6 +161,16 @@ def bare_host(url: str) -> str:
     return host(url).removeprefix("www.")
 
 
+def origin(url: str) -> str:
+    """Scheme and host of a canonical URL: what the data of a page is bound to."""
+    return f"{url.partition(':')[0]}://{host(url)}"
+
+
+def site(url: str) -> str:
+    """Its scheme and domain: what came in the clear may be anybody's."""
+    return f"{url.partition(':')[0]}:{domain_of(url)}"
+
+
 def names_host(url: str) -> bool:
     """Whether a text, which may be no URL, has a host where a canonical URL has it."""
     parts = url.split("/", 3)
