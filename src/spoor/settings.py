@@ -75,6 +75,12 @@ class Settings:
     seeds: tuple[str, ...] = setting(
         (), CRAWL, "Canonical URLs where it begins.", commands=LIVE, inner=True
     )
+    any_scheme: tuple[str, ...] = setting(
+        (),
+        POLITENESS,
+        "Seeds that were given without a scheme: where https cannot be had, http is asked.",
+        inner=True,
+    )
     refresh: str = setting(
         "",
         CRAWL,

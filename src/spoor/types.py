@@ -427,6 +427,10 @@ class Redirected:
     seconds: float = 0.0
 
 
+UNREACHED = ("timeout", "connection")
+"""Kinds of failures of a host that cannot be reached."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failed:
     """A reply without a document."""
@@ -456,7 +460,14 @@ class Failed:
     @property
     def unanswered(self) -> bool:
         """Whether the host did not answer in time, or its robots.txt could not be fetched."""
-        return self.transient and self.kind in ("timeout", "robots")
+        return self.transient and (self.kind == "timeout" or self.of_robots)
+
+    @property
+    def of_robots(self) -> bool:
+        """Whether robots.txt forbids it, or could not be fetched: `retry_after` is that of the host
+        then, since only so a host that cannot be reached has one."""
+        waits = self.transient and self.retry_after is not None
+        return self.kind == "robots" or (waits and self.kind in UNREACHED)
 
     @property
     def concerns(self) -> str:
@@ -465,7 +476,7 @@ class Failed:
         (empty: the link was never requested, or we ended the request)."""
         if self.kind in ("skipped", "later", "cancelled", "moved"):
             return ""
-        host = self.transient or self.kind in ("timeout", "connection", "blocked")
+        host = self.transient or self.kind in (*UNREACHED, "blocked")
         return "host" if host else "link"
 
 

@@ -92,7 +92,7 @@ def files(folder: Path) -> dict[str, bytes]:
 CRAWL: dict[str, tuple[list[str], str]] = {
     "a seed file without a URL": (["empty.txt"], "the seed file empty.txt has no URL in it"),
     "no seed file": (["none.txt"], "'none.txt' is neither a URL"),
-    "an address without its scheme": (["example.org/a"], "did you mean https://example.org/a?"),
+    "a host without a domain": (["localhost"], "'localhost' is neither a URL"),
     "a folder": (["."], "'.' is neither a URL"),
     "a seed of 5,000 letters": (["x" * 5000], "is neither a URL"),
     "a binary seed file": (["binary.txt"], "the seed file binary.txt is no text in UTF-8"),

@@ -413,6 +413,14 @@ def test_robots_txt_is_obeyed_by_host() -> None:
     assert asked.count(f"{A}/robots.txt") == asked.count("http://b.example/robots.txt") == 1
 
 
+def test_a_site_without_a_scheme_is_asked_by_http_where_https_cannot_be_had() -> None:
+    """The server speaks no TLS."""
+    either, only = "https://a.example/", "https://b.example/"
+    server, steps = ended(SIX, either, only, any_scheme=(either,))
+    assert failures(steps) in ({only: "connection"}, {only: "timeout"})
+    assert {item.url for item in server.asked} > {f"{A}/robots.txt", f"{A}/", f"{A}/open"}
+
+
 @pytest.mark.parametrize("status", [500, 503, 429])
 def test_robots_txt_that_cannot_be_had_forbids_all(status: int) -> None:
     server, steps = ended(with_robots(reply("", status)), f"{A}/")

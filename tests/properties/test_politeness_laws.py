@@ -78,7 +78,8 @@ def test_robots(steps: list[tuple[str, float, tuple[str, set[str], int]]]) -> No
                 failures[origin] += 1
                 shut.setdefault(origin, None)
                 until[origin] = now + min(RETRY * 2 ** (failures[origin] - 1), MAX_RETRY)
-                assert cache.reason(origin) == fetch.reason != ""
+                assert cache.failure(origin) == ("robots", fetch.reason)
+                assert fetch.reason
             else:
                 failures[origin] = 0
                 until[origin] = now + MAX_AGE

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 import spoor
 from spoor.errors import InputError
-from spoor.runs.inputs import read_seeds
+from spoor.runs.inputs import read_seeds, with_inputs
+from spoor.settings import Settings
 
 SITES = ["https://acme.example/", "http://www.bolt.example/de", "https://cord.example/team"]
 
@@ -49,9 +50,9 @@ def test_sites_are_read(tmp_path: Path, name: str, text: str) -> None:
     file, told = tmp_path / name, list[str]()
     for encoding in ("utf-8", "utf-16"):
         file.write_text(text.removeprefix("\ufeff"), encoding, newline="")
-        assert read_seeds([str(file)], report=told.append) == SITES
+        assert [*read_seeds([str(file)], report=told.append)] == SITES
     file.write_text(text, "utf-8", newline="")
-    assert read_seeds([str(file)], report=told.append) == SITES
+    assert [*read_seeds([str(file)], report=told.append)] == SITES
     bad = f"left out: {file}, line 4: 'n/a' is not a valid URL"
     assert told == ([bad] * 3 if "n/a" in text else [])
 
@@ -66,10 +67,26 @@ def test_python_warns_of_lines_that_are_left_out(tmp_path: Path) -> None:
 
 def test_names_of_other_scripts_are_sites(tmp_path: Path) -> None:
     (tmp_path / "sites.txt").write_text("münchen.example\nпример.com/a\n", "utf-8")
-    assert read_seeds([str(tmp_path / "sites.txt")]) == [
+    assert [*read_seeds([str(tmp_path / "sites.txt")])] == [
         "https://xn--mnchen-3ya.example/",
         "https://xn--e1afmkfd.com/a",
     ]
+
+
+def test_a_site_needs_no_scheme(tmp_path: Path) -> None:
+    given = ["a.example", "b.example/x", "https://c.example/", "c.example", "http://a.example/"]
+    assert read_seeds(given) == {
+        "https://a.example/": True,
+        "https://b.example/x": True,
+        "https://c.example/": False,
+        "http://a.example/": False,
+    }
+    begun = with_inputs(Settings(topic="kiln"), given)
+    assert begun.any_scheme == ("https://a.example/", "https://b.example/x")
+    assert with_inputs(begun, ()).any_scheme == begun.any_scheme
+    for name in ("none.tsv", "none.xlsx/a", "localhost", "10.0.0.1"):
+        with pytest.raises(InputError, match="nor the name of a site"):
+            read_seeds([name])
 
 
 @pytest.mark.parametrize(
@@ -120,7 +137,7 @@ def test_lines_without_end_take_little_room(tmp_path: Path) -> None:
     (tmp_path / "s.txt").write_text("s.example\n" * 100_000)
     tracemalloc.start()
     try:
-        assert read_seeds([str(tmp_path / "s.txt")]) == ["https://s.example/"]
+        assert read_seeds([str(tmp_path / "s.txt")]) == {"https://s.example/": True}
         assert tracemalloc.get_traced_memory()[1] < 12_000_000, "26 MB with a place for each line"
     finally:
         tracemalloc.stop()

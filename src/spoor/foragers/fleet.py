@@ -241,7 +241,7 @@ class Fleet:
             else:
                 known.separate(url)
             pages = self._revised()
-            if reply.retry_after is not None and reply.kind != "robots":
+            if reply.retry_after is not None and not reply.of_robots:
                 known.promises.rest(url, now + reply.retry_after)
         crew.end_step(url, [], pages, now)
         return Outcome(Choice(url), reply, self._judgement(reply), 0.0)

@@ -16,7 +16,7 @@ from spoor.http.failures import failure
 from spoor.http.host_queues import HostQueues
 from spoor.politeness.robots import REDIRECTS, RobotsCache, RobotsFetch, origin_of
 from spoor.protocols import Politeness
-from spoor.types import Fetch
+from spoor.types import UNREACHED, Fetch
 from spoor.web.robots import LIMIT, Rules
 from spoor.web.urls import domain_of, host, plain, registrable_domain
 
@@ -90,7 +90,9 @@ class RobotsFetcher:
             async with AsyncExitStack() as turn:
                 fetched = await self._fetch(origin, fetch.ticket, turn)
                 assert fetched.rules is not None
-                known = self._cache.store(origin, fetched.rules, self._clock(), fetched.reason)
+                known = self._cache.store(
+                    origin, fetched.rules, self._clock(), fetched.reason, fetched.kind
+                )
                 told = known.head, await is_allowed(known, fetch.url)
                 del known, fetched
         hosts = self._hosts
@@ -143,7 +145,9 @@ class RobotsFetcher:
             except BlockedAddressError:
                 raise
             except (aiohttp.ClientError, TimeoutError, OSError, LimitError, ValueError) as error:
-                fetch.fail(failure(0, error).reason)
+                failed = failure(0, error)
+                unreached = failed.kind in UNREACHED
+                fetch.fail(failed.reason, failed.kind if unreached else "robots")
             else:
                 reply = partial(
                     fetch.reply,

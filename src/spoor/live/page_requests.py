@@ -26,7 +26,7 @@ from spoor.politeness.request_limits import RequestLimits
 from spoor.politeness.request_slots import RequestSlots
 from spoor.politeness.robots import RobotsCache, origin_of
 from spoor.settings import Settings
-from spoor.types import Failed, Fetch, Fetched, LiveReply, Page
+from spoor.types import UNREACHED, Failed, Fetch, Fetched, LiveReply, Page, Redirected
 from spoor.web import search_answers, search_forms, search_index_readers, search_indexes, sitemaps
 from spoor.web.encoding import encoding_of
 from spoor.web.exchange import Exchange
@@ -85,6 +85,7 @@ class PageRequests:
         self._wall = wall
         self._renders = renders
         self._types = Types.of(settings)
+        self._any_scheme = frozenset(settings.any_scheme)
         self._announced: set[str] = set()
         """Origins whose sitemaps the crawl knows."""
         self._listing: set[str] = set()
@@ -211,6 +212,8 @@ class PageRequests:
             reply = _later(fetch.ticket, error)
         except Exception as error:
             reply = failure(fetch.ticket, error)
+        if exchange is None and isinstance(reply, Failed):
+            reply = self._by_http(fetch, reply)
         if exchange is not None and self._broken.asks_anew(exchange, reply):
             reason = "its body broke off, and what came before may be whole"
             status, exchange = exchange.status, None
@@ -228,6 +231,13 @@ class PageRequests:
         if rest:
             self._hosts.hold(fetch.host, self._clock() + rest)
         return reply, exchange
+
+    def _by_http(self, fetch: Fetch, failed: Failed) -> Failed | Redirected:
+        """What follows where https brought nothing: http, for a seed without a scheme. Nothing that
+        its user is known by goes there (`spoor.http.credentials`)."""
+        if failed.kind not in UNREACHED or fetch.url not in self._any_scheme:
+            return failed
+        return Redirected(fetch.ticket, f"http{fetch.url.removeprefix('https')}")
 
     async def requisite(
         self, fetch: Fetch, headers: tuple[tuple[str, str], ...], *, as_user: bool
@@ -310,10 +320,10 @@ class PageRequests:
             self._prepare_to_read()
         if rules is DISALLOW_ALL:
             origin = origin_of(fetch.url)
-            reason = self._robots.reason(origin)
+            kind, reason = self._robots.failure(origin)
             return Failed(
                 fetch.ticket,
-                "robots",
+                kind,
                 f"robots.txt could not be had ({reason}), so all is forbidden",
                 transient=True,
                 retry_after=self._robots.wait(origin, self._clock()),

@@ -80,7 +80,7 @@ class RefusingHosts:
             self._refusers.pop(host, None)
             self._refusers[host] = None
         if rest is not None:
-            of_host = isinstance(reply, Failed) and reply.kind == "robots"
+            of_host = isinstance(reply, Failed) and reply.of_robots
             most = math.inf if of_host or refusers is None else longest_rest(len(refusers))
             self._hosts.hold(host, now + min(rest, SLOWEST if foreign else most))
         if not refused and host not in self._delays:

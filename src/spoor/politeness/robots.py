@@ -12,6 +12,8 @@ REDIRECTS = frozenset({301, 302, 303, 307, 308})
 ROBOTS_HOPS = 5
 """Redirects of a robots.txt that are followed (RFC 9309, 2.3.1.2)."""
 
+NO_REPLY = "robots", "no reply"
+
 RETRY_ROBOTS = 5.0
 """Seconds after which a robots.txt that could not be fetched is fetched again."""
 
@@ -31,6 +33,8 @@ class RobotsFetch:
         """DISALLOW_ALL where the file could not be fetched."""
         self.reason = ""
         """Why it could not be fetched."""
+        self.kind = "robots"
+        """The same as a kind of failures (`spoor.types.Failed`)."""
         self._agent = agent
         self._hops = 0
 
@@ -52,9 +56,9 @@ class RobotsFetch:
             self.rules = from_reply(status, body, self._agent, url=self._first_url)
             self.reason = f"status {status}"
 
-    def fail(self, reason: str) -> None:
+    def fail(self, reason: str, kind: str = "robots") -> None:
         """There was no response."""
-        self.rules, self.reason = DISALLOW_ALL, reason
+        self.rules, self.reason, self.kind = DISALLOW_ALL, reason, kind
 
 
 LONG = 16 << 10
@@ -77,6 +81,7 @@ class _Known:
     failures: int
     """Fetches in a row without a result."""
     reason: str
+    kind: str
 
 
 class RobotsCache:
@@ -114,9 +119,11 @@ class RobotsCache:
         known = self._known.get(origin)
         return known.rules if known is not None and known.expires > now else None
 
-    def store(self, origin: str, rules: Rules, now: float, reason: str = "") -> Rules:
-        """The result of a fetch, DISALLOW_ALL where there is none, and `reason` says why. Returns
-        the rules that are in force from now on."""
+    def store(
+        self, origin: str, rules: Rules, now: float, reason: str = "", kind: str = "robots"
+    ) -> Rules:
+        """The result of a fetch, DISALLOW_ALL where there is none, and `reason` says why, as `kind`
+        does (`RobotsFetch`). Returns the rules that are in force from now on."""
         failures, age = 0, self._max_age
         before = self._known.get(origin)
         if rules is DISALLOW_ALL:
@@ -130,7 +137,7 @@ class RobotsCache:
             self._forget(max(self._long, key=self._long.__getitem__))
         while self._known and self._memory + rules.memory + BESIDE > MOST_OF_ALL:
             self._forget(next(iter(self._known)))
-        self._known[origin] = _Known(rules, now + age, failures, reason)
+        self._known[origin] = _Known(rules, now + age, failures, reason, kind)
         self._memory += rules.memory + BESIDE
         if long:
             self._long[origin] = long
@@ -153,10 +160,10 @@ class RobotsCache:
             return ""
         return f"its Crawl-delay of {asked:g} s is above the limit of {most:g} s"
 
-    def reason(self, origin: str) -> str:
-        """Why robots.txt could not be fetched."""
+    def failure(self, origin: str) -> tuple[str, str]:
+        """(kind, reason) of why robots.txt could not be fetched."""
         known = self._known.get(origin)
-        return known.reason if known is not None and known.reason else "no reply"
+        return (known.kind, known.reason) if known is not None and known.reason else NO_REPLY
 
     def wait(self, origin: str, now: float) -> float:
         """Seconds until robots.txt is to be fetched again."""

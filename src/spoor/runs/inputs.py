@@ -14,7 +14,7 @@ from pathlib import Path
 
 from spoor.errors import InputError
 from spoor.runs import files
-from spoor.runs.site_lists import SITE, read_list
+from spoor.runs.site_lists import has_no_scheme, read_list, with_scheme
 from spoor.settings import Settings
 from spoor.web.urls import canonical
 
@@ -37,7 +37,8 @@ def with_inputs(
 
         settings = as_begun(settings)
     found = read_seeds([*settings.seeds, *seeds], routes=settings.render != "never", report=report)
-    size = sum(len(url) + _AROUND for url in found)
+    found.update(dict.fromkeys(found.keys() & settings.any_scheme, True))
+    size = sum((len(url) + _AROUND) * (1 + any_scheme) for url, any_scheme in found.items())
     if len(found) > MOST_SEEDS or size > files.MOST_SETTINGS:
         raise InputError(
             f"{len(found):,} seeds of {size:,} bytes are more than a run has in {files.SETTINGS}: "
@@ -46,6 +47,7 @@ def with_inputs(
     return replace(
         settings,
         seeds=tuple(found),
+        any_scheme=tuple(url for url, any_scheme in found.items() if any_scheme),
         files={name: _fingerprint(Path(name)) for name in _files(settings)},
         folder=os.getcwd(),
     )
@@ -60,31 +62,32 @@ def read_seeds(
     *,
     routes: bool = False,
     report: Callable[[str], object] | None = None,
-) -> list[str]:
-    """Canonical URLs from arguments and files: one a line, or a column of a table (`.csv`).
-    `routes`: as for `canonical`. `report` is told in one line which lines of a file were left out
-    since no URL stands there, where most others have one; without it, and where not, these are an
-    InputError. Raises InputError naming file and lines."""
-    urls = dict[str, None]()
+) -> dict[str, bool]:
+    """Canonical URLs from arguments and files: one a line, or a column of a table (`.csv`); and
+    whether each was given without a scheme, and never with one. `routes`: as for `canonical`.
+    `report` is told in one line which lines of a file were left out since no URL stands there,
+    where most others have one; without it, and where not, these are an InputError. Raises
+    InputError naming file and lines."""
+    urls = dict[str, bool]()
     for item in given:
         path = Path(item)
         lines: Iterable[tuple[str, int]] = [(item, 0)]
         if "://" not in item:
-            if not _is_file(path):
-                if _PASSWORD.match(item):
-                    raise InputError(_HAS_PASSWORD.format("the seed"))
-                meant = f"; did you mean https://{item}?" if SITE.fullmatch(item) else ""
+            if _is_file(path):
+                lines = _lines_of(path)
+            elif _PASSWORD.match(item):
+                raise InputError(_HAS_PASSWORD.format("the seed"))
+            elif not has_no_scheme(item):
                 raise InputError(
-                    f"seed {shortened(item)!r} is neither a URL (http://…) nor a file of URLs that "
-                    f"exists{meant}"
+                    f"seed {shortened(item)!r} is neither a URL (http://…) nor the name of a site "
+                    "nor a file of URLs that exists"
                 )
-            lines = _lines_of(path)
         wrong, why_first, right = list[int](), "", 0
         for line, number in lines:
             where = f"{path}, line {number}: " if number else ""
             has_password = _PASSWORD.match(line)
             try:
-                url = canonical(line, routes=routes)
+                url = canonical(with_scheme(line), routes=routes)
             except ValueError as error:
                 if has_password:
                     raise InputError(where + _HAS_PASSWORD.format("the address")) from None
@@ -94,14 +97,14 @@ def read_seeds(
                 continue
             if has_password:
                 raise InputError(where + _HAS_PASSWORD.format(f"the address {shortened(url)}"))
-            urls[url] = None
+            urls[url] = has_no_scheme(line) and urls.get(url, True)
             right += 1
         if wrong:
             told = why_first + _more_lines(wrong[1:])
             if report is None or right <= len(wrong):
                 raise InputError(told)
             report(f"left out: {told}")
-    return list(urls)
+    return urls
 
 
 def _more_lines(numbers: Sequence[int]) -> str:
@@ -123,7 +126,7 @@ _SHOWN = 1_000
 
 
 def _lines_of(path: Path) -> Iterator[tuple[str, int]]:
-    """(URL, number) of each line of a seed file; a site without a scheme is taken as of https."""
+    """(address, number) of each line of a seed file that has one."""
     told = False
     for address, number in read_list(path).addresses():
         told = True

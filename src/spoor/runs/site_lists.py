@@ -28,8 +28,12 @@ _SEPARATORS = ",;\t"
 """Between the cells of a table: spreadsheets write a semicolon where the decimal sign is a
 comma."""
 
-SITE = re.compile(
-    r"(?:[\w-]{1,63}\.){1,9}(?!(?:txt|csv|list|urls)\b)[a-z]{2,24}(?:/\S{0,200})?", re.IGNORECASE
+_FILES = "csv|html?|json|jsonl|list|ods|tsv|txt|urls|warc|xlsx?|xml"
+"""How names of files end that are no names of hosts."""
+
+_SITE = re.compile(
+    rf"(?:[\w-]{{1,63}}\.){{1,9}}(?!(?:{_FILES})(?:/|$))[a-z]{{2,24}}(?:/\S{{0,200}})?",
+    re.IGNORECASE,
 )
 """A name of a host, and maybe a path, as people write an address and do not call a file."""
 
@@ -52,10 +56,10 @@ class SiteList:
     out. Read once. Raises InputError where a table is damaged."""
 
     def addresses(self) -> Iterator[tuple[str, int]]:
-        """(address with its scheme, line) of each row that has one."""
+        """(address, line) of each row that has one."""
         for cells, line in self.rows:
             if found := self.address(cells):
-                yield with_scheme(found), line
+                yield found, line
 
     def address(self, cells: list[str]) -> str:
         """That of a row, as it stands there; empty where it has none."""
@@ -65,7 +69,12 @@ class SiteList:
 
 def with_scheme(address: str) -> str:
     """An address; a site without a scheme is taken as of https."""
-    return f"https://{address}" if SITE.fullmatch(address) else address
+    return f"https://{address}" if has_no_scheme(address) else address
+
+
+def has_no_scheme(address: str) -> bool:
+    """Whether an address is a site without a scheme."""
+    return _SITE.fullmatch(address) is not None
 
 
 def read_list(path: Path) -> SiteList:
@@ -130,7 +139,7 @@ def _column_of_addresses(path: Path, line: int, first: list[str], rows: list[lis
 
 def _is_address(cell: str) -> bool:
     cell = cell.strip()
-    return bool(_HTTP.fullmatch(cell) or SITE.fullmatch(cell))
+    return bool(_HTTP.fullmatch(cell) or has_no_scheme(cell))
 
 
 def _separator(text: str) -> str:

@@ -464,7 +464,7 @@ class CrawlFilter:
             if url is not None and asked is not None:
                 self._count(url, -1)
                 reply = outcome.reply
-                if isinstance(reply, Failed) and reply.concerns and reply.kind != "robots":
+                if isinstance(reply, Failed) and reply.concerns and not reply.of_robots:
                     self._limits.in_vain(url)
                 in_vain = isinstance(reply, Failed) and reply.kind in _IN_VAIN
                 if self._traps is not None and in_vain:
