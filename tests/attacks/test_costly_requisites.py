@@ -50,6 +50,8 @@ class Site(Loopback):
             return reply(css, media="text/css")
         if asked.path.startswith("/round"):
             return reply(status=302, Location=f"/round{int(asked.path[6:]) + 1}")
+        if asked.path.startswith("/named"):  # a file of gzip that is all name
+            return reply(b"\x1f\x8b\x08\x08" + b"n" * 40_000, Content_Encoding="gzip")
         if asked.path.startswith("/silent"):
             return self._nothing()
         if asked.path.startswith("/picture"):
@@ -108,13 +110,53 @@ def test_a_page_has_so_many_requisites_and_bytes_and_seconds(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requisite_queue, "MOST_OF_A_PAGE", 30)
-    monkeypatch.setattr(requisite_queue, "MOST_BYTES", 9_500)
+    monkeypatch.setattr(requisite_queue, "MOST_BYTES", 10_500)
     pictures = "".join(f"<img src=/picture{number}>" for number in range(100))
     found = crawl(site, tmp_path / "run", pictures, in_flight=1)
     assert found == {"fetched": 10}
     totals = requisite_totals(tmp_path / "run")
     assert totals is not None
     assert (totals.fetched, totals.left_out, totals.waiting) == (10, 90, 0)
+
+
+def test_pages_of_a_site_have_bounds_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, most in (("MOST_BYTES_OF_SITE", 900), ("BYTES_EACH", 100), ("MOST_OF_SITE", 4)):
+        monkeypatch.setattr(requisite_queue, name, most)
+    monkeypatch.setattr(requisite_queue, "EACH", 1)
+    urls = [f"{A}/", "http://sub.a.example/", "http://b.example/"]
+    settings = Settings(seeds=(f"{A}/",), topic="clay", requisites="all")
+    with closing(RunWriter(tmp_path / "run", settings)) as folder:
+        assert folder.requisites is not None
+        for seq, url in enumerate(urls, 1):
+            columns = f"{seq}, '{url}', '', 200, 0.0, 0.0, 1, 1.0, 1, '', '[]', '[]', 1.0, '[]'"
+            row = f"{columns}, 'pages.warc.gz', 0, 1, {seq}, ''"
+            folder._db.execute(f"INSERT OR IGNORE INTO pages VALUES ({row})")
+        for page in folder.requisites.due(0, 9):
+            named = [Requisite(f"{page.url}{number}") for number in range(5)]
+            folder.requisites.add_of_page(page, named, 0)
+            first = folder.requisites.row(1 if page.seq < 3 else 7)
+            assert first is not None
+            folder.requisites.took(first, 550, 0.0)
+        again = requisite_queue.RequisiteQueue(folder.path, folder._db, everything=True)
+        for queue in (folder.requisites, again):  # and when the run goes on
+            rows = [queue.row(number) for number in (1, 6, 7)]
+            whys = [queue.spent(row, quick=True) for row in rows if row is not None]
+            assert [bool(why) for why in whys] == [True, True, False]
+            assert queue.totals().left_out == 4  # after six of the first site
+
+
+@pytest.mark.server
+def test_what_is_received_counts_though_it_stands_for_nothing(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requisite_queue, "MOST_BYTES", 50_000)
+    pictures = "".join(f"<img src=/named{number}>" for number in range(9))
+    found = crawl(site, tmp_path / "run", pictures, in_flight=1)
+    totals = requisite_totals(tmp_path / "run")
+    assert totals is not None
+    assert (found, totals.left_out) == ({"http": 2}, 7)
 
 
 @pytest.mark.server

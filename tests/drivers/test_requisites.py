@@ -483,7 +483,7 @@ def test_mute_hosts_do_not_cost_a_page_what_others_answer_at_once(tmp_path: Path
         assert [one.row.url for one in asks._choose()] == [f"{CDN}/1.png"]
         assert folder.requisites.totals().left_out == 1
         folder.requisites.took(row, MOST_BYTES, 0.0)
-        assert folder.requisites.is_spent(row, quick=True)
+        assert folder.requisites.spent(row, quick=True)
 
 
 def test_it_is_told_how_long_the_slowest_host_takes(tmp_path: Path) -> None:

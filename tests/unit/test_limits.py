@@ -148,6 +148,12 @@ def test_a_bomb_below_the_limit_ends_by_its_ratio() -> None:
     assert len(told.body) < 3 * MIB, "it ends as soon as that can be said"
 
 
+@pytest.mark.parametrize("status", [302, 404, 503])
+def test_of_what_brings_no_document_little_is_read(status: int) -> None:
+    told = exchange(lambda asked: reply(b"x" * MIB, status, Location="/"))
+    assert (len(told.raw), told.truncated) == (MIB // 4, "length")
+
+
 @pytest.mark.parametrize("encoding", ENCODINGS)
 def test_a_bomb_is_no_page(encoding: str) -> None:
     answer = compressed(packed(b"<p>clay</p>" * (12 << 17), encoding), encoding)

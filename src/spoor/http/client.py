@@ -34,6 +34,9 @@ _CHUNK = 1 << 16
 _STEP = 1 << 10
 """Compressed bytes between two looks at what they have become."""
 _HEADERS_ALLOWED = 500
+_WITHOUT_DOCUMENT = MIB // 4
+"""Bytes of a body that are read, decompressed, where the reply is an error or a redirect: no budget
+of pages bounds how many of these there are."""
 
 
 # What a library warns of is what a server wrote, and Python prints it where nobody wants logs.
@@ -51,6 +54,8 @@ class _Taken:
         self.refused = False
         self.plain = True
         """As of an exchange."""
+        self.most: int | None = None
+        """Bytes of a body that are read of any kind; None: what its kind may have."""
         self._url, self._content_type, self._types = url, content_type, types
 
     def limit(self, data: bytes | bytearray, limit: int, *, ended: bool = False) -> int:
@@ -61,7 +66,7 @@ class _Taken:
         self.refused = not self._types.takes(told)
         most = self._types.most(told.kind)
         self._types = None
-        return most
+        return most if self.most is None else min(most, self.most)
 
 
 _CUTS = (TimeoutError, "time"), (TooManyBytesError, "length"), (aiohttp.ClientError, "disconnect")
@@ -213,6 +218,8 @@ class Client:
             truncated = ""
             if reply.status != 304:  # which has no body, and so is of no kind
                 most = limit or (self._settings.body_limit if types is None else types.largest)
+                if not 200 <= reply.status < 300:
+                    most = taken.most = min(most, _WITHOUT_DOCUMENT)
                 raw, body, truncated = await self._read(reply, most, taken, progress, ticket)
                 self._count(max(len(raw), len(body)))
                 most = taken.limit(body, most, ended=True)

@@ -177,9 +177,8 @@ def _is_open(reply: Exchange, asker: str, *, by_user: bool = False) -> bool:
 
 def _weight(reply: Exchange) -> int:
     """Bytes that a reply holds, about: its headers may have more than its body."""
-    headers = sum(len(name) + len(value) for name, value in reply.headers.items())
     packed = 0 if reply.raw is reply.body else len(reply.raw)
-    return 2_000 + len(reply.url) + len(reply.body) + packed + 2 * headers
+    return 2_000 + len(reply.url) + len(reply.body) + packed + 2 * reply.header_size
 
 
 def scope_of_parts(settings: Settings) -> Callable[[str, str], bool]:

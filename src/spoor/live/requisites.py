@@ -420,8 +420,8 @@ class Requisites:
         self._left -= before - len(one.waiting) - len(one.later)
 
     def _is_left_out(self, row: RequisiteRow, name: str) -> bool:
-        if self._queue.is_spent(row, quick=self._answers.is_quick(name)):
-            self._queue.leave_out(row, "its page has had what it may take", self._wall())
+        if why := self._queue.spent(row, quick=self._answers.is_quick(name)):
+            self._queue.leave_out(row, why, self._wall())
         elif self._answers.is_silent(name):
             silent = Failed(0, "connection", "its host does not answer, or refuses")
             self._queue.end(row, Ended(self._wall(), silent))
@@ -441,8 +441,10 @@ class Requisites:
         self._answers.see(one.fetch.host, failed, one.seconds)
         if failed is None or failed.kind != "later":
             self._see(one.fetch, reply, not row.own)
-        size = 0 if exchange is None else len(exchange.body)
-        self._queue.took(row, size, one.seconds + READING_COUNTS * one.named.seconds)
+        # What was received may stand for less than it takes in the archive, or for nothing.
+        size = 0 if exchange is None else max(len(exchange.raw), len(exchange.body))
+        headers = 0 if exchange is None else exchange.header_size
+        self._queue.took(row, size + headers, one.seconds + READING_COUNTS * one.named.seconds)
         if size:
             self._on_bytes(size)
         ended = Ended(now, reply, exchange)

@@ -39,13 +39,19 @@ from spoor.runs.requisites import (
 )
 from spoor.types import Failed, LiveReply, Redirected
 from spoor.web.exchange import Exchange, Requisite
-from spoor.web.urls import names_host, origin, site
+from spoor.web.urls import domain_of, names_host, origin, site
 from spoor.web.validators import Validators
 
 MOST_BYTES = 100 << 20
 """Bytes that the bodies of requisites that one page names first may have, decompressed, …"""
 MOST_SECONDS = 600.0
 """… and seconds for which their hosts may be waited for. The rest is left out."""
+
+MOST_BYTES_OF_SITE, BYTES_EACH = 4 << 30, 10 << 20
+"""Bytes that the requisites of the pages of one domain may have together, and more for each of
+these pages that was read; …"""
+MOST_OF_SITE, EACH = 50_000, 100
+"""… and how many may be named, and more for each. The rest is left out."""
 
 _MOST_REASON = 300
 
@@ -79,6 +85,25 @@ class Ended:
     """It is as an earlier run has it."""
 
 
+@dataclass(slots=True)
+class _OfSite:
+    """What the requisites of the pages of one domain took so far."""
+
+    pages: int = 0
+    named: int = 0
+    bytes: int = 0
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether none of them is asked for any more, …"""
+        return self.bytes >= MOST_BYTES_OF_SITE + self.pages * BYTES_EACH
+
+    @property
+    def is_full(self) -> bool:
+        """… or at least none is noted."""
+        return self.is_spent or self.named >= MOST_OF_SITE + self.pages * EACH
+
+
 class RequisiteQueue:
     """Of `everything`, or of relevant pages alone. Its calls are made between two commits. Raises
     InputError where the tables are those of another version."""
@@ -91,6 +116,22 @@ class RequisiteQueue:
         self._path, self._db = path, db
         self._relevant = "" if everything else "AND pages.relevant"
         self._needed = Needed(db)
+        self._sites: dict[str, _OfSite] = {}
+        """By domain."""
+        query = (
+            "SELECT pages.url, total(named), total(bytes), count(*) FROM page_requisites "
+            "JOIN pages USING (ticket) GROUP BY pages.host"
+        )
+        with telling(path):
+            for url, named, size, pages in db.execute(query):
+                of = self._site_of(url)
+                of.pages, of.named = of.pages + pages, of.named + int(named)
+                of.bytes += int(size)
+
+    def _site_of(self, url: object) -> _OfSite:
+        """Of a page."""
+        known = isinstance(url, str) and names_host(url)
+        return self._sites.setdefault(domain_of(str(url)) if known else "", _OfSite())
 
     def due(self, after: int, most: int) -> list[DuePage]:
         """The first pages after a number whose requisites were not read, or not what they asked for
@@ -143,7 +184,8 @@ class RequisiteQueue:
         """Note what a page names, `left` references left out, and what reading it took; returns
         those that wait since."""
         known = "INSERT OR IGNORE INTO page_requisites VALUES (?, '', 0, 0, ?, ?)"
-        self._db.execute(known, (page.ticket, seconds, left))
+        added = self._db.execute(known, (page.ticket, seconds, left))
+        self._site_of(page.url).pages += added.rowcount
         needs, new = self._add(page.ticket, page.url, "E", found)
         update = "UPDATE page_requisites SET needs = ? WHERE ticket = ?"
         self._db.execute(update, (json.dumps(needs), page.ticket))
@@ -178,6 +220,7 @@ class RequisiteQueue:
         db = self._db
         of = db.execute("SELECT url FROM pages WHERE ticket = ?", (ticket,)).fetchone()
         user = "" if of is None else str(of[0])
+        of_site = self._site_of(user)
         counted = "SELECT named FROM page_requisites WHERE ticket = ?"
         named: int = (db.execute(counted, (ticket,)).fetchone() or (0,))[0]
         needs, new, left, before = list[int](), list[Waiting](), 0, named
@@ -191,10 +234,11 @@ class RequisiteQueue:
             number: Any
             number, outcome, page, own = (None, EARLIER, None, False) if row is None else row
             if outcome == EARLIER or (outcome == LEFT_OUT and page != ticket):
-                if named >= MOST_OF_A_PAGE or len(to) > MOST_PATH:
+                full = named >= MOST_OF_A_PAGE or of_site.is_full
+                if full or len(to) > MOST_PATH:
                     left += 1
                     continue
-                named += 1
+                named, of_site.named = named + 1, of_site.named + 1
                 first = ticket, found_on, to, style, its_own
                 if number is None:
                     number = db.execute(
@@ -224,15 +268,25 @@ class RequisiteQueue:
             update = "UPDATE page_requisites SET left_out = left_out + ? WHERE ticket = ?"
             self._db.execute(update, (count, ticket))
 
-    def is_spent(self, row: RequisiteRow, *, quick: bool) -> bool:
-        """Whether the page that named it first has had what it may take: of a host that is `quick`
-        to answer bytes alone, so that mute hosts do not cost a page what others have."""
-        query = "SELECT bytes, seconds FROM page_requisites WHERE ticket = ?"
-        size, seconds = self._db.execute(query, (row.page,)).fetchone() or (0, 0.0)
-        return bool(size >= MOST_BYTES or (seconds >= MOST_SECONDS and not quick))
+    def spent(self, row: RequisiteRow, *, quick: bool) -> str:
+        """Why it is left out; empty where it is not. The page that named it first has had what it
+        may take (of a host that is `quick` to answer bytes alone, so that mute hosts do not cost a
+        page what others have), or all pages of its site have."""
+        query = (
+            "SELECT page_requisites.bytes, page_requisites.seconds, pages.url "
+            "FROM page_requisites LEFT JOIN pages USING (ticket) WHERE ticket = ?"
+        )
+        size, seconds, page = self._db.execute(query, (row.page,)).fetchone() or (0, 0.0, "")
+        if size >= MOST_BYTES or (seconds >= MOST_SECONDS and not quick):
+            return "its page has had what it may take"
+        if self._site_of(page).is_spent:
+            return "the pages of its site have had what they may take together"
+        return ""
 
     def took(self, row: RequisiteRow, size: int, seconds: float) -> None:
-        """Count what a request took against its page."""
+        """Count what a request took against its page, and its page's site."""
+        of = self._db.execute("SELECT url FROM pages WHERE ticket = ?", (row.page,)).fetchone()
+        self._site_of("" if of is None else of[0]).bytes += size
         self._db.execute(
             "UPDATE page_requisites SET bytes = bytes + ?, seconds = seconds + ? WHERE ticket = ?",
             (size, seconds, row.page),

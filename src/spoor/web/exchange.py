@@ -100,6 +100,11 @@ class Exchange:
         return sum(bodies.values())
 
     @property
+    def header_size(self) -> int:
+        """Characters of its reply's headers."""
+        return sum(len(name) + len(value) for name, value in self.headers.items())
+
+    @property
     def media_type(self) -> str:
         """The Content-Type of `document`."""
         return self.header("Content-Type") if self.document is self.body else RENDERED_TYPE
