@@ -416,7 +416,7 @@ def test_robots_txt_is_obeyed_by_host() -> None:
 def test_a_site_without_a_scheme_is_asked_by_http_where_https_cannot_be_had() -> None:
     """The server speaks no TLS."""
     either, only = "https://a.example/", "https://b.example/"
-    server, steps = ended(SIX, either, only, any_scheme=(either,))
+    server, steps = ended(SIX, either, only, any_scheme=(either,), timeout=0.2, attempts=2)
     assert failures(steps) in ({only: "connection"}, {only: "timeout"})
     assert {item.url for item in server.asked} > {f"{A}/robots.txt", f"{A}/", f"{A}/open"}
 
