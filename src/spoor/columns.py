@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice, pairwise
 from typing import Any
 
@@ -33,10 +33,19 @@ def texts_column(texts: Collection[str]) -> dict[str, NDArray[Any]]:
 def texts_of(saved: Mapping[str, Any]) -> list[str]:
     """The texts that `texts_column` was given. Raises ValueError or TypeError for anything else."""
     letters = saved["letters"].tobytes().decode("utf-8", "surrogatepass")
-    sizes = np.asarray(saved["sizes"])
-    if sizes.dtype.kind not in "iu":
-        raise ValueError("sizes of texts are no whole numbers")
-    ends = np.cumsum(sizes, dtype=np.uint64).tolist()
-    if (ends[-1] if ends else 0) != len(letters):
-        raise ValueError("texts are cut short")
-    return [letters[begin:end] for begin, end in pairwise([0, *ends])]
+    return [letters[begin:end] for begin, end in parts_of(saved["sizes"], len(letters))]
+
+
+def parts_of(sizes: Any, total: int) -> Iterator[tuple[int, int]]:
+    """Where each piece begins and ends of those that `total` values were cut into, by their sizes.
+    Raises ValueError where sizes are none, or are of more or fewer values: by one that goes back
+    each piece could have all values once more. O(pieces)."""
+    its = np.asarray(sizes)
+    if its.size and (its.ndim != 1 or its.dtype.kind not in "iu"):
+        raise ValueError("sizes of pieces are no whole numbers")
+    if its.size and (its.min() < 0 or its.max() > total):
+        raise ValueError("sizes of pieces are none")
+    ends = np.cumsum(its, dtype=np.uint64).tolist()
+    if (ends[-1] if ends else 0) != total:
+        raise ValueError("pieces are cut short")
+    return pairwise([0, *ends])

@@ -6,6 +6,7 @@ import gc
 import hashlib
 import json
 import weakref
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from hypothesis.extra import numpy as arrays
 
 from spoor.columns import SLICE, column, texts_column, texts_of
 from spoor.errors import InputError
+from spoor.foragers import contents
+from spoor.learn.hashed_linear import split
 from spoor.learn.state import (
     MAGIC,
     _json,
@@ -31,6 +34,7 @@ from spoor.learn.state import (
     unpack,
     write,
 )
+from spoor.policies.trail.rows import split_again
 from spoor.types import Anchor, Link, Page
 
 text = st.text(st.characters(exclude_categories=[]), max_size=8)
@@ -270,9 +274,29 @@ def test_texts_in_columns_come_out_again(texts: list[str]) -> None:
         {"sizes": np.array([], np.uint32)},
         {"sizes": np.array([2**32 - 1, 2**32 - 1], np.uint32)},
         {"letters": np.array([0xFF] * 8, np.uint8)},
+        {"sizes": np.array([8, -8, 8])},
+        {"sizes": np.array([8, 2**64 - 8, 8], np.uint64)},
+        {"sizes": np.array([8.0])},
     ],
 )
 def test_texts_in_columns_that_are_damaged_are_refused(damage: dict[str, Any]) -> None:
     saved = texts_column(["kiln", "clay"])
     with pytest.raises(ValueError, match=r".*"):
         texts_of({**saved, **damage})
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        lambda sizes, values: split({"lengths": sizes, "at": values}),
+        lambda sizes, values: split_again(values, sizes),
+        lambda sizes, values: contents._rows({"sizes": sizes, "values": values}),
+        lambda sizes, values: [*contents._pieces(values.astype(np.uint8), sizes)],
+    ],
+)
+def test_no_part_of_a_state_has_what_another_one_has(cut: Callable[[Any, Any], Any]) -> None:
+    """By sizes that go back each of many could have all of it: gigabytes of a kilobyte."""
+    values = np.arange(4, dtype=np.int32)
+    assert [[*part] for part in cut(np.array([1, 0, 3]), values)] == [[0], [], [1, 2, 3]]
+    with pytest.raises(ValueError, match="sizes"):
+        cut(np.array([4, -4, 4]), values)

@@ -17,12 +17,12 @@ from array import array
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate, pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
 
 from spoor.bounded import remember
+from spoor.columns import parts_of
 from spoor.types import Link, Page, State
 from spoor.web.page_links import places_of
 
@@ -405,8 +405,8 @@ class Boxes:
         self.held, self.late = OrderedDict(state["held"]), OrderedDict(state["late"])
         self._grown = Counter(dict(state["grown"]))
         self._paths = Counter(dict(state["paths"]))
-        ends = accumulate(state["sizes"].tolist(), initial=0)
-        rows = (state["places"][begin:end].tobytes() for begin, end in pairwise(ends))
+        cut = parts_of(state["sizes"], len(state["places"]))
+        rows = (state["places"][begin:end].tobytes() for begin, end in cut)
         self._placed = OrderedDict(zip(state["placed"], rows, strict=True))
         self._lists = OrderedDict()
         for name, host, everywhere, *its in state["lists"]:

@@ -14,7 +14,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
-from itertools import accumulate, chain, islice, pairwise
+from itertools import chain, islice
 from struct import Struct, pack, unpack_from
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.bounded import remember
-from spoor.columns import column
+from spoor.columns import column, parts_of
 from spoor.foragers.flat import ByteRows
 from spoor.foragers.near_copies import LEAST_COMMON
 from spoor.types import Page, State
@@ -320,7 +320,7 @@ def _cut(state: State) -> Iterator[tuple[int, bytes]]:
 def _pieces(data: NDArray[np.uint8], sizes: NDArray[np.int64]) -> Iterator[bytes]:
     """Bytes cut into pieces of these sizes."""
     whole = data.tobytes()
-    return (whole[begin:end] for begin, end in pairwise(accumulate(sizes.tolist(), initial=0)))
+    return (whole[begin:end] for begin, end in parts_of(sizes, len(whole)))
 
 
 def identity_of(keys: Iterable[int]) -> int:
@@ -391,6 +391,4 @@ def _ragged(rows: Sequence[Collection[int]]) -> dict[str, Any]:
 
 def _rows(ragged: Mapping[str, Any]) -> list[list[int]]:
     values = ragged["values"].tolist()
-    ends = np.cumsum(ragged["sizes"]).tolist()
-    starts = [0, *ends][: len(ends)]
-    return [values[begin:end] for begin, end in zip(starts, ends, strict=True)]
+    return [values[begin:end] for begin, end in parts_of(ragged["sizes"], len(values))]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, pairwise
 from struct import Struct
-from typing import Any
 
 import numpy as np
 
+from spoor.columns import parts_of
 from spoor.foragers.flat import ByteRows
 from spoor.types import State
 
@@ -80,8 +79,8 @@ class LinksOfPages:
     def load(self, state: State) -> None:
         """Go on from `save`."""
         self._rows = ByteRows()
-        ends: Any = accumulate(state["count"].tolist(), initial=0)
-        parts = (state["to"][begin:end] for begin, end in pairwise(ends))
+        cut = parts_of(state["count"], len(state["to"]))
+        parts = (state["to"][begin:end] for begin, end in cut)
         its = (state[name].tolist() for name in ("of", "content", "seen"))
         for page, content, seen, links in zip(*its, parts, strict=True):
             self.note(page, content, seen, links.tolist())

@@ -4,13 +4,12 @@ their texts (headings, places, neighbouring words) come with many links."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
 from operator import attrgetter, itemgetter
 from typing import Any
 
 import numpy as np
 
-from spoor.columns import column
+from spoor.columns import column, parts_of
 from spoor.types import Anchor, Link, LinkId, State
 
 Seen = tuple[Sequence[Link], int, LinkId, float, int, bool]
@@ -78,8 +77,6 @@ def revived(state: Any) -> Iterator[tuple[LinkId, list[Seen]]]:
     links = map(Link, urls, anchors, kinds)
     columns = (state[name].tolist() for name in ("parent", "score", "depth", "first"))
     every: list[Seen] = [((link,), 0, *rest) for link, *rest in zip(links, *columns, strict=True)]
-    counts = state["counts"].tolist()
-    if sum(counts) != len(every):
-        raise ValueError(f"{sum(counts)} in-links, of which there are {len(every)}")
-    for link, count, end in zip(state["links"].tolist(), counts, accumulate(counts), strict=True):
-        yield link, every[end - count : end]
+    cut = parts_of(state["counts"], len(every))
+    for link, (begin, end) in zip(state["links"].tolist(), cut, strict=True):
+        yield link, every[begin:end]

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import starmap
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.columns import parts_of
 from spoor.judges.frequencies import Floats
 from spoor.judges.repeated import TEXTS, InText
 from spoor.judges.repeated import as_arrays as texts_as_arrays
@@ -143,17 +145,16 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
 
 def from_arrays(state: State) -> list[KeptPage]:
     """The pages that `as_arrays` saved."""
-    ends = np.cumsum(state["sizes"].astype(int)).tolist()
     links = state["sizes"].astype(int) - state["terms"] - state["places"]
-    links_end = np.cumsum(links).tolist()
+    parts = starmap(slice, parts_of(state["sizes"], len(state["ids"])))
+    of_links = starmap(slice, parts_of(links, len(state["links"])))
     texts = texts_from_arrays({name: state[f"text_{name}"] for name in TEXTS}, len(state["urls"]))
     none = np.zeros(len(state["urls"]))
     lists, earlier = state.get("lists", none), state.get("earlier", none)
     if state["text_misses"].shape[1] != state["evidence"].shape[1]:
         raise ValueError("texts of another wish")
     pages = []
-    for at, url in enumerate(state["urls"]):
-        part = slice(ends[at - 1] if at else 0, ends[at])
+    for at, (url, part, its) in enumerate(zip(state["urls"], parts, of_links, strict=True)):
         near, tongue, score, rank = state["numbers"][at].tolist()
         pages.append(
             KeptPage(
@@ -168,7 +169,7 @@ def from_arrays(state: State) -> list[KeptPage]:
                 (score, bool(state["relevant"][at])),
                 rank,
                 int(state["places"][at]),
-                state["links"][links_end[at] - links[at] : links_end[at]].copy(),
+                state["links"][its].copy(),
                 state["together"][at].astype(np.bool_),
                 state["named"][at].astype(np.bool_),
                 int(state["contents"][at]),

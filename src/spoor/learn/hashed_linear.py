@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spoor.columns import parts_of
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -87,5 +89,5 @@ def join(rows: Iterable[Row]) -> State:
 
 def split(state: State) -> list[Row]:
     """The rows that `join` was given."""
-    lengths = state["lengths"]
-    return np.split(state["at"], np.cumsum(lengths)[:-1]) if len(lengths) else []
+    at = state["at"]
+    return [at[begin:end] for begin, end in parts_of(state["lengths"], len(at))]

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spoor.bounded import remember
+from spoor.columns import parts_of
 from spoor.hashing import url_hash64
 from spoor.types import Link, State, urls_of
 from spoor.web.novelty import Own, Sketch, are_among, halves, without_numbers
@@ -375,8 +376,9 @@ class PageViews:
         }
 
     def load(self, state: State) -> None:
-        ends = np.cumsum(state["lengths"], dtype=np.int64)
-        parts = np.split(state["sketches"].copy(), ends[:-1]) if len(ends) else []
+        sketches = state["sketches"].copy()
+        cut = parts_of(state["lengths"], len(sketches))
+        parts = [sketches[begin:end] for begin, end in cut]
         self._sketches.clear()
         self._of_versions.clear()
         lists = frozenset(state["lists"])

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.columns import parts_of
 from spoor.policies.trail.columns import COLUMNS, DENSE, LINKING_PAGES
 from spoor.types import NO_PARENT, LinkId, State
 
@@ -31,7 +31,7 @@ def joined(parts: Iterable[Any], kind: type[np.generic]) -> NDArray[Any]:
 def split_again(stacked: NDArray[Any], counts: NDArray[np.int32]) -> list[NDArray[Any]]:
     """The arrays that `joined` put together, by their lengths; NumPy's `split` takes four times as
     long."""
-    return [stacked[begin:end] for begin, end in pairwise([0, *counts.cumsum().tolist()])]
+    return [stacked[begin:end] for begin, end in parts_of(counts, len(stacked))]
 
 
 def doubled(rows: NDArray[Any]) -> NDArray[Any]:
