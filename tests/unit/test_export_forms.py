@@ -34,11 +34,13 @@ from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.files import safe_name, write_whole
 from spoor.formats.export import PARTED, form_by_ending, parts, remove, urls_of, write
+from spoor.formats.exporters import csv
 from spoor.formats.exporters.columns import Options
 from spoor.formats.exporters.wacz import keys, payload_digest
 from spoor.formats.fields import field_specs, json_ld, microdata, tables_of, values_of
 from spoor.http.world_server import serving
 from spoor.runs.documents import signatures
+from spoor.runs.export import _Earlier
 from spoor.runs.near_copies import near_copies
 from spoor.runs.reader import Run
 from spoor.views.live_page import LivePage
@@ -534,3 +536,24 @@ def test_near_copies_say_which_stands_for_which() -> None:
     with near_copies(documents) as copies:
         assert [number for number, *_ in documents if copies.is_copy(number)] == [3, 6]
         assert (copies.of(1), copies.of(5), copies.of(2)) == (["u3"], ["u6"], [])
+
+
+def test_urls_of_a_table_for_spreadsheets_are_known_and_taken_out(tmp_path: Path) -> None:
+    """Where one looks like a formula behind a semicolon, an apostrophe stands in it."""
+    urls = [f"{SEED}x;=1", f"{SEED}y;-a", f"{SEED}z"]
+    out = tmp_path / "x.csv"
+    write([{"url": url} for url in urls], out, "csv", Options({"url": "string"}))
+    earlier = _Earlier([out])
+    assert [url in earlier for url in [*urls, f"{SEED}x"]] == [True, True, True, False]
+    assert remove(out, "csv", urls[:2]) == 2
+    assert [*urls_of(out)] == urls[2:]
+
+
+@pytest.mark.parametrize("row", ['"' + "a" * 99, '"a\n",' * 50, "a" * 200])
+def test_a_row_without_end_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: str
+) -> None:
+    monkeypatch.setattr(csv, "MOST_LINE", 90)
+    (tmp_path / "x.csv").write_text(f"url,title\n{row}\n")
+    with pytest.raises(InputError, match="a row has more than 90 characters"):
+        [*urls_of(tmp_path / "x.csv")]

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from spoor.distribution import need_extra
 from spoor.documents.document import PARTS
 from spoor.errors import InputError
@@ -23,6 +25,7 @@ from spoor.formats.exporters.columns import (
     LeftOut,
     Options,
 )
+from spoor.formats.exporters.csv import cell
 from spoor.formats.fields import column_of, field_specs, require_microdata
 from spoor.formats.object_stores import is_url, new_object
 from spoor.hashing import hash64
@@ -137,7 +140,7 @@ def export_run(
         parts |= {"text", "language"}
     if selected.languages:
         need_extra("language", "--language", "py3langid")
-    earlier = {hash64(url) for path in not_in for url in urls_of(Path(path))}
+    earlier = _Earlier(not_in)
     if "passages" in needs:
         parts |= {"text", "blocks"}
     copied = others = 0
@@ -146,7 +149,7 @@ def export_run(
         nonlocal copied, others
         seen = set[int]()
         for document, copies in run.select(selected, report_progress, lambda row: parts):
-            if hash64(document.url) in earlier or not _is_in(document, selected.languages):
+            if document.url in earlier or not _is_in(document, selected.languages):
                 others += 1
                 continue
             copied += len(copies)
@@ -185,6 +188,25 @@ def export_run(
         written = seed_rows() if by_seed else rows(needed)
         pages = write(written, place, form, options, rows_per_file)
     return Exported(form, pages, copied, others, options.left_out)
+
+
+class _Earlier:
+    """The URLs of the documents of earlier exports: 8 bytes each, and as much while they are
+    read."""
+
+    def __init__(self, exports: Sequence[Path | str]) -> None:
+        found = (hash64(url) for path in exports for url in urls_of(Path(path)))
+        self._hashes = np.unique(np.fromiter(found, np.uint64))
+
+    def __contains__(self, url: str) -> bool:
+        # A table for spreadsheets has some of them otherwise.
+        return len(self._hashes) > 0 and any(
+            self._has(hash64(one)) for one in {url, str(cell(url))}
+        )
+
+    def _has(self, number: int) -> bool:
+        at = int(self._hashes.searchsorted(np.uint64(number)))
+        return at < len(self._hashes) and int(self._hashes[at]) == number
 
 
 def _is_in(document: RunDocument, languages: Sequence[str]) -> bool:

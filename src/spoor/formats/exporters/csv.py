@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import TextIO
 
 from spoor.formats.exporters.columns import Options, Row, plain
 from spoor.formats.exporters.jsonl import MOST_LINE
@@ -48,18 +49,17 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
 def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
     """Copy an export without the rows of these URLs; returns how many went. Raises ValueError and
     csv.Error where it is none."""
-    count = 0
-    csv.field_size_limit(MOST_LINE)
+    count, cells = 0, frozenset(map(cell, urls))
     with (
         source.open(encoding="utf-8", newline="") as lines,
         path.open("w", encoding="utf-8", newline="") as file,
     ):
-        rows, made = csv.reader(lines), csv.writer(file)
+        rows, made = _rows(lines), csv.writer(file)
         head = next(rows, [])
         column = head.index("url")
         made.writerow(head)
         for row in rows:
-            if len(row) > column and row[column] in urls:
+            if len(row) > column and row[column] in cells:
                 count += 1
             else:
                 made.writerow(row)
@@ -67,14 +67,32 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
 
 
 def urls(source: Path) -> Iterator[str]:
-    """Those of the rows of an export. Raises ValueError and csv.Error where it is none."""
-    csv.field_size_limit(MOST_LINE)
+    """Those of the rows of an export, as they stand in it (`cell`). Raises ValueError and csv.Error
+    where it is none."""
     with source.open(encoding="utf-8", newline="") as lines:
-        rows = csv.reader(lines)
+        rows = _rows(lines)
         column = next(rows, []).index("url")
         for row in rows:
             if len(row) > column:
                 yield row[column]
+
+
+def _rows(file: TextIO) -> Iterator[list[str]]:
+    """Rows of at most `MOST_LINE` characters. Raises ValueError and csv.Error."""
+    size = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal size
+        while line := file.readline(MOST_LINE + 1):
+            size += len(line)
+            if size > MOST_LINE:
+                raise ValueError(f"a row has more than {MOST_LINE:,} characters")
+            yield line
+
+    csv.field_size_limit(MOST_LINE)
+    for row in csv.reader(lines()):
+        size = 0
+        yield row
 
 
 def cell(value: object) -> object:
