@@ -469,3 +469,48 @@ def test_a_crawl_reads_the_lists_of_a_blog_and_tells_its_articles(
     assert found - {front} == {f"http://a.example/{at}/" for at in range(6)}
     line = "1 page that lists some was read for these: --list-pages counts them, too"
     assert (line in capsys.readouterr().out) is not also_lists
+
+
+# ---- boards of a forum, issues of a tracker, what a member did
+
+
+def thread_row(at: int, *, replies: int) -> str:
+    """A thread on a board: its title, its pages, who began it, and its last post."""
+    who = f'<a href="/member?uid={at}">Potter{at}</a>'
+    title = f'<span class="new" id="t{at}"><a href="/thread?tid={at}">About glaze {at}</a></span>'
+    last = (
+        f'<td>02-1{at % 9}-2026, 08:4{at % 9} PM <a href="/thread?tid={at}&go=last">Last</a></td>'
+    )
+    cells = f"<td>{title}{who}, 01-2{at % 8}-2026</td><td>{replies}</td>{last}"
+    return f'<tr class="{"odd" if at % 2 else "even unread"}">{cells}</tr>'
+
+
+@pytest.mark.parametrize("count", [3, 20])
+def test_the_threads_of_a_board_are_a_list_whatever_its_form_offers(count: int) -> None:
+    rows = "".join(thread_row(at, replies=at) for at in range(count))
+    jump = "".join(f"<option>-- The board of clay and kilns {at}</option>" for at in range(90))
+    board = f"<h1>Glazes</h1><table>{rows}</table><form><select>{jump}</select></form>"
+    assert is_list(board, "http://a.example/board?fid=1")
+    assert not is_list(f"{board}<p>{TEXT * 6}</p>", "http://a.example/board?fid=1")
+
+
+@pytest.mark.parametrize("name", ["Ann{}", "Ann Moss{}"])
+@pytest.mark.parametrize("size", [14, 60])
+def test_the_posts_of_a_thread_are_no_list(name: str, size: int) -> None:
+    letters = "abcdefghij"
+    posts = "".join(
+        f'<tr><td><a href="/member?uid={at}">{name.format(chr(97 + at))}</a> 02-1{at}-2026, 08:45 PM'
+        f"</td><td>{' '.join(letters[at:] + letters[word % 9 :] for word in range(size))}</td></tr>"
+        for at in range(8)
+    )
+    assert not is_list(f"<h1>Glazes</h1><table>{posts}</table>", "http://a.example/thread?tid=1")
+
+
+def test_what_a_member_did_is_a_list_with_a_time_of_day_each() -> None:
+    did = "".join(
+        f'<dt>10:0{at} AM <a href="/issues/{at}">Bug #{at}: The kiln stays cold</a></dt>'
+        f"<dd>The element was replaced, and the door closes again. {at}</dd>"
+        for at in range(6)
+    )
+    page = "<h2>Ann Moss</h2><p>Registered on 11/28/2026</p><h3>Activity</h3><h4>05/26/2026</h4>"
+    assert is_list(f"{page}<dl>{did}</dl>", "http://a.example/users/4")

@@ -365,3 +365,17 @@ def test_the_query_of_a_page_is_read_once_for_all_of_its_links(
 def test_a_url_may_have_the_name_of_another_page(path: str, page: str, has_its_name: bool) -> None:
     assert names_page(f"{HOME}{path}", f"{HOME}{page}") == has_its_name
     assert not names_page(f"http://else.example/{path}", f"{HOME}{page}")
+
+
+def test_a_list_in_other_orders_is_another_way_whatever_else_each_link_says_again() -> None:
+    board, beside = "http://a.example/board?fid=1", "&days=all&prefix=0"
+    orders = [f"{board}{beside}&sortby={by}&order={way}" for by, way in BY]
+    links = [Link(url) for url in (*orders, f"{board}&page=2", "http://a.example/thread?tid=4")]
+    page = Page(url=board, links=links)
+    assert other_ways(page, links) == set(orders)
+    other_filters = [f"{board}&days={at}&sortby={by}" for at, (by, _) in enumerate(BY)]
+    links = [Link(url) for url in other_filters]
+    assert not other_ways(Page(url=board, links=links), links)
+
+
+BY = [("name", "asc"), ("size", "desc"), ("time", "desc")]

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Container, Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -67,6 +69,20 @@ _DAY = re.compile(
 )
 """A day as people write it, whatever the name of the month."""
 _YEARS = re.compile(_YEAR)
+_ROW = re.compile(r"(?:tr|li|dt|article)(?![^.#])")
+"""An element that is a row, …"""
+_CELL = re.compile(r"(?:tr|li|td|th|dl|dt|dd|article)(?![^.#])")
+"""… or a part of one."""
+_CLOCK = re.compile(r"(?<![\w:.])[0-2]?\d:[0-5]\d(?![\w:.]*\d)")
+"""A time of day, below the day that stands above some rows."""
+_MORE = re.compile(r"[.#].*")
+"""The names and classes of an element, after its tag."""
+_NUMBERS = re.compile(r"\d+")
+_DIGIT = re.compile(r"\d")
+TITLE = 3.0
+"""Words of the titles of rows, in the mean, from which on they are no names of people."""
+_GROUPS = 4
+"""Kinds of links in rows that may be their titles."""
 _DATE_WORDS = 6
 """That it may have: `5 de junio de 2025`, and a day of the week before it."""
 
@@ -96,7 +112,9 @@ def is_list_page(
     if _has_entries(walk, words, counts, url):
         return True
     may_be_dated = len(walk.times) >= FILES or text.count("19") + text.count("20") >= FILES
-    return may_be_dated and _has_rows(walk, words, counts, url)
+    if not may_be_dated:
+        return False
+    return _has_rows(walk, words, counts, url) or _has_table(walk, words, counts, url)
 
 
 def _has_entries(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> bool:
@@ -146,6 +164,102 @@ def _has_rows(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str)
     if sum(min(size, first - begin) for begin, size in texts if begin < first) > OWN:
         return False
     return all(size <= OWN for _, size in texts) and _below_date(walk, counts, first) <= OWN_DATED
+
+
+def _has_table(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> bool:
+    """Whether it has little but rows of a title, a date and some facts: the threads of a board, the
+    issues of a tracker."""
+    texts = _said(walk, counts)
+    for rows in _titles_of_rows(walk, words, counts, url):
+        end = _around(walk, counts, rows[-1].number)[0]
+        if _are_rows(walk, words, counts, rows, texts, end):
+            return True
+    return False
+
+
+def _are_rows(
+    walk: Walk,
+    words: Sequence[str],
+    counts: Sequence[int],
+    rows: Sequence[_Entry],
+    texts: Sequence[tuple[int, int]],
+    end: int,
+) -> bool:
+    """Whether these titles, with what stands between each and the next, make up their page. Where
+    titles are as short as the names of a thread's authors, what is said besides the links in one
+    row, and in no other, is less than the links say: of posts it is more."""
+    begins = [row.begin for row in rows]
+    sizes = [after - before for before, after in pairwise(begins)]
+    longest = int(LONGEST * median(sizes))
+    end = min(end, begins[-1] + longest)
+    inside = [(begin, size) for begin, size in texts if begins[0] <= begin < end]
+    before = [size for begin, size in texts if begin < begins[0]]
+    beside = [size for begin, size in texts if size >= RUNNING and not begins[0] <= begin < end]
+    if sum(beside) > sum(min(size, longest) for size in [*sizes, end - begins[-1]]):
+        return False
+    if max([*before, *(size for _, size in inside)], default=0) > OWN:
+        return False
+    if _below_date(walk, counts, begins[0]) > OWN_DATED:
+        return False
+    ends = [*begins[1:], end]
+    dated = [
+        is_dated or _CLOCK.search(" ".join(words[max(0, begin - NEAR) : to])) is not None
+        for is_dated, begin, to in zip(
+            _dated(walk.times, words, rows, end), begins, ends, strict=True
+        )
+    ]
+    if sum(dated) < DATED * len(rows):
+        return False
+    if sum(row.title - row.begin for row in rows) >= TITLE * len(rows):
+        return True
+    said = [set[str]() for _ in rows]
+    for begin, size in inside:
+        said[bisect_right(begins, begin) - 1].update(words[begin : begin + size])
+    often = Counter(word for its in said for word in its if not _DIGIT.search(word))
+    own = sum(count for count in often.values() if 2 * count <= len(rows))
+    return own <= end - begins[0] - sum(size for _, size in inside)
+
+
+def _titles_of_rows(
+    walk: Walk, words: Sequence[str], counts: Sequence[int], url: str
+) -> list[Sequence[_Entry]]:
+    """The links that stand at one place of each row, as far as the tags and classes between the row
+    and the link say, each to another page of the site with other words; those that say most
+    first."""
+    site = _site(url)
+    groups: dict[str, list[_Entry]] = {}
+    seen: dict[str, set[str]] = {}
+    for number, (to, found, end) in enumerate(zip(walk.urls, walk.found, walk.ends, strict=True)):
+        place = found.place
+        if end < 0 or counts[end] == counts[found.begin] or _is_beside(place):
+            continue
+        group = _of_row(place.path)
+        if group and _is_document(to, site, url, known := seen.setdefault(group, {url})):
+            known.add(to)
+            marks = (place.in_entry, place.in_article, False)
+            entry = _Entry(found.begin, counts[found.begin], counts[end], *marks, number)
+            groups.setdefault(group, []).append(entry)
+    titled = list[tuple[int, Sequence[_Entry]]]()
+    for rows in groups.values():
+        if len(rows) >= LEAST and _are_titles(words, rows):
+            titles = {" ".join(words[row.begin : row.title]) for row in rows}
+            if len(titles) >= DATED * len(rows):
+                titled.append((sum(row.title - row.begin for row in rows), rows))
+    titled.sort(key=lambda one: -one[0])
+    return [rows for _, rows in titled[:_GROUPS]]
+
+
+@lru_cache(maxsize=4_096)
+def _of_row(path: str) -> str:
+    """The path of a place with that of its row, whose own classes say how it differs from others:
+    odd, unread, closed. Empty for one in no row."""
+    steps = path.split("/")
+    at = next((at for at in range(len(steps) - 1, -1, -1) if _ROW.match(steps[at])), -1)
+    if at < 0:
+        return ""
+    return "/".join(
+        _NUMBERS.sub("#", _MORE.sub("", step) if _CELL.match(step) else step) for step in steps
+    )
 
 
 def _entries(walk: Walk, counts: Sequence[int], url: str) -> list[_Entry]:
@@ -264,6 +378,23 @@ def _texts(walk: Walk, counts: Sequence[int]) -> Iterator[tuple[int, int]]:
         yield last, counts[found.begin] - last
         last = counts[end] if end >= 0 else last
     yield last, counts[-1] - last
+
+
+def _said(walk: Walk, counts: Sequence[int]) -> list[tuple[int, int]]:
+    """Texts without a link, and without the choices of forms: where each begins, and its words."""
+    choices = [(counts[cut - 1] if cut else 0, size) for cut, size in walk.choices]
+    said = list[tuple[int, int]]()
+    at = 0
+    for begin, size in _texts(walk, counts):
+        while at < len(choices) and choices[at][0] < begin:
+            at += 1
+        its = at
+        while its < len(choices) and choices[its][0] < begin + size:
+            size -= choices[its][1]
+            its += 1
+        if size > 0:
+            said.append((begin, size))
+    return said
 
 
 def _below_date(walk: Walk, counts: Sequence[int], end: int) -> int:

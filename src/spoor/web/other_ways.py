@@ -46,6 +46,8 @@ _ORDER = re.compile(
 """Names of parameters that put a list in another order or form."""
 _DIRECTION = re.compile(r"[^=]+=(asc|desc)(ending)?|o=[ad]")
 """Parameters that say in which direction, whatever says by what: Apache's `C=N;O=D`."""
+_ORDERS = 3
+"""In which a page links to its list, with the same other parameters."""
 _AS_IT_IS = re.compile(r"page=1|[^=]+=all")
 """The first page of a list, and a filter that lets all pass."""
 _PAGE = re.compile(r"page=\d{1,9}")
@@ -226,6 +228,28 @@ def view_of_list(url: str, page: str) -> bool:
     )
 
 
+def orders_of_list(page: str, urls: Sequence[str]) -> frozenset[str]:
+    """Those of the URLs that a page links to that show its list in other orders, and say what it
+    shows all the same: all with the same parameters beside (`days=all&sort=name&order=asc` and
+    `days=all&sort=size&order=desc`)."""
+    path, known, _ = _asked(page)
+    orders: dict[str, tuple[str, ...]] = {}
+    rests = set[tuple[str, ...]]()
+    for url in urls:
+        its, mark, query = url.partition("?")
+        if not mark or its != path:
+            continue
+        parts = Counter(filter(None, query_parts(query)))
+        added, removed = parts - known, known - parts
+        order = tuple(filter(_orders, added))
+        rest = tuple(sorted(part for part in added if not _orders(part)))
+        if order and rest and all(map(_PAGE.fullmatch, removed)):
+            orders[url] = order
+            rests.add(rest)
+    told_apart = len({*orders.values()}) >= _ORDERS and len(rests) == 1
+    return frozenset(orders) if told_apart else frozenset()
+
+
 def _telling(parts: Iterable[str]) -> list[str]:
     """Parameters without those that leave a list as it is: its first page, and all of it."""
     return [part for part in parts if not _AS_IT_IS.fullmatch(part)]
@@ -248,8 +272,10 @@ def other_ways(page: Page, links: Sequence[Link], *, data: bool = True) -> froze
     """The URLs of a page's links that are other ways to a page, and nothing else on this one.
     `data`: what it shows as data is one, too."""
     source = may_show_source(page.url)
+    ordered = orders_of_list(page.url, urls_of(links))
     ways = [
         kind == "place"
+        or url in ordered
         or ("?" in url and other_way(url))
         or (source and view_of_source(url, page.url))
         or (url.endswith(_ENDS) and markup_of(url, page.url))

@@ -88,6 +88,8 @@ class Walk:
     """… and before each `article`."""
     first_time: int = 0
     """Texts before the first `time` element."""
+    choices: list[tuple[int, int]] = field(default_factory=list)
+    """How many cuts stand before each list of choices in a form, and its words."""
     heads_before: list[int] = field(default_factory=list)
     """How many headings stand before each `article`."""
     headings: list[str] = field(default_factory=list)
@@ -304,6 +306,10 @@ def _on_image(node: LexborNode, tag: str, walk: Walk) -> None:
     return
 
 
+def _on_choices(node: LexborNode, tag: str, walk: Walk) -> None:
+    walk.choices.append((walk.cuts, len(node.text(deep=True, separator=" ").split())))
+
+
 def _on_heading(node: LexborNode, tag: str, walk: Walk) -> None:
     walk.heads.append(walk.cuts)
     if walk.heading_room <= 0:
@@ -405,6 +411,7 @@ _HANDLERS: Mapping[str, _Enter] = {
     "html": _on_html,
     "time": _on_time,
     "article": _on_article,
+    "select": _on_choices,
 } | dict.fromkeys(HEADINGS, _on_heading)
 
 
