@@ -23,7 +23,7 @@ from spoor.live.requisite_reader import BOUNDS
 from spoor.runs import files, requisite_queue
 from spoor.runs.assemble import make_crawl
 from spoor.runs.requisite_queue import DuePage
-from spoor.runs.requisites import all_requisites, requisite_totals
+from spoor.runs.requisites import TABLES, Needed, all_requisites, requisite_totals
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.web.exchange import Requisite
@@ -245,6 +245,42 @@ def test_a_stranger_s_rows_are_refused(tmp_path: Path) -> None:
         assert folder.requisites is not None
         with pytest.raises(InputError, match="names no file of its archive"):
             folder.requisites.due(0, 10)
+
+
+def test_a_stranger_s_pages_and_what_they_took_are_refused(tmp_path: Path) -> None:
+    settings = Settings(seeds=(f"{A}/",), topic="clay", requisites="all")
+    with closing(RunWriter(tmp_path / "run", settings)) as folder:
+        queue, db = folder.requisites, folder._db
+        assert queue is not None
+        columns = "1, 'http://a.example/', 'a.example', 200, 0.0, 0.0, 1, 1.0, 1, '', '[]', '[]', 1.0, '[]'"
+        db.execute(f"INSERT INTO pages VALUES ({columns}, 'pages.warc.gz', 0, 1, 1, '')")
+        (page,) = queue.due(0, 9)
+        for name, value in (("ticket", "x"), ("url", "//"), ("url", b""), ("warc_length", -1)):
+            (before,) = db.execute(f"SELECT {name} FROM pages").fetchone()
+            db.execute(f"UPDATE pages SET {name} = ?", (value,))
+            with pytest.raises(InputError, match="of no page"):
+                queue.due(0, 9)
+            db.execute(f"UPDATE pages SET {name} = ?", (before,))
+        queue.add_of_page(page, [], 0)
+        for name in ("named", "bytes", "seconds", "left_out"):
+            db.execute(f"UPDATE page_requisites SET {name} = 'x'")
+            with pytest.raises(InputError, match="what page 1 took is no number"):
+                requisite_queue.RequisiteQueue(folder.path, db, everything=True)
+            db.execute(f"UPDATE page_requisites SET {name} = 0")
+
+
+def test_numbers_of_rows_that_are_none_take_no_memory() -> None:
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(TABLES)
+        for number, needs in ((1, [3, 3, *range(9, 9_000)]), (2, [1, 2]), (3, [2, 1])):
+            db.execute(
+                "INSERT INTO requisites VALUES (?, ?, 1, '', 'E', 0, 0, '', '', 0, 0.0, 0.0, 0, "
+                "NULL, NULL, NULL, ?, '', '')",
+                (number, f"{A}/{number}", str(needs)),
+            )
+        seen = set[int]()
+        assert [row.number for row in Needed(db).closure([1, 7], seen)] == [1, 3, 2]
+        assert seen == {1, 2, 3}
 
 
 def test_what_waits_in_a_stranger_s_run_is_a_url_or_is_told(tmp_path: Path) -> None:

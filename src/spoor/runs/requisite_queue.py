@@ -123,6 +123,13 @@ class RequisiteQueue:
             "JOIN pages USING (ticket) GROUP BY pages.host"
         )
         with telling(path):
+            wrong = db.execute(
+                "SELECT ticket FROM page_requisites WHERE typeof(seconds) NOT IN ('integer', "
+                "'real') OR typeof(named) != 'integer' OR typeof(bytes) != 'integer' "
+                "OR typeof(left_out) != 'integer'"
+            ).fetchone()
+            if wrong is not None:
+                raise ValueError(f"what page {wrong[0]} took is no number")
             for url, named, size, pages in db.execute(query):
                 of = self._site_of(url)
                 of.pages, of.named = of.pages + pages, of.named + int(named)
@@ -148,6 +155,8 @@ class RequisiteQueue:
         )
         due: list[DuePage] = []
         for seq, ticket, url, urls, file, *place in rows:
+            if not (_are_whole(ticket, *place) and isinstance(url, str) and names_host(url)):
+                raise InputError(f"row {seq!r} of the pages is damaged: it is of no page")
             files.archive_at(self._path, file)
             due.append(DuePage(seq, ticket, url, Place(file, *place), asked_of(url, urls)))
         return due
@@ -219,7 +228,8 @@ class RequisiteQueue:
         names, or a redirect leads to."""
         db = self._db
         of = db.execute("SELECT url FROM pages WHERE ticket = ?", (ticket,)).fetchone()
-        user = "" if of is None else str(of[0])
+        url_of = "" if of is None else of[0]
+        user = url_of if isinstance(url_of, str) and names_host(url_of) else ""
         of_site = self._site_of(user)
         counted = "SELECT named FROM page_requisites WHERE ticket = ?"
         named: int = (db.execute(counted, (ticket,)).fetchone() or (0,))[0]
@@ -336,6 +346,10 @@ class RequisiteQueue:
             return None
         payload = None if by_server else exchange.raw
         return revisit_headers(found.uri, found.date, found.record, payload)
+
+
+def _are_whole(*numbers: object) -> bool:
+    return all(isinstance(one, int) and 0 <= one < 1 << 53 for one in numbers)
 
 
 def forgotten_requisites(db: sqlite3.Connection, urls: Collection[str]) -> set[str]:

@@ -282,6 +282,8 @@ class Needed:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self._db = db
+        self._there, self._last = set[int](), 0
+        """The numbers of the rows as far as they were looked up, and the largest of them."""
 
     def of_page(self, ticket: int) -> tuple[int, ...]:
         """The numbers of what a page names."""
@@ -297,15 +299,23 @@ class Needed:
     def closure(self, numbers: Iterable[int], seen: set[int]) -> Iterator[RequisiteRow]:
         """The rows of these numbers and of all that they need, but for those that were `seen`, and
         that are then."""
-        left = [*reversed([*numbers])]
+        left = self._unseen(numbers, seen)
         while left:
-            number = left.pop()
-            if number in seen:
-                continue
-            seen.add(number)
-            if (row := self.row(number)) is not None:
+            if (row := self.row(left.pop())) is not None:
                 yield row
-                left += reversed(row.needs)
+                left += self._unseen(row.needs, seen)
+
+    def _unseen(self, numbers: Iterable[int], seen: set[int]) -> list[int]:
+        """Those of rows that are there and were not seen, the last first; they are seen then: a
+        stranger's rows may name each other, and rows that are none, in any number."""
+        new = [number for number in dict.fromkeys(numbers) if number not in seen]
+        if any(number > self._last for number in new):
+            later = "SELECT number FROM requisites WHERE number > ?"
+            self._there.update(number for (number,) in self._db.execute(later, (self._last,)))
+            self._last = max(self._there, default=0)
+        new = [number for number in new if number in self._there]
+        seen.update(new)
+        return new[::-1]
 
     def archived(self, ticket: int, seen: set[int]) -> list[dict[str, Any]]:
         """What a page needs and was archived, as rows of an export of an archive; what was `seen`
