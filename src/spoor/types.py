@@ -94,8 +94,9 @@ class Page:
     encoding: str = ""
     flags: frozenset[str] = frozenset()
     """Any of `truncated`, `undecodable`, `noindex`, `nofollow`, `noai`, `tdm-reserved`, `not-html`,
-    `too-deep`, `list` (a page made of headings that lead to documents, and their dates), `sitemap`,
-    `answer` (with `sitemap`: of a site's search), `feed` (the last where a watch reads it)."""
+    `too-deep`, `list` (a page made of headings that lead to documents, and their dates), `dated`
+    (it says when something on it was published, or its URL does), `sitemap`, `answer` (with
+    `sitemap`: of a site's search), `feed` (the last where a watch reads it)."""
     labels: frozenset[str] = frozenset()
     """Classes from the recording of the page; empty on the live web."""
     site: str = ""

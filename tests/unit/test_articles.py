@@ -169,3 +169,31 @@ def test_a_watch_compares_what_does_not_depend_on_what_is_installed(
     html = f"<html><head>{SAYS['og']}</head>{body(BESIDE)}</html>"
     page = page_of(html.encode(), URL, content_type="text/html", main=True)
     assert TEXT[0] in page.main
+
+
+@pytest.mark.parametrize(
+    ("path", "inside", "date"),
+    [
+        ("", '<article class="hentry"><h1>K</h1><footer><time class="published" {}>5</time>', "5"),
+        ("", '<div class="h-entry"><h1>K</h1><p>P</p><time class="dt-published" {}>5</time>', "5"),
+        ("", "<h1>K</h1><p>P</p><div>Posted <time {}>5</time></div><li><time {}>6</time>", "5"),
+        ("", "<h1>K</h1><p>P</p><p><time {}>5</time></p><p><time {}>6</time></p>", ""),
+        ("", "<h1>K</h1><p>P</p><footer><time {}>5</time></footer>", ""),
+        ("2024/05/05/kilns", "<h1>K</h1>", "5"),
+        ("2024/05/kilns", "<h1>K</h1>", ""),
+    ],
+)
+def test_a_document_says_when_it_was_published(path: str, inside: str, date: str) -> None:
+    html = inside.format('datetime="2024-05-05"', 'datetime="2024-05-06"')
+    read = extract("text/html", f"http://s.example/{path}", html.encode())
+    assert isinstance(read, Document)
+    assert read.date == (f"2024-05-0{date}" if date else "")
+
+
+def test_comments_are_no_text_of_the_content_of_an_entry() -> None:
+    """Also where what is around that is not marked as an entry (hAtom)."""
+    paragraphs = "".join(f"<p>{text} {text.lower()}</p>" for text in TEXT)
+    inside = f'<body><h1>Kilns</h1><div class="entry-content">{paragraphs}</div>{BESIDE}</body>'
+    assert TEXT[2] in text_of("", inside)
+    assert "lovely kiln" not in text_of("", inside)
+    assert "lovely kiln" in text_of("", inside.replace("entry-content", "text"))

@@ -455,3 +455,21 @@ def test_a_long_tag_is_not_in_every_path_below_it() -> None:
     below = "".join(f"<b class=c{number}><a href={number}>x</a></b>" for number in range(50))
     links = page(f"<{'x' * 100_000}>{below}").links
     assert len(links[49].anchor.tag_path) < 100
+
+
+@pytest.mark.parametrize(
+    ("path", "html", "is_dated"),
+    [
+        ("", "<p>Fired on <time>5 June</time></p>", True),
+        ("", '<time class="published updated">5 June</time>', True),
+        ("", '<time itemprop="dateModified">5 June</time>', False),
+        ("", '<time class="last-updated">5 June</time>', False),
+        ("", '<meta property="article:published_time" content="2024-05-06">', True),
+        ("2024/05/kilns", "<p>Kilns</p>", True),
+        ("kilns", "<p>On 2024-05-06</p>", False),
+    ],
+)
+def test_a_page_that_says_when_it_was_published_is_dated(
+    path: str, html: str, is_dated: bool
+) -> None:
+    assert ("dated" in parse(html.encode(), f"http://s.example/{path}").flags) is is_dated

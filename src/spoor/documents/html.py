@@ -25,6 +25,7 @@ from spoor.documents.html_facts import Facts
 from spoor.documents.html_walk import ASIDE, MARK, MOST_MARKS, NAVIGATION, Part, Reader, read_parts
 from spoor.documents.kinds import as_html
 from spoor.types import Page
+from spoor.web.dates import day_of_url
 from spoor.web.encoding import decode
 from spoor.web.page import MAX_SOURCE, parse
 from spoor.web.tree_walk import MOST_LANGUAGE
@@ -125,7 +126,7 @@ def _told(
         "title": (page.title if page else "")
         or facts.first("og:title", "twitter:title", "dc.title"),
         "language": language_tag(language) or facts.language(),
-        "date": facts.date(),
+        "date": facts.date() or day_of_url(reader.own),
         "author": facts.author(),
         "description": (page.description if page else "") or facts.first("og:description"),
         "licence": facts.licence(reader.joiner, reader.base),

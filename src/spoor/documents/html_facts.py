@@ -12,7 +12,7 @@ from spoor.documents.blocks import one_line
 from spoor.documents.declared import iso_date, language_tag, people
 
 if TYPE_CHECKING:
-    from selectolax.lexbor import LexborHTMLParser
+    from selectolax.lexbor import LexborHTMLParser, LexborNode
 
     from spoor.web.urls import Joiner
 
@@ -35,6 +35,16 @@ _PUBLISHED = (
 )
 _BELOW_TITLE = ", ".join(f"{place}time[datetime]" for place in ("h1 ~ ", "h1 + * ", "h1 > "))
 """Where the date of a document stands that has one title."""
+
+_MARKED = "time[itemprop=datePublished], time[pubdate], " + ", ".join(
+    f"{entry} {date}[datetime]"
+    for entry, date in ((".hentry", ".published"), (".h-entry", ".dt-published"))
+)
+"""The date of a document that is marked as such (microdata, hAtom, h-entry)."""
+_OF_OTHERS = frozenset({"li", "aside", "nav", "footer", "article"})
+"""Elements in which dates of other things stand: comments, related articles, the site."""
+_MOST_TIMES = 50
+_MOST_ABOVE = 64
 
 _AUTHORS = (
     "author",
@@ -81,7 +91,9 @@ class Facts:
             kinds += (node.attributes.get("itemtype") or "").split()
         if any(_ARTICLE.fullmatch(str(kind)[-200:]) for kind in kinds):
             return True
-        return self._tree.css_first(".hentry .entry-content, .h-entry .e-content") is not None
+        if self._tree.css_first(".hentry .entry-content, .h-entry .e-content") is not None:
+            return True
+        return len(self._tree.css(".entry-content")) == 1  # what is around it may not be marked
 
     def language(self) -> str:
         return language_tag(self.first("content-language", "og:locale", "dc.language"))
@@ -91,11 +103,22 @@ class Facts:
         told += [item.get("datePublished") for item in self._data]
         told += [self.first(name) for name in _PUBLISHED[1:]]
         told += [item.get("dateModified") for item in self._data]
-        for node in self._tree.css("time[itemprop=datePublished], time[pubdate]")[:3]:
+        for node in self._tree.css(_MARKED)[:3]:
             told.append(node.attributes.get("datetime"))
         if len(self._tree.css("h1")) == 1:
             told += [node.attributes.get("datetime") for node in self._tree.css(_BELOW_TITLE)[:1]]
+            told += self._only_time()
         return next(filter(None, map(iso_date, told)), "")
+
+    def _only_time(self) -> list[object]:
+        """The time of a page that has one alone beside those of comments and the like."""
+        times = self._tree.css("time[datetime]")
+        if not times or len(times) > _MOST_TIMES:
+            return []
+        own: set[object] = {
+            node.attributes.get("datetime") for node in times if not _is_of_others(node)
+        }
+        return [*own] if len(own) == 1 else []
 
     def author(self) -> str:
         for name in _AUTHORS:
@@ -118,6 +141,17 @@ class Facts:
             if isinstance(told := item.get("license"), str):
                 return one_line(told)[:500]
         return self.first("dcterms.license", "dcterms.rights", "dc.rights")[:500]
+
+
+def _is_of_others(node: LexborNode) -> bool:
+    above = node.parent
+    for _ in range(_MOST_ABOVE):
+        if above is None:
+            return False
+        if above.tag in _OF_OTHERS:
+            return True
+        above = above.parent
+    return True
 
 
 def _as_list(value: object) -> list[Any]:

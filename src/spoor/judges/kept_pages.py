@@ -76,6 +76,9 @@ class KeptPage:
 
     is_list: bool = False
     """It is a list of documents (`spoor.web.list_pages`)."""
+    first_part: int = 0
+    """`number_of_url` of the first part of its document, where it is a further one of that
+    (`spoor.judges.parts`)."""
     is_earlier: bool = False
     """It came in the crawl that this one visits again, and may have moved since."""
 
@@ -116,6 +119,7 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
     """Kept pages as JSON values and arrays, to save them."""
     in_text = [page.in_text for page in pages]
     lists, earlier = [page.is_list for page in pages], [page.is_earlier for page in pages]
+    first_parts = [page.first_part for page in pages]
     return {
         "urls": [page.url for page in pages],
         "sizes": np.array([len(page.ids) for page in pages], np.uint32),
@@ -139,6 +143,7 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
         "early": np.array([page.is_early for page in pages], np.uint8),
         **({"lists": np.array(lists, np.uint8)} if any(lists) else {}),
         **({"earlier": np.array(earlier, np.uint8)} if any(earlier) else {}),
+        **({"first_parts": np.array(first_parts, np.uint64)} if any(first_parts) else {}),
         **{f"text_{name}": its for name, its in texts_as_arrays(in_text, leaves).items()},
     }
 
@@ -151,6 +156,7 @@ def from_arrays(state: State) -> list[KeptPage]:
     texts = texts_from_arrays({name: state[f"text_{name}"] for name in TEXTS}, len(state["urls"]))
     none = np.zeros(len(state["urls"]))
     lists, earlier = state.get("lists", none), state.get("earlier", none)
+    first_parts = state.get("first_parts", none)
     if state["text_misses"].shape[1] != state["evidence"].shape[1]:
         raise ValueError("texts of another wish")
     pages = []
@@ -177,6 +183,7 @@ def from_arrays(state: State) -> list[KeptPage]:
                 in_text=texts.get(at),
                 is_early=bool(state["early"][at]),
                 is_list=bool(lists[at]),
+                first_part=int(first_parts[at]),
                 is_earlier=bool(earlier[at]),
             )
         )
@@ -210,6 +217,13 @@ def views_again(pages: Sequence[KeptPage]) -> NDArray[np.bool_]:
             again[index] = path in lists
             lists.add(path)
     return again
+
+
+def further_parts(pages: Sequence[KeptPage]) -> NDArray[np.bool_]:
+    """Of each page, whether it is a further part of a document whose first part is there.
+    O(pages)."""
+    there = {page.number for page in pages}
+    return np.array([page.first_part in there for page in pages], np.bool_)
 
 
 def _list(url: str) -> str:

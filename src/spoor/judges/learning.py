@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from spoor.judges.cut import lowered, parted, unclear
 from spoor.judges.feedback import EVIDENCE, Model
 from spoor.judges.frequencies import Floats, Frequencies
-from spoor.judges.kept_pages import KEPT, KeptPage, copies, may_be_told, views_again
+from spoor.judges.kept_pages import (
+    KEPT,
+    KeptPage,
+    copies,
+    further_parts,
+    may_be_told,
+    views_again,
+)
 from spoor.judges.linked import Linked, Links
 from spoor.judges.many_sites import (
     Sites,
@@ -110,7 +117,7 @@ def learn(
     evidence = with_linked(words)
     # What is no result has no say in what is one: a page of a tag says little but its name.
     documents = may_be_told(pages, views, lists=takes_lists)
-    once = documents & ~views_again(pages)
+    once = documents & ~views_again(pages) & ~further_parts(pages)
     may_speak = once if once.any() else documents
     first, shares_of_copies = copies(pages, may_speak)
     first &= may_speak

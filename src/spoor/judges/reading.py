@@ -22,6 +22,7 @@ from spoor.judges.link_numbers import LinkNumbers
 from spoor.judges.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS, Matcher
 from spoor.judges.nearness import nearness
 from spoor.judges.page_language import probability
+from spoor.judges.parts import first_part
 from spoor.judges.repeated import (
     ELSEWHERE,
     IN_TEXT,
@@ -49,6 +50,7 @@ from spoor.judges.word_counts import (
 )
 from spoor.types import Page, State, urls_of
 from spoor.web.languages import stemmer_of
+from spoor.web.page_links import places_of as places_of_links
 from spoor.web.text import terms, words_of
 from spoor.web.urls import words as url_words
 
@@ -224,6 +226,7 @@ class Reader:
             in_text=in_text if in_text is not None and len(in_text.pieces) else None,
             is_early=self.repeated.is_early(site, folder),
             is_list="list" in page.flags,
+            first_part=number_of_url(first) if (first := first_part(page)) else 0,
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and words.near:
             kept.near = nearness(words.near, words.runs, memo, self._matcher, evidence)
@@ -413,11 +416,16 @@ class Reader:
         self, page: Page, site: int, memo: WordNumbers
     ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
         """The numbers and the slots of a page's links, each once; the anchors of those not seen
-        before are read."""
+        before are read. What is dated is about anything, and its neighbours in time are, too: of
+        its menus there are none."""
         urls = urls_of(page.links)[:500]
         numbers, slots, once = self._link_numbers.of(urls)
         if self._matcher.leaves and len(urls):
             self._anchors.read(page, urls, numbers, site, memo)
+        if "dated" in page.flags and len(once):
+            regions = (region for _, _, region in places_of_links(page.links))
+            beside = {url for url, region in zip(urls, regions, strict=False) if region != "nav"}
+            once = once[[urls[at] in beside for at in once.tolist()]]
         return numbers.take(once).astype(np.uint64), slots.take(once)
 
     def _rarest(
@@ -511,7 +519,8 @@ def places_of(url: str) -> list[int]:
 @lru_cache(maxsize=4096)
 def _folders(folder: str) -> tuple[int, ...]:
     parts = folder.split("/")[: FOLDERS + 1]
-    return tuple(_place("/".join(parts[:end]) + "/") for end in range(1, len(parts) + 1))
+    named = (end for end, part in enumerate(parts, 1) if not part.isdecimal())
+    return tuple(_place("/".join(parts[:end]) + "/") for end in named)
 
 
 @lru_cache(maxsize=2048)

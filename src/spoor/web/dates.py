@@ -93,3 +93,11 @@ def date_of_url(url: str) -> tuple[float, float] | None:
         return None
     end = begin.timestamp() + 86_400.0 if day else after.timestamp()
     return begin.timestamp(), end - 1.0
+
+
+def day_of_url(url: str) -> str:
+    """The day that the path of a URL names, `2024-03-05`; empty where it names none."""
+    named = date_of_url(url)
+    if named is None or named[1] - named[0] > 86_400.0:
+        return ""
+    return datetime.fromtimestamp(named[0], UTC).date().isoformat()

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 from selectolax.lexbor import LexborHTMLParser
 
 from spoor.types import Page
+from spoor.web.dates import date_of_url
 from spoor.web.encoding import decode
 from spoor.web.list_pages import is_list_page
 from spoor.web.media_types import is_html, media_of
@@ -112,6 +113,8 @@ def parse(
     text = " ".join(words)
     if is_list_page(walk, words, counts, text, url):
         flags.add("list")
+    if walk.is_dated or date_of_url(url) is not None:
+        flags.add("dated")
     links = walk.links(words, counts, "nofollow" in flags)
     if routes:
         links = _without_sections(links, url, source)

@@ -39,6 +39,8 @@ _BLOCKS = frozenset(
 _SOURCES = {"frame": "src", "iframe": "src", "area": "href", "a": "href"}
 _REFRESH = re.compile(r"""^\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?["']?\s*([^"'>]+)""", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
+_CHANGED = re.compile(r"modified|updated")
+"""In the name of a date at which a document was changed."""
 _FEEDS = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
 _BREAK = " "
 """Text that parts words where a block begins or ends."""
@@ -90,6 +92,9 @@ class Walk:
     """Texts before the first `time` element."""
     choices: list[tuple[int, int]] = field(default_factory=list)
     """How many cuts stand before each list of choices in a form, and its words."""
+    is_dated: bool = False
+    """Whether it says when something on it was published: by such an element that does not say when
+    it was changed, or by a meta element."""
     heads_before: list[int] = field(default_factory=list)
     """How many headings stand before each `article`."""
     headings: list[str] = field(default_factory=list)
@@ -335,6 +340,10 @@ def _on_time(node: LexborNode, tag: str, walk: Walk) -> None:
     if not walk.times:
         walk.first_time = len(walk.texts)
     walk.times.append(walk.cuts)
+    if not walk.is_dated:
+        attributes = node.attributes
+        names = f"{attributes.get('itemprop') or ''} {attributes.get('class') or ''}".lower()
+        walk.is_dated = "published" in names or _CHANGED.search(names) is None
     return
 
 
@@ -356,6 +365,8 @@ def _on_meta(node: LexborNode, tag: str, walk: Walk) -> None:
     name = (attributes.get("name") or "").strip().lower()
     if name in ("robots", "description", "tdm-reservation"):
         walk.metas.setdefault(name, _SPACE.sub(" ", content[:2_000]).strip())
+    elif attributes.get("property") == "article:published_time":
+        walk.is_dated = True
     elif (attributes.get("http-equiv") or "").strip().lower() == "refresh":
         match = _REFRESH.match(content)
         target = walk.joiner.join(match[1].strip(), walk.base) if match else None
