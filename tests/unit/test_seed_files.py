@@ -105,6 +105,11 @@ def test_a_site_needs_no_scheme(tmp_path: Path) -> None:
         ("s.csv", 'url\n"acme.example', r"s\.csv, line 2: unexpected end of data"),
         ("s.csv", "name,url\nAcme,\n", r"has no URL in it"),
         ("s.csv", "a\rb;url\n", r"line 1: 'a' is not a valid URL; nor can line 2"),
+        (
+            "list.csv",
+            "," * 20_000 + "\nx",
+            r"list.csv, line 1: more than 16,384 columns are no list",
+        ),
     ],
 )
 def test_what_is_none_is_told_with_its_line(tmp_path: Path, name: str, text: str, why: str) -> None:

@@ -24,6 +24,9 @@ _LOOKED_AT = 200
 _FIRST_ROW = 100_000
 """Characters of the first row of a table that are looked at."""
 
+_MOST_COLUMNS = 16_384
+"""Of a table, as of one of a spreadsheet."""
+
 _SEPARATORS = ",;\t"
 """Between the cells of a table: spreadsheets write a semicolon where the decimal sign is a
 comma."""
@@ -106,6 +109,8 @@ def _table(path: Path, text: str) -> SiteList:
     rows = _cells(path, text, _separator(text))
     begin = [*islice(rows, _LOOKED_AT)]
     first, line = begin[0] if begin else ([], 1)
+    if len(first) > _MOST_COLUMNS:
+        raise InputError(f"{path}, line {line}: more than {_MOST_COLUMNS:,} columns are no list")
     names = [cell.strip().lower() for cell in first]
     column = next((at for at, name in enumerate(names) if name in _URL_COLUMNS), None)
     if column is None:
