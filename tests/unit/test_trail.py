@@ -17,6 +17,8 @@ import pytest
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
+from spoor.learn.known_links import knowing
+from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.state import pack, unpack
 from spoor.policies.trail import Trail
 from spoor.policies.trail import rows as rows_module
@@ -431,6 +433,30 @@ def test_rows_of_two_links_or_none_are_refused(damage: dict[str, Any]) -> None:
     _, policy = begun([link("x", n, "kiln") for n in range(3)])
     with pytest.raises(ValueError, match=r".*"):
         policy.load({**unpack(pack(policy.save())), **damage})
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"links": np.array([0, 1, 1 << 30], np.int32)},
+        {"parent": np.array([NO_PARENT, 1 << 30, 0], np.int32)},
+        {"links": np.array([0, 1, -2], np.int32)},
+        {"counts": np.array([9, 0, 0], np.int32), "places": np.arange(9, dtype=np.int32)},
+    ],
+)
+def test_links_that_nobody_knows_take_no_memory(damage: dict[str, Any]) -> None:
+    _, policy = begun([link("x", n, "kiln") for n in range(3)])
+    state = unpack(pack(policy.save()))
+    with knowing([*"a" * 99].__getitem__):
+        policy.load(state)
+        with pytest.raises((ValueError, IndexError)):
+            policy.load({**state, **damage})
+        queue = PriorityQueue()
+        queue.push(2, "a.example", 1.0)
+        saved = queue.save()
+        queue.load(saved)
+        with pytest.raises(IndexError):
+            queue.load({**saved, "links": np.array([1 << 30], np.uint32)})
 
 
 @pytest.mark.parametrize("pages", [[7], [7, 2, 500], [9, 7, 2]])

@@ -25,6 +25,7 @@ from spoor.crawl.redirect_chains import Hops
 from spoor.crawl.skip_turns import SkipTurns
 from spoor.crawl.verdicts import Verdicts
 from spoor.errors import CallerError, InputError, PluginError
+from spoor.learn.known_links import knowing
 from spoor.learn.state import page_row, revive_page
 from spoor.protocols import (
     BoundsSlowHosts,
@@ -456,7 +457,8 @@ class Crawl:
         self._entry.chains.load(state["redirect_chains"])
         if isinstance(self.policy, UsesOpenLinks):
             self.policy.attach(self.frontier)
-        self.policy.load(state["policy"])
+        with knowing(self.frontier.url):
+            self.policy.load(state["policy"])
 
     def reissue(self, now: float) -> int:
         """Request every ticket in flight again, each host's delay from `now` on: after a load in a

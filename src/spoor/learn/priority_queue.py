@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.learn.known_links import checked_links
 from spoor.protocols import Offer
 from spoor.types import LinkId, State
 
@@ -360,7 +361,7 @@ class PriorityQueue:
 
     def load(self, state: State) -> None:
         """Go on from a state of `save`."""
-        links, hosts = state["links"], state["hosts"]
+        links, hosts = checked_links(state["links"]), state["hosts"]
         self.__init__()  # type: ignore[misc]
         self._grow(int(links.max(initial=0)) + 2)
         self._keys[links] = _keys(state["values"])

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from spoor.learn.known_links import knowing
 from spoor.learn.priority_queue import PriorityQueue
 from spoor.policies.sarsa.pairs import Pairs
 from spoor.policies.sarsa.values import Values
@@ -155,6 +156,7 @@ class Frontier:
     def load(self, state: State) -> None:
         self.pairs = Pairs.restored(state["pairs"], ranked=self._queue is None)
         if self._queue is not None:
-            self._queue.load(state["queue"])
+            with knowing(self.pairs.host.__getitem__):  # what waits in it are pairs
+                self._queue.load(state["queue"])
         self.pairs_of = {link: dict(its) for link, *its in state["pairs_of"]}
         self.orders = dict(state["orders"])

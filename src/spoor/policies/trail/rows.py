@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.columns import parts_of
+from spoor.learn.known_links import checked_links
 from spoor.policies.trail.columns import COLUMNS, DENSE, LINKING_PAGES
 from spoor.types import NO_PARENT, LinkId, State
 
@@ -44,9 +45,9 @@ def doubled(rows: NDArray[Any]) -> NDArray[Any]:
 class LinkRows:
     """Rows of in-links, in arrays that grow to `capacity` rows, and what is known of each link by
     its number. Many are looked up at once: one by one, in a large dictionary, each would wait for
-    memory, and take a hundred bytes of it."""
+    memory, and take a hundred bytes of it. `most`: rows of a link that a state may have."""
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, most: float = 8) -> None:
         self.slots = np.zeros((1024, COLUMNS), dtype=np.int32)
         self.dense = np.zeros((1024, len(DENSE)), dtype=np.float32)
         self.of = np.full((1024, 1), _UNSEEN, dtype=np.int32)
@@ -56,7 +57,7 @@ class LinkRows:
         self.looks = np.zeros(1024, dtype=np.uint8)
         """How often a link was looked at beyond its rows."""
         self._turn = np.zeros(1024, dtype=np.int32)
-        self._capacity = capacity
+        self._capacity, self._most = capacity, most
         self._used = 0
         self._free, self._ready = array("i"), array("i")
         """Rows of no link, as they became free; and those that are taken next, last first."""
@@ -218,7 +219,11 @@ class LinkRows:
         self.slots[: self._used] = state["rows"]["slots"]
         self.dense[: self._used] = state["rows"]["dense"]
         self.dense[: self._used, LINKING_PAGES] = state["rows"]["linking pages"]
-        links, counts = state["links"], state["counts"]
+        links, counts, parents = state["links"], state["counts"], state["parent"]
+        checked_links(np.concatenate([links, parents[parents != NO_PARENT]]))
+        parts_of(counts, len(state["places"]))
+        if counts.max(initial=0) > self._most:
+            raise ValueError("a link has more rows than one may have")
         self._widen(int(links.max(initial=0)), int(counts.max(initial=1)))
         self.of[links[counts == 0], 0] = _ROWLESS
         nth = np.arange(counts.sum()) - np.repeat(counts.cumsum() - counts, counts)
@@ -229,4 +234,4 @@ class LinkRows:
         self.of[np.repeat(links, counts), nth] = places
         self._free = array("i", free.astype(np.int32).tobytes())
         self._ready = array("i", ready.astype(np.int32).tobytes())
-        self.looks[links], self.parent[links] = state["looks"], state["parent"]
+        self.looks[links], self.parent[links] = state["looks"], parents
