@@ -368,24 +368,26 @@ class Looks(Urls):
         watching, name = self.watching, self.hosts[url]
         if watching is None or watching.judge is None:
             return False
-        if self.is_list(url) or self.brought[url] + self._brings(url, page) >= LIST:
+        links = page.links if self._admit is None else self._admit(page, 0)
+        if self.is_list(url) or self.brought[url] + self._brings(url, links) >= LIST:
             return True
-        plain = (watching.parameters.without(one, host(one)) for one in urls_of(page.links))
+        plain = (watching.parameters.without(one, host(one)) for one in urls_of(links))
         unknown: dict[str, int] = {}
         own = [
             self._numbers.get(one, len(self.urls) + unknown.setdefault(one, len(unknown)))
             for one in plain
         ]
-        placed = spots(page.links, name, page.title)
+        placed = spots(links, name, page.title)
         grown = self.boxes.grows(url, rows_of(placed, own))
-        its = in_main(page, page.links, placed, grown)
+        its = in_main(page, links, placed, grown)
         return self.boxes.grown(url) + sum(its.values()) >= LIST
 
-    def _brings(self, url: int, page: Page) -> int:
-        """How many URLs of its host a download links to that nobody knew before."""
+    def _brings(self, url: int, links: Sequence[Link]) -> int:
+        """How many URLs of its host nobody knew before, of those that a download links to and that
+        may be followed."""
         name, watching = self.hosts[url], self.watching
         assert watching is not None
-        targets = {one for one in urls_of(page.links) if host(one) == name}
+        targets = {one for one in urls_of(links) if host(one) == name}
         plain = {watching.parameters.without(one, name) for one in targets}
         return sum(one not in self._numbers for one in plain)
 

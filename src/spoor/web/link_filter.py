@@ -166,7 +166,7 @@ class CrawlFilter:
         links = self._sitemaps.without_lists(page, links, origin, self.knows)
         traps = self._traps
         if traps is None:
-            return links if self._repeats else without_repeats(page, links)
+            return links if self._repeats else without_repeats(page, links, all_but_places=True)
         news = traps.read(page, links, found_on)
         return self._outside_traps(page, links, origin, news=news)
 
