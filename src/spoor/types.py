@@ -113,6 +113,9 @@ class Page:
     """Of a feed or sitemap that a watch reads: (URL, Unix seconds of its last change) of the
     entries that say it. Of another document: its own URL, and when it says that it was published;
     midnight (UTC) where it says the day alone."""
+    keywords: tuple[str, ...] = ()
+    """What it says that it is filed under: its tags and categories (`rel=tag`, `article:tag`), and
+    its section. The keywords in its head are none: they stand there for search engines."""
 
 
 class InLink(NamedTuple):

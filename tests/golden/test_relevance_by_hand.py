@@ -171,6 +171,14 @@ def test_a_space_or_a_particle_within_a_compound(typed: str, title: str, exact: 
     assert found == pytest.approx(0.36 * exact)
 
 
+def test_what_a_page_is_filed_under_counts_as_a_heading_does() -> None:
+    """0.45 (1 − 0.4) for one tag; beside a title 1 − (1 − 0.27) (1 − 0.36)."""
+    judge = Relevance(parse("kiln"))
+    for name, title, expected in (("a", "Ship", 0.27), ("b", "Kiln", 0.5328)):
+        judge.judge(Page(SITE + name, title=title, keywords=("Clay", "Kiln")))
+        assert float(judge._pages[SITE + name].evidence[0, 0]) == pytest.approx(expected)
+
+
 def test_words_that_are_all_wanted_stand_together_in_a_title() -> None:
     """Title and heading with one word each: ((√0.36 + s √0.27) / (1 + s))², where s is how much
     less the second tells: (0.27 + 5 · 0.3) / (0.36 + 5 · 0.3) = 0.9516, so 0.3145. Once a title, a

@@ -34,6 +34,30 @@ def anchor(html: str, at: int = 0) -> Anchor:
     return page(html).links[at].anchor
 
 
+def test_what_a_page_is_filed_under() -> None:
+    """Its head and the links of its document say it; no cloud of tags, and no list of posts."""
+    head = "<meta property=article:tag content=' Old  kilns '><meta name=keywords content=cheap>"
+    tag = "<a rel='category tag' href=/{0}>{0}</a>"
+    post = f"<article><h1>A</h1>{tag.format('Clay')}<footer>{tag.format('Ash')}</footer></article>"
+    cloud = f"<aside>{tag.format('Cups')}</aside>"
+    related = f"<article>{tag.format('Tea')}</article>"
+    assert page(head + post + cloud + related).keywords == ("Old kilns", "Clay", "Ash")
+    assert page(head + post + "".join(map(tag.format, range(40)))).keywords == (
+        "Old kilns",
+        "Clay",
+        "Ash",
+    )
+    assert page("".join(map(tag.format, range(40)))).keywords == (), "a list of tags"
+    entries = [
+        f"<article><h2><a href=/p{at}>Of a kiln</a></h2>2025-06-0{at} " for at in range(1, 9)
+    ]
+    assert (
+        "list"
+        in (listed := page("".join(f"{one}{tag.format('Tea')}</article>" for one in entries))).flags
+    )
+    assert listed.keywords == ()
+
+
 # ---------------------------------------------------------------- encodings
 
 

@@ -103,6 +103,7 @@ def webs(draw: st.DrawFn) -> dict[str, Page]:
             labels=draw(st.frozensets(st.sampled_from(["x", "y", "z z"]))),
             site=draw(st.sampled_from(["", "s"])),
             fetched_at=draw(st.none() | st.floats(0, 2e9)),
+            keywords=tuple(draw(st.lists(words.filter(lambda w: w and "\n" not in w), max_size=3))),
         )
         for url in chosen
     }
@@ -469,6 +470,12 @@ def test_a_web_of_format_1_with_all_its_records_packed_is_the_same(
     ]
     write(tmp_path / "now", pages)
     monkeypatch.setattr(store_rows, "_SMALL", 0)
+
+    def words_of(page: Page) -> bytes:
+        said = (page.title, page.description, page.canonical or "", page.text, *page.headings)
+        return store_rows._join(said)
+
+    monkeypatch.setattr(store_rows, "_words_of", words_of)
     write(tmp_path / "before", pages)
     header = json.loads((tmp_path / "before" / "web.json").read_text())
     (tmp_path / "before" / "web.json").write_text(json.dumps(header | {"format": 1}))

@@ -112,6 +112,17 @@ def test_headings_of_parts_that_most_pages_have_are_left_out() -> None:
     assert repeated.own_headings(1, 7, [])[0] == []
 
 
+def test_what_nearly_all_pages_of_a_site_are_filed_under_is_left_out() -> None:
+    repeated = Repeated()
+    own = []
+    for at in range(64):
+        repeated.page(1, 7)
+        own.append([*repeated.own_keywords(1, ["News", *["Kilns"] * (at % 2)])])
+    assert own[15] == ["News", "Kilns"]
+    assert own[62:] == [[], ["Kilns"]]
+    assert repeated.own_keywords(2, ["News"]) == ["News"], "another site"
+
+
 @pytest.mark.parametrize("url", ["http://a.example/{}/", "http://u{}.a.example/post"])
 def test_a_heading_of_few_pages_of_a_site_is_none_of_a_folder_with_one_page(url: str) -> None:
     repeated, own = Repeated(), 0

@@ -47,7 +47,8 @@ def add(app: typer.Typer) -> None:
 def crawl(
     settings: Settings,
     seeds: Annotated[
-        list[str] | None, typer.Argument(help="URLs to begin at, or files of URLs, one a line.")
+        list[str] | None,
+        typer.Argument(help="URLs or sites to begin at, or files of them, one a line."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Folder of the run (runs/TIME).")] = None,
     as_json: AsJson = False,

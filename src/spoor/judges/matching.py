@@ -22,12 +22,13 @@ WEIGHTS: Mapping[str, float] = {
     "title": 0.6,
     "headings": 0.45,
     "anchors": 0.45,
+    "keywords": 0.45,
     "url": 0.4,
     "description": 0.3,
     "text": 0.5,
 }
 """Part of a page → what a word there is worth at most."""
-SHORT_PARTS = ("title", "anchors", "url")
+SHORT_PARTS = ("title", "anchors", "url", "keywords")
 """Parts in which the words that stand together are one name."""
 FEW = 3
 """Parts of "any of" at most that may be the words of one name."""

@@ -64,7 +64,7 @@ FOLDERS = 8
 """Folders of a URL that count as its place, from the outermost."""
 NAME_WORDS = 12
 """Words of the name of a file that do."""
-_READ = ("description", "url", "title", "headings", "text")
+_READ = ("description", "url", "keywords", "title", "headings", "text")
 _NO_NAME = frozenset({"html", "htm", "php", "index"})
 _BEGINNING = re.compile(r"[^\W\d_]+\d*")
 
@@ -86,7 +86,7 @@ class _Words:
     """The words of a page."""
 
     fields: Mapping[str, str]
-    """Its title, headings, description, text and URL as they stand."""
+    """Its title, headings, keywords, description, text and URL as they stand."""
     all: Sequence[str]
     """Those of its parts, one after the other as `_READ` names them; of its text those in scripts
     with spaces that its site does not repeat."""
@@ -117,12 +117,12 @@ class _Words:
     @property
     def of_text(self) -> slice:
         """Those of its text."""
-        return slice(self.ends[3], None)
+        return slice(self.ends[4], None)
 
     @property
     def in_headings(self) -> slice:
         """Those of its headings."""
-        return slice(self.ends[2], self.ends[3])
+        return slice(self.ends[3], self.ends[4])
 
 
 class Reader:
@@ -246,6 +246,7 @@ class Reader:
         fields = {
             "title": page.title,
             "headings": "\n".join(headings),
+            "keywords": "\n".join(self.repeated.own_keywords(site, page.keywords, again=again)),
             "description": page.description,
             "text": page.text,
             "url": page.url,
@@ -258,6 +259,7 @@ class Reader:
         before = (
             terms(page.description[:20_000]),
             [*chain(*url_words(page.url))],
+            terms(fields["keywords"]),
             terms(page.title[:20_000]),
             terms(fields["headings"]),
         )

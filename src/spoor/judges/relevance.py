@@ -1,9 +1,9 @@
 """The default judge of words and examples: it knows more with every page, and judges anew.
 
-1. **Evidence.** Each word of the wish is looked for in the title, headings, URL, description and
-   text of the page and in the anchors that led to it (`spoor.judges.matching`). From 16 pages on, a
-   word counts for more that is rare, and that says much of the pages which have it. What the site
-   repeats on its pages is left out (`spoor.judges.repeated`).
+1. **Evidence.** Each word of the wish is looked for in the title, headings, URL, description, tags
+   and text of the page and in the anchors that led to it (`spoor.judges.matching`). From 16 pages
+   on, a word counts for more that is rare, and that says much of the pages which have it. What the
+   site repeats on its pages is left out (`spoor.judges.repeated`).
 2. **Linked pages.** What the pages say that a page is linked with counts for it, too
    (`spoor.judges.linked`).
 3. **Feedback.** From 16 pages on, and then at each half more, the surest pages tell what pages of

@@ -41,6 +41,8 @@ OF_FOLDER = 0.5
 HEADINGS = 8
 """Pages of a folder that have a heading, at least, where it is one of half of them, as `Examples`
 and `See also` are, and so repeated."""
+OF_KEYWORDS = 0.8
+"""Share of the pages of a site that have a keyword which says nothing of any of them."""
 MENU = 32
 """Links from which on what is on so many pages of its folder is a menu."""
 LEAST = 8
@@ -376,6 +378,18 @@ class Repeated:
         if is_own.all():
             return headings, numbers
         return [*compress(headings, is_own.tolist())], numbers[is_own]
+
+    def own_keywords(
+        self, site: int, keywords: Sequence[str], *, again: bool = False
+    ) -> Sequence[str]:
+        """Count the keywords of a page: those that less than `OF_KEYWORDS` of the pages of its site
+        have. O(letters)."""
+        if not keywords:
+            return keywords
+        numbers = hashes64([f"keyword {its.lower()}" for its in keywords])
+        often = self._pieces.add(site, numbers, again=again)
+        least = max(FIRST, OF_KEYWORDS * self.pages(site))
+        return [*compress(keywords, (often < least).tolist())]
 
     def is_early(self, site: int, folder: int) -> bool:
         """Whether a page came before it was known what its site or its folder repeats."""

@@ -311,7 +311,7 @@ def revive_page(row: Mapping[str, Any]) -> Page:
     """The page that `page_row` was given."""
     fields = dict(row)
     fields["links"] = [revive_link(link) for link in row["links"]]
-    for name in ("headings", "feeds"):
+    for name in ("headings", "feeds", "keywords"):
         fields[name] = tuple(row.get(name, ()))
     fields["dated"] = tuple((url, date) for url, date in row.get("dated", ()))
     for name in ("flags", "labels"):

@@ -321,10 +321,11 @@ class PageRequests:
         if rules is DISALLOW_ALL:
             origin = origin_of(fetch.url)
             kind, reason = self._robots.failure(origin)
+            why = f"robots.txt could not be had ({reason}), so all is forbidden"
             return Failed(
                 fetch.ticket,
                 kind,
-                f"robots.txt could not be had ({reason}), so all is forbidden",
+                f"{reason}, when asked for robots.txt" if kind in UNREACHED else why,
                 transient=True,
                 retry_after=self._robots.wait(origin, self._clock()),
             )

@@ -18,6 +18,7 @@ from spoor.web.dates import date_of_url
 from spoor.web.encoding import decode
 from spoor.web.list_pages import is_list_page
 from spoor.web.media_types import is_html, media_of
+from spoor.web.page_keywords import keywords_of
 from spoor.web.page_links import PageLinks
 from spoor.web.tree_walk import Walk, walk_tree
 from spoor.web.urls import Joiner, plain
@@ -128,6 +129,7 @@ def parse(
         text=text,
         links=links,
         description=walk.metas.get("description", ""),
+        keywords=keywords_of(walk, words, counts, of_first="list" not in flags),
         canonical=walk.canonical if walk.canonical != url else None,
         language=walk.language,
         encoding=encoding,

@@ -9,6 +9,7 @@ from sys import intern
 
 _NUMBERS = re.compile(r"[0-9]{3,}")
 """That name one item of many, as `post-1889`: where they differ the place is the same."""
+_BESIDE = frozenset({"nav", "aside", "footer", "header"})
 _PATH_ELEMENTS = 32
 _REGIONS = {"nav": "nav", "header": "header", "footer": "footer", "aside": "aside", "main": "main"}
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -43,6 +44,11 @@ class Place:
     """… and in the header or footer of that, which is not the page's."""
     below: dict[object, Place] = field(default_factory=dict)
     """By tag, by everything that distinguishes elements, and by path and region."""
+
+    @property
+    def is_beside(self) -> bool:
+        """Whether it is beside the main part of its page: not in the header of an article."""
+        return self.region in _BESIDE and not self.of_article
 
 
 class Places:

@@ -50,6 +50,13 @@ _SOFT_CUT = "\0 "
 """Where a link begins that parts no words."""
 
 
+MOST_KEYWORDS = 32
+"""Of a page; one with more tags is a list of them."""
+_KEYWORD_CHARACTERS = 100
+_FILED_UNDER = frozenset({"article:tag", "article:section"})
+"""Properties of metas (Open Graph) whose content is one."""
+
+
 @dataclass(slots=True)
 class Walk:
     """What one pass over the tree collects."""
@@ -82,6 +89,11 @@ class Walk:
     """A base element was seen."""
     titles: list[int] = field(default_factory=list)
     """Numbers of the links in headings, and of those that hold one."""
+    tags: list[int] = field(default_factory=list)
+    """Numbers of the links to what the page is filed under (`rel=tag`), of which there may be
+    those of other pages, too."""
+    keywords: list[str] = field(default_factory=list)
+    """What its head says of that."""
     times: list[int] = field(default_factory=list)
     """How many cuts stand before each `time` element, …"""
     heads: list[int] = field(default_factory=list)
@@ -294,7 +306,10 @@ def _on_link(node: LexborNode, tag: str, walk: Walk) -> bool:
         words = attributes.get("alt") or attributes.get("title") or attributes.get("name") or ""
     else:
         words = attributes.get("title") or ""
-    nofollow = rel is not None and "nofollow" in rel.lower().split()
+    rels = () if rel is None else rel.lower().split()
+    nofollow = "nofollow" in rels
+    if "tag" in rels:
+        walk.tags.append(len(walk.urls))
     place = _place(tag, attributes, walk)
     kind = "place" if tag == "a" and "#" in href and place_within(href) else tag
     if place.is_heading and kind == "a":
@@ -367,6 +382,9 @@ def _on_meta(node: LexborNode, tag: str, walk: Walk) -> None:
         walk.metas.setdefault(name, _SPACE.sub(" ", content[:2_000]).strip())
     elif attributes.get("property") == "article:published_time":
         walk.is_dated = True
+    elif (attributes.get("property") or "").strip().lower() in _FILED_UNDER:
+        if len(walk.keywords) < MOST_KEYWORDS:
+            walk.keywords.append(_SPACE.sub(" ", content[:_KEYWORD_CHARACTERS]).strip())
     elif (attributes.get("http-equiv") or "").strip().lower() == "refresh":
         match = _REFRESH.match(content)
         target = walk.joiner.join(match[1].strip(), walk.base) if match else None

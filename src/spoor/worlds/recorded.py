@@ -25,6 +25,7 @@ from spoor.types import Failed, Fetch, Fetched, Link, Page, Redirected, Reply, W
 from spoor.worlds.graph import compressed
 from spoor.worlds.store import (
     FAILURE,
+    KEYWORDS_SINCE,
     READABLE,
     REDIRECT,
     ROW,
@@ -102,6 +103,7 @@ class RecordedWorld:
         self.path = Path(path)
         self._seconds = seconds
         header = _header(self.path)
+        self._has_keywords = header["format"] >= KEYWORDS_SINCE
         self._tables: dict[str, list[Any]] = {name: header[name] for name in TABLES}
         self._tables["flags"] = [frozenset(flags) for flags in header["flags"]]
         self._rows: NDArray[np.void] = _array(self.path / "rows.npy")
@@ -215,9 +217,10 @@ class RecordedWorld:
             record = self._rows[row].item()
         words_offset, words, _, _, _, _, links_offset, links, labels_offset, labels, *rest = record
         site, media, language, encoding, flags, status, _, fetched_at, _, _ = rest
-        title, description, canonical, text, *headings = unpack_words(
+        title, description, canonical, *said = unpack_words(
             restored(self._words[words_offset : words_offset + words])
         )
+        keywords, text, *headings = said if self._has_keywords else ("", *said)
         tables, table, keep = self._tables, self._urls, self._keep
         targets = self._targets[links_offset : links_offset + links].tolist()
         return Page(
@@ -236,6 +239,7 @@ class RecordedWorld:
             self._labels(labels_offset, labels),
             tables["sites"][site],
             None if fetched_at != fetched_at else fetched_at,
+            keywords=tuple(keywords.split("\n")) if keywords else (),
         )
 
     def _read(self, blob: mmap.mmap | bytes, offset: int, length: int) -> bytes:

@@ -26,8 +26,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-FORMAT = 2
-READABLE = (1, 2)
+FORMAT = 3
+READABLE = (1, 2, 3)
+KEYWORDS_SINCE = 3
+"""The format since which the keywords of a page stand before its text."""
 
 PAGE, REDIRECT, FAILURE = range(3)
 

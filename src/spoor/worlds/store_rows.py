@@ -55,9 +55,7 @@ def pack(recording: Recording) -> Packed:
     anchors, targets, kind, size = b"", "", PAGE, 0
     if isinstance(reply, Fetched):
         page, size = reply.page, reply.size
-        words = _join(
-            [page.title, page.description, page.canonical or "", page.text, *page.headings]
-        )
+        words = _words_of(page)
         anchors = _pack_anchors(page.links)
         targets = "\n".join([link.url for link in page.links])
         status = page.status
@@ -111,6 +109,12 @@ def restored(record: bytes) -> bytes:
 def _text(value: str) -> str:
     """A text without half a pair of UTF-16, which JSON may hold and no file."""
     return value if value.isascii() else value.encode("utf-8", "replace").decode()
+
+
+def _words_of(page: Page) -> bytes:
+    keywords = "\n".join(page.keywords)
+    before = (page.title, page.description, page.canonical or "", keywords)
+    return _join([*before, page.text, *page.headings])
 
 
 def _join(parts: Sequence[str]) -> bytes:
