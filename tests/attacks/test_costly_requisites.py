@@ -19,7 +19,7 @@ from spoor.formats.warc_writer import Place
 from spoor.isolate.lanes import Lane
 from spoor.live import requisite_hosts, requisites
 from spoor.live.live_crawl import LiveCrawl
-from spoor.live.requisite_reader import BOUNDS
+from spoor.live.requisite_reader import BOUNDS, Named, RequisiteReader
 from spoor.runs import files, requisite_queue
 from spoor.runs.assemble import make_crawl
 from spoor.runs.requisite_queue import DuePage
@@ -267,6 +267,28 @@ def test_a_stranger_s_pages_and_what_they_took_are_refused(tmp_path: Path) -> No
             with pytest.raises(InputError, match="what page 1 took is no number"):
                 requisite_queue.RequisiteQueue(folder.path, db, everything=True)
             db.execute(f"UPDATE page_requisites SET {name} = 0")
+
+
+def test_a_site_whose_documents_take_long_to_read_does_not_keep_others_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = list[str]()
+
+    def slow(self: RequisiteReader, body: bytes, url: str, *_: Any) -> Named:
+        read.append(url)
+        return Named([], 0, 50.0)
+
+    async def left() -> list[int]:
+        reader = RequisiteReader(tmp_path, lambda url: True, pytest.fail)
+        urls = [f"http://{n}.evil.example/s.css" for n in range(6)] + [f"{A}/s.css"]
+        try:
+            return [(await reader.of_style(b"", url, "text/css")).left for url in urls]
+        finally:
+            reader.close()
+
+    monkeypatch.setattr(RequisiteReader, "_read", slow)
+    assert asyncio.run(left()) == [0, 0, 0, 1, 1, 1, 0]
+    assert len(read) == 4
 
 
 def test_numbers_of_rows_that_are_none_take_no_memory() -> None:

@@ -7,8 +7,9 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from spoor.documents.kinds import as_html, tell
 from spoor.errors import InputError
@@ -20,12 +21,13 @@ from spoor.runs.requisite_queue import DuePage
 from spoor.runs.requisites import MOST_OF_A_PAGE
 from spoor.web.exchange import Requisite
 from spoor.web.requisites import requisites_row_of
-from spoor.web.urls import is_canonical
-
-T = TypeVar("T")
+from spoor.web.urls import domain_of, is_canonical
 
 BOUNDS = Bounds(4.0, 128 << 20, 20)
 """What one document may take of the helper."""
+MOST_SECONDS, SECONDS_EACH = 120.0, 0.5
+"""That reading the documents of one domain may take together, and more for each of them: all sites
+share what reads. The others are not read."""
 
 
 class Named(NamedTuple):
@@ -41,6 +43,18 @@ class Named(NamedTuple):
 NONE = Named([], 0, 0.0)
 
 
+@dataclass(slots=True)
+class _OfSite:
+    """What reading the documents of one domain took."""
+
+    documents: int = 0
+    seconds: float = 0.0
+
+    @property
+    def is_spent(self) -> bool:
+        return self.seconds > MOST_SECONDS + SECONDS_EACH * self.documents
+
+
 class RequisiteReader:
     """Reads one document at a time, beside the event loop. `folder`: of the run, whose archive has
     the pages. `allows`: which URLs may be asked for. `report` is called with a line about a page
@@ -53,6 +67,8 @@ class RequisiteReader:
         self._undo = ExitStack()
         (self._lane,) = self._undo.enter_context(more_lanes(1))
         self._thread = ThreadPoolExecutor(1, "requisites")
+        self._sites: dict[str, _OfSite] = {}
+        """By domain."""
 
     def close(self) -> None:
         """End the helper; what it reads is given up."""
@@ -63,7 +79,7 @@ class RequisiteReader:
         """What a page of the run names, and what it asked for in a browser; of one that is no HTML,
         or costs too much, the latter alone; None where it is damaged in the archive, which may be
         put back."""
-        named = await self._apart(self._of_page, page)
+        named = await self._apart(page.url, self._of_page, page)
         if named is None or not page.asked:
             return named
         found = {one.url: one for one in (*self._allowed(page.asked), *named.found)}
@@ -71,10 +87,19 @@ class RequisiteReader:
 
     async def of_style(self, body: bytes, url: str, content_type: str) -> Named:
         """What a style sheet names."""
-        return await self._apart(self._read, body, url, content_type, True)
+        named = await self._apart(url, self._read, body, url, content_type, True)
+        return NONE if named is None else named
 
-    async def _apart(self, call: Callable[..., T], *values: Any) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self._thread, call, *values)
+    async def _apart(
+        self, url: str, call: Callable[..., Named | None], *values: Any
+    ) -> Named | None:
+        """The call in the thread, where the documents of the URL's domain had not their time."""
+        of = self._sites.setdefault(domain_of(url), _OfSite())
+        if of.is_spent:
+            return NONE._replace(left=1)
+        named = await asyncio.get_running_loop().run_in_executor(self._thread, call, *values)
+        of.documents, of.seconds = of.documents + 1, of.seconds + (named or NONE).seconds
+        return named
 
     def _of_page(self, page: DuePage) -> Named | None:
         place = page.place
