@@ -145,6 +145,14 @@ def test_pages_of_a_site_have_bounds_together(
             whys = [queue.spent(row, quick=True) for row in rows if row is not None]
             assert [bool(why) for why in whys] == [True, True, False]
             assert queue.totals().left_out == 4  # after six of the first site
+        other = folder.requisites.row(7)
+        assert other is not None
+        monkeypatch.setattr(requisite_queue, "MOST_SECONDS_OF_SITE", 9.0)
+        folder.requisites.took(other, 0, 69.0)
+        assert [bool(folder.requisites.spent(other, quick=quick)) for quick in (True, False)] == [
+            False,
+            True,
+        ]
 
 
 @pytest.mark.server

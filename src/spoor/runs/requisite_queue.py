@@ -51,7 +51,9 @@ MOST_BYTES_OF_SITE, BYTES_EACH = 4 << 30, 10 << 20
 """Bytes that the requisites of the pages of one domain may have together, and more for each of
 these pages that was read; …"""
 MOST_OF_SITE, EACH = 50_000, 100
-"""… and how many may be named, and more for each. The rest is left out."""
+"""… and how many may be named, and more for each; …"""
+MOST_SECONDS_OF_SITE, SECONDS_EACH = 3 * 3600.0, 60.0
+"""… and seconds of waiting, and more for each. The rest is left out."""
 
 _MOST_REASON = 300
 
@@ -92,16 +94,18 @@ class _OfSite:
     pages: int = 0
     named: int = 0
     bytes: int = 0
+    seconds: float = 0.0
 
-    @property
-    def is_spent(self) -> bool:
-        """Whether none of them is asked for any more, …"""
-        return self.bytes >= MOST_BYTES_OF_SITE + self.pages * BYTES_EACH
+    def is_spent(self, *, quick: bool) -> bool:
+        """Whether none of them is asked for any more at a host, …"""
+        late = self.seconds >= MOST_SECONDS_OF_SITE + self.pages * SECONDS_EACH and not quick
+        return late or self.bytes >= MOST_BYTES_OF_SITE + self.pages * BYTES_EACH
 
     @property
     def is_full(self) -> bool:
         """… or at least none is noted."""
-        return self.is_spent or self.named >= MOST_OF_SITE + self.pages * EACH
+        named = self.named >= MOST_OF_SITE + self.pages * EACH
+        return named or self.is_spent(quick=True)
 
 
 class RequisiteQueue:
@@ -119,8 +123,8 @@ class RequisiteQueue:
         self._sites: dict[str, _OfSite] = {}
         """By domain."""
         query = (
-            "SELECT pages.url, total(named), total(bytes), count(*) FROM page_requisites "
-            "JOIN pages USING (ticket) GROUP BY pages.host"
+            "SELECT pages.url, total(named), total(bytes), total(page_requisites.seconds), "
+            "count(*) FROM page_requisites JOIN pages USING (ticket) GROUP BY pages.host"
         )
         with telling(path):
             wrong = db.execute(
@@ -130,10 +134,10 @@ class RequisiteQueue:
             ).fetchone()
             if wrong is not None:
                 raise ValueError(f"what page {wrong[0]} took is no number")
-            for url, named, size, pages in db.execute(query):
+            for url, named, size, seconds, pages in db.execute(query):
                 of = self._site_of(url)
                 of.pages, of.named = of.pages + pages, of.named + int(named)
-                of.bytes += int(size)
+                of.bytes, of.seconds = of.bytes + int(size), of.seconds + seconds
 
     def _site_of(self, url: object) -> _OfSite:
         """Of a page."""
@@ -194,7 +198,9 @@ class RequisiteQueue:
         those that wait since."""
         known = "INSERT OR IGNORE INTO page_requisites VALUES (?, '', 0, 0, ?, ?)"
         added = self._db.execute(known, (page.ticket, seconds, left))
-        self._site_of(page.url).pages += added.rowcount
+        if added.rowcount:
+            of = self._site_of(page.url)
+            of.pages, of.seconds = of.pages + 1, of.seconds + seconds
         needs, new = self._add(page.ticket, page.url, "E", found)
         update = "UPDATE page_requisites SET needs = ? WHERE ticket = ?"
         self._db.execute(update, (json.dumps(needs), page.ticket))
@@ -289,14 +295,15 @@ class RequisiteQueue:
         size, seconds, page = self._db.execute(query, (row.page,)).fetchone() or (0, 0.0, "")
         if size >= MOST_BYTES or (seconds >= MOST_SECONDS and not quick):
             return "its page has had what it may take"
-        if self._site_of(page).is_spent:
+        if self._site_of(page).is_spent(quick=quick):
             return "the pages of its site have had what they may take together"
         return ""
 
     def took(self, row: RequisiteRow, size: int, seconds: float) -> None:
         """Count what a request took against its page, and its page's site."""
         of = self._db.execute("SELECT url FROM pages WHERE ticket = ?", (row.page,)).fetchone()
-        self._site_of("" if of is None else of[0]).bytes += size
+        its = self._site_of("" if of is None else of[0])
+        its.bytes, its.seconds = its.bytes + size, its.seconds + seconds
         self._db.execute(
             "UPDATE page_requisites SET bytes = bytes + ?, seconds = seconds + ? WHERE ticket = ?",
             (size, seconds, row.page),
