@@ -21,7 +21,6 @@ from urllib.parse import unquote
 from spoor.web.text import UNSPACED
 
 if TYPE_CHECKING:
-    from spoor.web.tag_paths import Place
     from spoor.web.tree_walk import Walk
 
 LEAST = 3
@@ -54,7 +53,6 @@ TEXTS = 3.5
 NEAR = 8
 """Words between a title and the begin of its date, at most: a day that is spoken of dates no
 document."""
-_BESIDE = frozenset({"nav", "aside", "footer", "header"})
 _YEAR = r"(?:19|20)\d\d"
 _DAY = re.compile(
     rf"""(?<![\w/.-])(?:
@@ -231,7 +229,7 @@ def _titles_of_rows(
     seen: dict[str, set[str]] = {}
     for number, (to, found, end) in enumerate(zip(walk.urls, walk.found, walk.ends, strict=True)):
         place = found.place
-        if end < 0 or counts[end] == counts[found.begin] or _is_beside(place):
+        if end < 0 or counts[end] == counts[found.begin] or place.is_beside:
             continue
         group = _of_row(place.path)
         if group and _is_document(to, site, url, known := seen.setdefault(group, {url})):
@@ -297,7 +295,7 @@ def _covers(walk: Walk, counts: Sequence[int], url: str) -> Iterator[_Entry]:
         is_headed = head < len(walk.heads) and walk.heads[head] <= found.begin
         if article == last or not is_headed or not _is_document(to, site, url, seen):
             continue
-        if not _is_beside(place):
+        if not place.is_beside:
             seen.add(to)
             last, cut = article, walk.heads[head]
             begin = counts[max(0, cut - 1)]
@@ -327,7 +325,7 @@ def _rows(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> 
         for link, is_dated in zip(links, gaps if is_before else gaps[1:], strict=False):
             number, begin, title = link
             to, found = walk.urls[number], walk.found[number]
-            if is_dated and not _is_beside(found.place) and _is_document(to, site, url, seen):
+            if is_dated and not found.place.is_beside and _is_document(to, site, url, seen):
                 seen.add(to)
                 place = found.place
                 marks = (place.in_entry, place.in_article, False)
@@ -348,11 +346,6 @@ def _is_document(to: str, site: str, url: str, seen: Container[str | None]) -> b
     return to not in seen and _site(to) == site and not (to.endswith("/") and url.startswith(to))
 
 
-def _is_beside(place: Place) -> bool:
-    """Whether a link stands beside the main part of its page: not in the header of an entry."""
-    return place.region in _BESIDE and not place.of_article
-
-
 def _site(url: str) -> str:
     """The host of a URL; empty for a chapter of a book, which has none."""
     return url.partition("://")[2].partition("/")[0]
@@ -364,7 +357,7 @@ def _around(walk: Walk, counts: Sequence[int], last: int) -> tuple[int, int]:
     beside = 0
     for number, (found, end) in enumerate(zip(walk.found, walk.ends, strict=True)):
         place = found.place
-        if _is_beside(place) and not place.in_entry and end >= 0:
+        if place.is_beside and not place.in_entry and end >= 0:
             if number > last:
                 return counts[found.begin], beside
             beside += counts[end] - counts[found.begin]

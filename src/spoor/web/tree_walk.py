@@ -48,8 +48,6 @@ _CUT = " \0 "
 """The same where a link begins or ends. A parser leaves no NUL in a text."""
 _SOFT_CUT = "\0 "
 """Where a link begins that parts no words."""
-
-
 MOST_KEYWORDS = 32
 """Of a page; one with more tags is a list of them."""
 _KEYWORD_CHARACTERS = 100
