@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,3 +43,12 @@ def test_a_pair_gives_its_links_in_their_order(
                 head = min(links, key=lambda link: (orders[link], link))
                 assert told.head(pair) == head
                 assert told.gives(head, [pair, pair]) == 2
+
+
+def test_pairs_with_fewer_links_than_they_say_are_refused() -> None:
+    pairs = Pairs()
+    pairs.enter(pairs[pairs.of(0, pairs.host_number(HOSTS[0]))], 1, 0.0)
+    state = pairs.save()
+    for size in (2, -1, 2**62):
+        with pytest.raises(ValueError, match="pieces"):
+            Pairs.restored({**state, "size": np.array([size])})

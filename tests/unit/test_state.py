@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from spoor.columns import SLICE, column, texts_column, texts_of
+from spoor.columns import SLICE, column, parts_of, texts_column, texts_of
 from spoor.errors import InputError
 from spoor.foragers import contents
 from spoor.learn.hashed_linear import split
@@ -292,6 +292,7 @@ def test_texts_in_columns_that_are_damaged_are_refused(damage: dict[str, Any]) -
         lambda sizes, values: split_again(values, sizes),
         lambda sizes, values: contents._rows({"sizes": sizes, "values": values}),
         lambda sizes, values: [*contents._pieces(values.astype(np.uint8), sizes)],
+        lambda sizes, values: [values[begin:end] for begin, end in parts_of([*sizes.tolist()], 4)],
     ],
 )
 def test_no_part_of_a_state_has_what_another_one_has(cut: Callable[[Any, Any], Any]) -> None:

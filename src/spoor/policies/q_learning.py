@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from spoor.columns import parts_of
 from spoor.learn.hashed_linear import HashedLinear, grams, join, split
 from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
@@ -202,15 +203,15 @@ class QLearning(Saved):
         super().load(state)
         self._rows = dict(zip(state["links"], split(state["rows"]), strict=True))
         self._shown = {link: split(rows) for link, rows in state["shown"]}
-        after = iter(split(state["after_rows"]))
+        after = split(state["after_rows"])
         self._memory.clear()
         self._memory.extend(
-            Transition(link, action, reward, [next(after) for _ in range(count)])
-            for link, action, reward, count in zip(
+            Transition(link, action, reward, after[begin:end])
+            for link, action, reward, (begin, end) in zip(
                 state["remembered"],
                 split(state["actions"]),
                 state["rewards"],
-                state["after"],
+                parts_of(state["after"], len(after)),
                 strict=True,
             )
         )

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from spoor.columns import parts_of
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -200,13 +202,13 @@ class Pairs(dict[int, int]):
         columns = (state[name].tolist() for name in ("state", "host", "action"))
         for of_state, host, action in zip(*columns, strict=True):
             pairs[cls.of(of_state, host) + action]
-        links = iter(zip(state["order"].tolist(), state["links"].tolist(), strict=True))
-        for pair, size in enumerate(state["size"].tolist()):
-            pairs.size[pair] = size
-            if size:
-                pairs._order[pair], pairs._first[pair] = next(links)
-                if size > 1:
-                    pairs._others[pair] = [next(links) for _ in range(size - 1)]
+        links = [*zip(state["order"].tolist(), state["links"].tolist(), strict=True)]
+        for pair, (begin, end) in enumerate(parts_of(state["size"], len(links))):
+            pairs.size[pair] = end - begin
+            if begin < end:
+                pairs._order[pair], pairs._first[pair] = links[begin]
+                if end - begin > 1:
+                    pairs._others[pair] = links[begin + 1 : end]
         for pair in state["live"].tolist():
             pairs._revive(pair)
         return pairs
