@@ -192,7 +192,30 @@ class Permalinks:
         return f'{head}<p><a href="/p{at}#comments">{at} comments</a></p>'
 
 
-def results_of(world: Wiki | Films | Permalinks) -> dict[str, bool]:
+class Lite:
+    """A board whose threads stand in a bare form as well, by the same numbers, listed by titles."""
+
+    def answer(self, fetch: Fetch) -> Fetched:
+        number = int((re.search(r"\d+", fetch.url.removeprefix(HOME)) or ["0"])[0])
+        title = f"Kiln {words(number, 2)}" if number % 4 == 0 else words(number, 3)
+        post = f"<p>{words(number)} {title}</p>"
+        if "?" not in fetch.url:
+            title = "Board of all that burns"
+            body = "".join(
+                f'<a href="/{form}{one}">{words(one, 3)}</a> '
+                for one in range(1, ISSUES)
+                for form in ("show?tid=", "lite/?thread-")
+            )
+        elif "show" in fetch.url:
+            body = f"Rating of this: none {post} <a href='/lite/?thread-{number}'>Lite form</a>"
+        else:
+            body = f"Full form: {post}"
+        frame = "Board of all that burns, with a list of articles, people and words"
+        body = f"<title>{title}</title><p>{frame}</p>{body}"
+        return Fetched(fetch.ticket, parse(body.encode(), fetch.url))
+
+
+def results_of(world: Wiki | Films | Permalinks | Lite) -> dict[str, bool]:
     """The pages of a whole crawl for kilns, in their order: whether each is a result at last."""
     results = dict[str, bool]()
     guard = CrawlFilter(Scope(), traps=Traps())
@@ -214,6 +237,13 @@ def test_what_shows_a_result_again_is_none() -> None:
     assert {url for url in results if results[url] and url not in histories} == {
         f"wiki/page{one}/" for one in range(0, ISSUES, 6)
     }
+
+
+def test_what_another_form_of_a_url_with_the_same_numbers_says_again_is_no_result() -> None:
+    results = results_of(Lite())
+    told = [int(re.findall(r"\d+", url)[0]) for url, relevant in results.items() if relevant]
+    assert {*told} == set(range(4, ISSUES, 4))
+    assert len(told) < 1.25 * len({*told}), "but for the first ones, each is told once"
 
 
 def test_a_page_with_words_of_its_own_below_a_result_is_one_beside_others_that_have_none() -> None:

@@ -61,6 +61,12 @@ _LONG = 16
 """Characters of a segment with numbers, or of a value, that is a name of something."""
 _SUFFIX = re.compile(r"\.[a-z][a-z\d]{0,4}$")
 
+_DIGITS = re.compile(r"\d+")
+_OF_TWINS = "twins "
+"""Begin of the names of relations of URLs that have the same numbers."""
+_MOST_TWINS = 4
+"""Pages whose URLs have the same numbers, with which one is compared."""
+
 _HASH = re.compile(r"(?<![0-9a-z])(?=\d*[a-f])(?=[a-f]*\d)[0-9a-f]{7,64}(?![0-9a-z])")
 """The name of a version: hexadecimal digits, letters among them."""
 
@@ -118,7 +124,8 @@ def _shape(url: str) -> str:
 def _end(url: str) -> str:
     """The host of a URL, and the names of its parameters or its last segment, masked."""
     path, mark, query = url.partition("?")
-    names = sorted({part.partition("=")[0] for part in query_parts(query)})
+    parts = (part if "=" in part else without_numbers(part) for part in query_parts(query))
+    names = sorted({part.partition("=")[0] for part in parts})
     last = path.rstrip("/").rpartition("/")[2]
     return f"{host(url)} {'?' + '&'.join(names) if mark else _masked(last)}"
 
@@ -135,6 +142,21 @@ def _versions(url: str) -> tuple[str, str]:
     return masked, f"version {host(url)} {'/' * ('#' in path)}{'&'.join(sorted(parts))}"
 
 
+def _numbers(url: str) -> tuple[str, ...]:
+    """The host of a URL and the numbers behind that; empty for one without."""
+    rest = url.split("/", 3)
+    numbers = _DIGITS.findall(rest[3]) if len(rest) > 3 else []
+    return (rest[2], *numbers) if numbers else ()
+
+
+def _twins(page: str, url: str) -> str:
+    """The relation of a URL to that of another page where both have the same numbers, and tell one
+    thing in two forms: `/lite/?thread-7.html` and `/thread?id=7`. Empty for other URLs."""
+    numbers = _numbers(url)
+    name = relation(page, url) if numbers and numbers == _numbers(page) else ""
+    return name and f"{_OF_TWINS}{_shape(page)} {name}"
+
+
 def _in_another_folder(steps: Sequence[str], path: Sequence[str]) -> bool:
     """Whether the first of some segments is a folder, not the name of one thing, or the others are
     the same."""
@@ -144,6 +166,8 @@ def _in_another_folder(steps: Sequence[str], path: Sequence[str]) -> bool:
 
 def _parameter(part: str) -> str:
     name, mark, value = part.partition("=")
+    if not mark:
+        return without_numbers(name)
     is_name = len(value) > _LONG or any(map(str.isdigit, value))
     return f"{name}=#" if is_name else name + mark + value
 
@@ -235,6 +259,9 @@ class PageViews:
         """By URL."""
         self._of_versions: OrderedDict[str, str] = OrderedDict()
         """URL with the names of versions masked → the newest of these pages."""
+        self._by_numbers: OrderedDict[tuple[str, ...], list[str]] = OrderedDict()
+        """Host and numbers of URLs → the newest of these pages that have them, the last at the
+        end."""
         self._relations: OrderedDict[str, _Relation] = OrderedDict()
         self._with_views: OrderedDict[str, None] = OrderedDict()
         """Hosts that have had a view, and the ends of URLs of views."""
@@ -253,12 +280,16 @@ class PageViews:
     def _compare(self, url: str, mine: Sketch, found_on: str, *, is_list: bool) -> None:
         """What is a page's own with the page that led to it, and others: lists with lists alone."""
         whole, compared = "", False
-        for name, other in self._related(found_on, url):
-            its = self._sketches[other]
-            if its.is_list and not is_list:
+        related = list(self._related(found_on, url))
+        twins = [(_twins(one, url), one) for one in self._by_numbers.get(_numbers(url), ())]
+        related += [(name, one) for name, one in twins if name and one != found_on]
+        for name, other in related:
+            its = self._sketches.get(other)
+            if its is None or (its.is_list and not is_list):
                 continue
-            compared = True
             holds = _holds(its.triples, mine)
+            # Of most URLs that happen to have the same numbers, neither page has the other.
+            compared = compared or holds or not name.startswith(_OF_TWINS)
             whole = other if holds and not whole else whole
             self._count(name, other if holds else "")
         if compared:
@@ -273,6 +304,9 @@ class PageViews:
         remember(self._sketches, url, page, _PAGES)
         if masked := _versions(url)[0]:
             remember(self._of_versions, masked, url, _PAGES)
+        if numbers := _numbers(url):
+            others = (one for one in self._by_numbers.get(numbers, ()) if one != url)
+            remember(self._by_numbers, numbers, [*others, url][-_MOST_TWINS:], _PAGES)
 
     def _related(self, page: str, url: str) -> Iterator[tuple[str, str]]:
         """How a URL stands to that of a page that links to it, to those above it, and to another
@@ -281,6 +315,8 @@ class PageViews:
         known = self._sketches
         if page in known and (name := relation(page, url)):
             yield name, page
+            if twins := _twins(page, url):
+                yield twins, page
         for other in _above(url):
             if other in known and (name := relation(other, url)):
                 yield f"above {name}", other
@@ -345,11 +381,15 @@ class PageViews:
 
     def whole_of(self, url: str) -> str:
         """The page that has all of a fetched page, where how their URLs stand to one another is a
-        relation of views, and links to such say the same and no titles; else empty."""
+        relation of views, and links to such say the same and no titles, or both have the same
+        numbers; else empty."""
         whole = self._views.get(url, "")
         if not whole:
             return ""
         stands = relation(whole, url)
+        twins = self._relations.get(_twins(whole, url))
+        if twins is not None and twins.of_views:  # whoever lists one form of both says its title
+            return whole
         names = (stands, f"above {stands}", _versions(url)[1], _shape(url))
         known = [one for one in map(self._relations.get, names) if one is not None]
         return whole if any(one.of_views and one.has_no_titles for one in known) else ""
@@ -381,6 +421,7 @@ class PageViews:
         parts = [sketches[begin:end] for begin, end in cut]
         self._sketches.clear()
         self._of_versions.clear()
+        self._by_numbers.clear()
         lists = frozenset(state["lists"])
         for url, sketch in zip(state["pages"], parts, strict=True):
             self._keep(url, _Kept(sketch, url in lists))
