@@ -179,6 +179,32 @@ def test_what_a_page_is_filed_under_counts_as_a_heading_does() -> None:
         assert float(judge._pages[SITE + name].evidence[0, 0]) == pytest.approx(expected)
 
 
+@pytest.mark.parametrize(
+    ("wish", "keyword", "filed"),
+    [
+        ("philosophers", "Philosopher", True),
+        ("philosophers", "Greek philosophers", False),
+        ("US presidents", "Presidents of the US", True),
+        ("US presidents", "USA Presidents", False),
+        ("kings and queens", "Kings", False),
+        ("kiln, glaze", "Glaze", True),
+        ("kiln -oven", "Kiln", True),
+        ("kiln -oven", "Oven", False),
+        ("数据库", "数据库", True),
+        ("数据库", "数据库安装", False),
+        ("title:kiln", "Kiln", False),
+    ],
+)
+def test_what_a_site_files_under_just_that_is_relevant(
+    wish: str, keyword: str, filed: bool
+) -> None:
+    judge, page = Relevance(parse(wish)), Page(SITE, title="x", text="y z", keywords=(keyword,))
+    assert judge.judge(page).relevant == filed
+    again = Relevance(parse(wish))
+    again.load(judge.save())
+    assert again._pages[SITE].is_filed == filed
+
+
 def test_words_that_are_all_wanted_stand_together_in_a_title() -> None:
     """Title and heading with one word each: ((√0.36 + s √0.27) / (1 + s))², where s is how much
     less the second tells: (0.27 + 5 · 0.3) / (0.36 + 5 · 0.3) = 0.9516, so 0.3145. Once a title, a

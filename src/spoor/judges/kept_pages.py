@@ -79,6 +79,8 @@ class KeptPage:
     first_part: int = 0
     """`number_of_url` of the first part of its document, where it is a further one of that
     (`spoor.judges.parts`)."""
+    is_filed: bool = False
+    """Its site files it under just what is wanted."""
     is_earlier: bool = False
     """It came in the crawl that this one visits again, and may have moved since."""
 
@@ -119,6 +121,7 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
     """Kept pages as JSON values and arrays, to save them."""
     in_text = [page.in_text for page in pages]
     lists, earlier = [page.is_list for page in pages], [page.is_earlier for page in pages]
+    filed = [page.is_filed for page in pages]
     first_parts = [page.first_part for page in pages]
     return {
         "urls": [page.url for page in pages],
@@ -142,6 +145,7 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
         "scripts": np.array([page.script for page in pages], np.uint8),
         "early": np.array([page.is_early for page in pages], np.uint8),
         **({"lists": np.array(lists, np.uint8)} if any(lists) else {}),
+        **({"filed": np.array(filed, np.uint8)} if any(filed) else {}),
         **({"earlier": np.array(earlier, np.uint8)} if any(earlier) else {}),
         **({"first_parts": np.array(first_parts, np.uint64)} if any(first_parts) else {}),
         **{f"text_{name}": its for name, its in texts_as_arrays(in_text, leaves).items()},
@@ -156,6 +160,7 @@ def from_arrays(state: State) -> list[KeptPage]:
     texts = texts_from_arrays({name: state[f"text_{name}"] for name in TEXTS}, len(state["urls"]))
     none = np.zeros(len(state["urls"]))
     lists, earlier = state.get("lists", none), state.get("earlier", none)
+    filed = state.get("filed", none)
     first_parts = state.get("first_parts", none)
     if state["text_misses"].shape[1] != state["evidence"].shape[1]:
         raise ValueError("texts of another wish")
@@ -183,6 +188,7 @@ def from_arrays(state: State) -> list[KeptPage]:
                 in_text=texts.get(at),
                 is_early=bool(state["early"][at]),
                 is_list=bool(lists[at]),
+                is_filed=bool(filed[at]),
                 first_part=int(first_parts[at]),
                 is_earlier=bool(earlier[at]),
             )

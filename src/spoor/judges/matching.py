@@ -281,6 +281,18 @@ class Matcher:
         parts in which each leaf stands are bits."""
         return [_common(("all", *tree[1:]), places) != 0 for tree in self.conjunctions]
 
+    def is_named_by(self, text: str, words: Sequence[str], exact: Mapping[int, float]) -> bool:
+        """Whether a text says what is wanted, and nothing else: `words` are its terms, and `exact`
+        how often the parts of the leaves stand in it."""
+        if self.wanted is None or not exact:
+            return False
+        stands = [
+            int(not leaf.field and self.leaf_counts(at, exact, {}, text)[0] > 0)
+            for at, leaf in enumerate(self.leaves)
+        ]
+        telling = sum(not says_little(word) for word in words)
+        return _common(self.wanted, stands) != 0 and sum(exact.values()) >= telling
+
     def leaf_counts(
         self,
         leaf: int,

@@ -226,6 +226,7 @@ class Reader:
             in_text=in_text if in_text is not None and len(in_text.pieces) else None,
             is_early=self.repeated.is_early(site, folder),
             is_list="list" in page.flags,
+            is_filed=self._is_filed(words.fields["keywords"], memo),
             first_part=number_of_url(first) if (first := first_part(page)) else 0,
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and words.near:
@@ -362,6 +363,14 @@ class Reader:
                 where = "in an anchor to it" if place == "anchors" else f"in its {place}"
                 reasons.append((f"{leaf.shown!r} {where}{often}", round(1.0 - misses[1], 3)))
         return evidence, in_text if reasons else None, reasons, parts
+
+    def _is_filed(self, keywords: str, memo: WordNumbers) -> bool:
+        """Whether a page is filed under just what is wanted: one of its keywords, each a line."""
+        each = ((keyword, terms(keyword)) for keyword in keywords.splitlines())
+        return any(
+            self._matcher.is_named_by(keyword, words, memo.count(words)[0])
+            for keyword, words in each
+        )
 
     def _note_places(self, in_text: InText, words: _Words, memo: WordNumbers) -> None:
         """Note the pieces of a text, and the headings, in which words of the wish stand."""

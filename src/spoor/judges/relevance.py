@@ -258,8 +258,10 @@ class Relevance:
         if self._wish is not None and not self._matcher.wanted:
             value, cut, top = page.tongue, 0.5, 1.0  # a language is all that is wanted
         else:
-            # Whatever other pages say: one that says it in title and text is relevant.
-            if not menu and evidence >= max(PLAIN, 0.8 * self._model.best_words):
+            # Whatever other pages say: one that says it in title and text is relevant, and so is
+            # one that its site files under it.
+            says_it = not menu and evidence >= max(PLAIN, 0.8 * self._model.best_words)
+            if says_it or page.is_filed:
                 value = max(value, cut)
             if page.tongue < 0.5:
                 value = min(value, 0.5 * cut)
