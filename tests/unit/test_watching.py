@@ -695,6 +695,22 @@ def test_include_and_exclude_hold_beside_the_scope() -> None:
     assert not known.admits(f"{SITE}other"), "nor does a redirect lead there"
 
 
+def test_the_feed_of_comments_of_a_post_is_not_asked_for() -> None:
+    """What it names beside that is of its comments; a section that says no date has its own."""
+    known = make_fleet(Settings.of({}, "watch"), [SITE]).known
+    feeds = f"{SITE}feed.xml", f"{SITE}post/feed.xml"
+    dated = ((f"{SITE}post", 1.0),)
+    for name, its, named in (
+        ("lone", Page(f"{SITE}lone", feeds=feeds[1:], dated=((f"{SITE}lone", 1.0),)), feeds[1:]),
+        ("", Page(SITE, feeds=feeds[:1]), feeds[:1]),
+        ("post", Page(f"{SITE}post", feeds=(*feeds, f"{SITE}new"), dated=dated), feeds),
+        ("section", Page(f"{SITE}section", feeds=(*feeds, f"{SITE}new")), (*feeds, f"{SITE}new")),
+    ):
+        url = known.number(f"{SITE}{name}", 1.0)
+        known.see(url, its, 1.0)
+        assert {known.urls[number] for number in known.links(url, its, 1.0)} == {*named}
+
+
 def test_where_a_link_redirects_to_its_page_is_paid() -> None:
     fleet = fleet_of(EvolvingWorld([version(0, "", [])], roots=[SITE], start=0, end=1), Watching())
     known = fleet.known
