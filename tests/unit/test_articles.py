@@ -179,6 +179,11 @@ def test_a_watch_compares_what_does_not_depend_on_what_is_installed(
         ("", "<h1>K</h1><p>P</p><div>Posted <time {}>5</time></div><li><time {}>6</time>", "5"),
         ("", "<h1>K</h1><p>P</p><p><time {}>5</time></p><p><time {}>6</time></p>", ""),
         ("", "<h1>K</h1><p>P</p><footer><time {}>5</time></footer>", ""),
+        (
+            "",
+            2 * '<article class="hentry"><h2>K</h2><time class="published" {}>5</time></article>',
+            "",
+        ),
         ("2024/05/05/kilns", "<h1>K</h1>", "5"),
         ("2024/05/kilns", "<h1>K</h1>", ""),
     ],

@@ -705,6 +705,16 @@ def test_the_feed_of_comments_of_a_post_is_not_asked_for() -> None:
         ("", Page(SITE, feeds=feeds[:1]), feeds[:1]),
         ("post", Page(f"{SITE}post", feeds=(*feeds, f"{SITE}new"), dated=dated), feeds),
         ("section", Page(f"{SITE}section", feeds=(*feeds, f"{SITE}new")), (*feeds, f"{SITE}new")),
+        (
+            "tag",
+            Page(
+                f"{SITE}tag",
+                feeds=(*feeds, f"{SITE}t"),
+                dated=((f"{SITE}tag", 1.0),),
+                flags=frozenset({"list"}),
+            ),
+            (*feeds, f"{SITE}t"),
+        ),
     ):
         url = known.number(f"{SITE}{name}", 1.0)
         known.see(url, its, 1.0)

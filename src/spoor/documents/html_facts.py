@@ -36,11 +36,8 @@ _PUBLISHED = (
 _BELOW_TITLE = ", ".join(f"{place}time[datetime]" for place in ("h1 ~ ", "h1 + * ", "h1 > "))
 """Where the date of a document stands that has one title."""
 
-_MARKED = "time[itemprop=datePublished], time[pubdate], " + ", ".join(
-    f"{entry} {date}[datetime]"
-    for entry, date in ((".hentry", ".published"), (".h-entry", ".dt-published"))
-)
-"""The date of a document that is marked as such (microdata, hAtom, h-entry)."""
+_OF_ENTRY = ".hentry .published[datetime], .h-entry .dt-published[datetime]"
+"""The date of an entry (hAtom, h-entry)."""
 _OF_OTHERS = frozenset({"li", "aside", "nav", "footer", "article"})
 """Elements in which dates of other things stand: comments, related articles, the site."""
 _MOST_TIMES = 50
@@ -103,8 +100,10 @@ class Facts:
         told += [item.get("datePublished") for item in self._data]
         told += [self.first(name) for name in _PUBLISHED[1:]]
         told += [item.get("dateModified") for item in self._data]
-        for node in self._tree.css(_MARKED)[:3]:
+        for node in self._tree.css("time[itemprop=datePublished], time[pubdate]")[:3]:
             told.append(node.attributes.get("datetime"))
+        entries = self._tree.css(_OF_ENTRY)
+        told += [node.attributes.get("datetime") for node in entries if len(entries) == 1]
         if len(self._tree.css("h1")) == 1:
             told += [node.attributes.get("datetime") for node in self._tree.css(_BELOW_TITLE)[:1]]
             told += self._only_time()

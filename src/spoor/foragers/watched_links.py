@@ -63,7 +63,8 @@ class LinkedLooks(Looks):
         watching, dated = self.watching, dict(page.dated)
         assert watching is not None
         targets = {link.url: link.kind for link in admitted}
-        targets |= dict.fromkeys(self._feeds(page, is_dated=page.url in dated), "feed")
+        is_post = page.url in dated and "list" not in page.flags
+        targets |= dict.fromkeys(self._feeds(page, is_post=is_post), "feed")
         lists, numbers = "sitemap" in page.flags, list[int]()
         before, today = frozenset(self.links_before(url)), self.dated(now)
         number_of: dict[str, int] = {}
@@ -110,11 +111,11 @@ class LinkedLooks(Looks):
             self._see_boxes(url, page, admitted, number_of, born, now)
         return list(dict.fromkeys(numbers))
 
-    def _feeds(self, page: Page, *, is_dated: bool) -> list[str]:
-        """The feeds that a page names and that may be asked for. What a document of a day names
-        beside a feed that is known is of its comments."""
+    def _feeds(self, page: Page, *, is_post: bool) -> list[str]:
+        """The feeds that a page names and that may be asked for. What a document that says its date
+        names beside a feed that is known is of its comments."""
         feeds = [feed for feed in page.feeds if self.admits(feed)]
-        known = [feed for feed in feeds if is_dated and self._kept(feed) is not None]
+        known = [feed for feed in feeds if is_post and self._kept(feed) is not None]
         return known or feeds
 
     def _see_boxes(
