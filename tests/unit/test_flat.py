@@ -66,12 +66,20 @@ def test_links_of_pages_are_found_from_both_ends() -> None:
         assert links.is_as(page, page << 40, len(its))
         assert not links.is_as(page, page << 40, len(its) + 1)
     again = LinksOfPages()
-    again.load(unpack(pack(links.save())))
+    again.load(unpack(pack(links.save())), 99)
     for one in (links, again):
         assert [one.of(page) for page in range(61)] == [expected.get(n, []) for n in range(61)]
         for url in (0, 1, 256, 65_793):
             assert list(one.to(url)) == [n for n, its in sorted(expected.items()) if url in its]
     assert again.save().keys() == links.save().keys()
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("of", 2), ("of", -1), ("seen", -1), ("content", 0.5)])
+def test_links_of_pages_that_nobody_knows_take_no_memory(name: str, wrong: float) -> None:
+    links = LinksOfPages()
+    links.note(1, 5, 6, [0, 1])
+    with pytest.raises(ValueError, match=f"{name} of the links of pages"):
+        LinksOfPages().load({**links.save(), name: np.array([wrong])}, 2)
 
 
 def changing(pages: int) -> Contents:

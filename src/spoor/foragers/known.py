@@ -178,7 +178,7 @@ class Known(LinkedLooks):
         self.dead = filled("d", state["dead"])
         self._born = filled("d", state["born"])
         self._keys = filled("q", [0] * len(self.urls))
-        self._links.load(state["links"])
+        self._links.load(state["links"], len(self.urls))
         self._unsettled = set(state["unsettled"])
         self.parent = filled("i", state["parent"])
         self.clicks = filled("i", state["clicks"])

@@ -76,8 +76,14 @@ class LinksOfPages:
             "to": links.astype(np.int64),
         }
 
-    def load(self, state: State) -> None:
-        """Go on from `save`."""
+    def load(self, state: State, urls: int) -> None:
+        """Go on from `save`, where so many URLs are known. Raises ValueError where a page is none
+        of these: its row would take the memory of all before it."""
+        for name, most in (("of", urls), ("content", 1 << 64), ("seen", 1 << 64)):
+            its = state[name]
+            least, last = its.min(initial=0), its.max(initial=0)
+            if its.dtype.kind not in "iu" or least < 0 or int(last) >= most:
+                raise ValueError(f"{name} of the links of pages are no such numbers")
         self._rows = ByteRows()
         cut = parts_of(state["count"], len(state["to"]))
         parts = (state["to"][begin:end] for begin, end in cut)
