@@ -205,6 +205,14 @@ def test_what_a_site_files_under_just_that_is_relevant(
     assert again._pages[SITE].is_filed == filed
 
 
+def test_of_a_document_in_parts_the_first_one_is_filed() -> None:
+    judge = Relevance(parse("kiln"))
+    first = Page(f"{SITE}tea/", title="x", text="y", keywords=("Kiln",))
+    to_first = Link(first.url, Anchor("1"))
+    further = Page(f"{SITE}tea/2/", title="x", text="z", keywords=("Kiln",), links=(to_first,))
+    assert [judge.judge(page).relevant for page in (first, further)] == [True, False]
+
+
 def test_words_that_are_all_wanted_stand_together_in_a_title() -> None:
     """Title and heading with one word each: ((√0.36 + s √0.27) / (1 + s))², where s is how much
     less the second tells: (0.27 + 5 · 0.3) / (0.36 + 5 · 0.3) = 0.9516, so 0.3145. Once a title, a

@@ -13,11 +13,15 @@ _FIRST = re.compile(r"\D{0,12}0{0,2}1")
 _SEGMENT = re.compile(r"/(?:[^/\d]{1,12}/)?[^/\d]{0,12}(\d{1,4})/?")
 """What the path of a part has more than that of the first one."""
 _VALUE = re.compile(r"[^=]+=(\d{1,4})")
+_MAY_BE_ONE = re.compile(r"\d/?(?:\?|$)|=\d{1,4}(?:&|$)")
+"""A URL that has a number where a further part may have it."""
 
 
 def first_part(page: Page) -> str:
     """The URL of the first part of the document that a page is another part of; empty where it is
     none by what it says. O(links)."""
+    if not _MAY_BE_ONE.search(page.url):
+        return ""
     begin = page.url.partition("?")[0].rstrip("/")
     for at, url in enumerate(urls_of(page.links)):
         # Most links lead elsewhere; their words are looked at last.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, chain, compress
 from typing import Any
@@ -168,6 +168,8 @@ class Reader:
         """A page as it is kept, what its words say, and of each of its ids how many pages have it,
         and its slot; its terms and anchors are learned. What it says is not repeated on its site
         by being read `again`, as a watch does."""
+        if first := first_part(page):  # of a document in parts the first one is filed
+            page = replace(page, keywords=())
         number, site, folder = number_of_url(page.url), site_of(page.url), folder_of(page.url)
         memo = self._memo(stemmer_of(page.language))
         words = self._words(page, site, folder, memo, again=again)
@@ -227,7 +229,7 @@ class Reader:
             is_early=self.repeated.is_early(site, folder),
             is_list="list" in page.flags,
             is_filed=self._is_filed(words.fields["keywords"], memo),
-            first_part=number_of_url(first) if (first := first_part(page)) else 0,
+            first_part=number_of_url(first) if first else 0,
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and words.near:
             kept.near = nearness(words.near, words.runs, memo, self._matcher, evidence)

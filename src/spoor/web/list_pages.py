@@ -167,8 +167,9 @@ def _has_rows(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str)
 def _has_table(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> bool:
     """Whether it has little but rows of a title, a date and some facts: the threads of a board, the
     issues of a tracker."""
-    texts = _said(walk, counts)
-    for rows in _titles_of_rows(walk, words, counts, url):
+    titled = _titles_of_rows(walk, words, counts, url)
+    texts = _said(walk, counts) if titled else []
+    for rows in titled:
         end = _around(walk, counts, rows[-1].number)[0]
         if _are_rows(walk, words, counts, rows, texts, end):
             return True
