@@ -17,10 +17,11 @@ from spoor.judges.frequencies import Frequencies
 from spoor.judges.kept_pages import KeptPage
 from spoor.judges.linked import Links
 from spoor.judges.matching import Matcher
-from spoor.judges.reading import Reader, places_of
+from spoor.judges.reading import Reader
 from spoor.judges.relevance import Relevance
 from spoor.judges.term_matrix import LINKS, PLACES, SHORT_LOGS, matrix, numbered, vector
 from spoor.judges.url_numbers import as_id, number_of_url
+from spoor.judges.url_places import places_of
 from spoor.judges.wish import parse
 from spoor.types import Anchor, Link, Page
 

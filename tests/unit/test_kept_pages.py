@@ -6,9 +6,10 @@ import pytest
 from spoor.judges.kept_pages import KeptPage, copies, further_parts, views_again
 from spoor.judges.matching import Matcher
 from spoor.judges.parts import first_part
-from spoor.judges.reading import Reader, places_of
+from spoor.judges.reading import Reader
 from spoor.judges.spec import judge_of
 from spoor.judges.url_numbers import as_id, number_of_url
+from spoor.judges.url_places import places_of
 from spoor.judges.wish import parse
 from spoor.types import Anchor, Link, Page
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import accumulate, chain, compress
 from typing import Any
 
@@ -34,11 +32,11 @@ from spoor.judges.repeated import (
     common,
 )
 from spoor.judges.term_matrix import SHORT_LOGS
-from spoor.judges.url_numbers import as_id, number_of_url, site_of
+from spoor.judges.url_numbers import number_of_url, site_of
+from spoor.judges.url_places import folder_of, places_of
 from spoor.judges.wish import Wish
 from spoor.judges.word_counts import (
     LATIN,
-    LONGEST,
     Counted,
     Found,
     Pairs,
@@ -60,13 +58,7 @@ TEXT_LETTERS = 160_000
 is a word, and each pair of its letters a term."""
 HEADING_LETTERS = 20_000
 """Letters of all headings."""
-FOLDERS = 8
-"""Folders of a URL that count as its place, from the outermost."""
-NAME_WORDS = 12
-"""Words of the name of a file that do."""
 _READ = ("description", "url", "keywords", "title", "headings", "text")
-_NO_NAME = frozenset({"html", "htm", "php", "index"})
-_BEGINNING = re.compile(r"[^\W\d_]+\d*")
 
 
 Slots = NDArray[np.int64]
@@ -490,11 +482,6 @@ def _content(page: Page) -> int:
     return hash64(f"{page.title}\n{page.text}\n{cut}")
 
 
-def folder_of(url: str) -> int:
-    """The number of the folder of a URL."""
-    return hash64(url.rpartition("/")[0])
-
-
 def _note(in_text: InText, places: Sequence[tuple[int, int]], pieces: NDArray[np.uint64]) -> None:
     if places:
         at, leaves = zip(*places, strict=True)
@@ -513,29 +500,3 @@ def _first_letters(words: Sequence[str], most: int) -> list[str]:
         if most <= 0:
             break
     return found
-
-
-def places_of(url: str) -> list[int]:
-    """The place of a page by numbers: its host, its folders, the words of its file's name, and how
-    that begins, with its number (`ch02` of `ch02s03.html`). Pages of one part of a site often share
-    them."""
-    path = url.partition("://")[2].partition("?")[0]
-    folder, _, name = path.rpartition("/")
-    words = [word for word in url_words(url).file if word not in _NO_NAME and not word.isdigit()]
-    found = [f"name {word}" for word in words[:NAME_WORDS]]
-    beginning = _BEGINNING.match(name)
-    if beginning:
-        found.append(f"begins {beginning[0][:LONGEST].lower()}")
-    return list(dict.fromkeys([*_folders(folder), *map(_place, found)]))
-
-
-@lru_cache(maxsize=4096)
-def _folders(folder: str) -> tuple[int, ...]:
-    parts = folder.split("/")[: FOLDERS + 1]
-    named = (end for end, part in enumerate(parts, 1) if not part.isdecimal())
-    return tuple(_place("/".join(parts[:end]) + "/") for end in named)
-
-
-@lru_cache(maxsize=2048)
-def _place(part: str) -> int:
-    return as_id(number_of_url(part))
