@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from itertools import islice, pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+S = TypeVar("S", str, bytes, list[Any], NDArray[Any])
 
 SLICE = 1_000
 """Items that are taken or encoded at a time; no other thread runs meanwhile."""
@@ -33,7 +35,12 @@ def texts_column(texts: Collection[str]) -> dict[str, NDArray[Any]]:
 def texts_of(saved: Mapping[str, Any]) -> list[str]:
     """The texts that `texts_column` was given. Raises ValueError or TypeError for anything else."""
     letters = saved["letters"].tobytes().decode("utf-8", "surrogatepass")
-    return [letters[begin:end] for begin, end in parts_of(saved["sizes"], len(letters))]
+    return [*pieces_of(letters, saved["sizes"])]
+
+
+def pieces_of(values: S, sizes: Any) -> Iterator[S]:
+    """The pieces that values were cut into. Raises ValueError at once, as `parts_of`. O(values)."""
+    return (values[begin:end] for begin, end in parts_of(sizes, len(values)))
 
 
 def parts_of(sizes: Any, total: int) -> Iterator[tuple[int, int]]:

@@ -22,7 +22,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from spoor.bounded import remember
-from spoor.columns import parts_of
+from spoor.columns import pieces_of
 from spoor.types import Link, Page, State
 from spoor.web.page_links import places_of
 
@@ -405,8 +405,7 @@ class Boxes:
         self.held, self.late = OrderedDict(state["held"]), OrderedDict(state["late"])
         self._grown = Counter(dict(state["grown"]))
         self._paths = Counter(dict(state["paths"]))
-        cut = parts_of(state["sizes"], len(state["places"]))
-        rows = (state["places"][begin:end].tobytes() for begin, end in cut)
+        rows = (row.tobytes() for row in pieces_of(state["places"], state["sizes"]))
         self._placed = OrderedDict(zip(state["placed"], rows, strict=True))
         self._lists = OrderedDict()
         for name, host, everywhere, *its in state["lists"]:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.bounded import remember
-from spoor.columns import column, parts_of
+from spoor.columns import column, pieces_of
 from spoor.foragers.flat import ByteRows
 from spoor.foragers.near_copies import LEAST_COMMON
 from spoor.types import Page, State
@@ -319,8 +319,7 @@ def _cut(state: State) -> Iterator[tuple[int, bytes]]:
 
 def _pieces(data: NDArray[np.uint8], sizes: NDArray[np.int64]) -> Iterator[bytes]:
     """Bytes cut into pieces of these sizes."""
-    whole = data.tobytes()
-    return (whole[begin:end] for begin, end in parts_of(sizes, len(whole)))
+    return pieces_of(data.tobytes(), sizes)
 
 
 def identity_of(keys: Iterable[int]) -> int:
@@ -390,5 +389,4 @@ def _ragged(rows: Sequence[Collection[int]]) -> dict[str, Any]:
 
 
 def _rows(ragged: Mapping[str, Any]) -> list[list[int]]:
-    values = ragged["values"].tolist()
-    return [values[begin:end] for begin, end in parts_of(ragged["sizes"], len(values))]
+    return [*pieces_of(ragged["values"].tolist(), ragged["sizes"])]

@@ -8,7 +8,7 @@ from struct import Struct
 
 import numpy as np
 
-from spoor.columns import parts_of
+from spoor.columns import pieces_of
 from spoor.foragers.flat import ByteRows
 from spoor.types import State
 
@@ -85,8 +85,7 @@ class LinksOfPages:
             if its.dtype.kind not in "iu" or least < 0 or int(last) >= most:
                 raise ValueError(f"{name} of the links of pages are no such numbers")
         self._rows = ByteRows()
-        cut = parts_of(state["count"], len(state["to"]))
-        parts = (state["to"][begin:end] for begin, end in cut)
+        parts = pieces_of(state["to"], state["count"])
         its = (state[name].tolist() for name in ("of", "content", "seen"))
         for page, content, seen, links in zip(*its, parts, strict=True):
             self.note(page, content, seen, links.tolist())

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from spoor.columns import column, parts_of
+from spoor.columns import column, pieces_of
 from spoor.types import Anchor, Link, LinkId, State
 
 Seen = tuple[Sequence[Link], int, LinkId, float, int, bool]
@@ -77,6 +77,4 @@ def revived(state: Any) -> Iterator[tuple[LinkId, list[Seen]]]:
     links = map(Link, urls, anchors, kinds)
     columns = (state[name].tolist() for name in ("parent", "score", "depth", "first"))
     every: list[Seen] = [((link,), 0, *rest) for link, *rest in zip(links, *columns, strict=True)]
-    cut = parts_of(state["counts"], len(every))
-    for link, (begin, end) in zip(state["links"].tolist(), cut, strict=True):
-        yield link, every[begin:end]
+    yield from zip(state["links"].tolist(), pieces_of(every, state["counts"]), strict=True)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.columns import parts_of
+from spoor.columns import parts_of, pieces_of
 from spoor.judges.frequencies import Floats
 from spoor.judges.repeated import TEXTS, InText
 from spoor.judges.repeated import as_arrays as texts_as_arrays
@@ -156,7 +156,7 @@ def from_arrays(state: State) -> list[KeptPage]:
     """The pages that `as_arrays` saved."""
     links = state["sizes"].astype(int) - state["terms"] - state["places"]
     parts = starmap(slice, parts_of(state["sizes"], len(state["ids"])))
-    of_links = starmap(slice, parts_of(links, len(state["links"])))
+    of_links = pieces_of(state["links"], links)
     texts = texts_from_arrays({name: state[f"text_{name}"] for name in TEXTS}, len(state["urls"]))
     none = np.zeros(len(state["urls"]))
     lists, earlier = state.get("lists", none), state.get("earlier", none)
@@ -180,7 +180,7 @@ def from_arrays(state: State) -> list[KeptPage]:
                 (score, bool(state["relevant"][at])),
                 rank,
                 int(state["places"][at]),
-                state["links"][its].copy(),
+                its.copy(),
                 state["together"][at].astype(np.bool_),
                 state["named"][at].astype(np.bool_),
                 int(state["contents"][at]),

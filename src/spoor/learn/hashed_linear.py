@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spoor.columns import parts_of
+from spoor.columns import pieces_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,5 +89,4 @@ def join(rows: Iterable[Row]) -> State:
 
 def split(state: State) -> list[Row]:
     """The rows that `join` was given."""
-    at = state["at"]
-    return [at[begin:end] for begin, end in parts_of(state["lengths"], len(at))]
+    return [*pieces_of(state["at"], state["lengths"])]

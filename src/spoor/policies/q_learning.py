@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from spoor.columns import parts_of
+from spoor.columns import pieces_of
 from spoor.learn.hashed_linear import HashedLinear, grams, join, split
 from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
@@ -206,12 +206,12 @@ class QLearning(Saved):
         after = split(state["after_rows"])
         self._memory.clear()
         self._memory.extend(
-            Transition(link, action, reward, after[begin:end])
-            for link, action, reward, (begin, end) in zip(
+            Transition(link, action, reward, its)
+            for link, action, reward, its in zip(
                 state["remembered"],
                 split(state["actions"]),
                 state["rewards"],
-                parts_of(state["after"], len(after)),
+                pieces_of(after, state["after"]),
                 strict=True,
             )
         )

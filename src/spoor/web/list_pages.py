@@ -228,15 +228,12 @@ def _titles_of_rows(
     site = _site(url)
     groups: dict[str, list[_Entry]] = {}
     seen: dict[str, set[str]] = {}
-    group_of: dict[int, str] = {}
-    """Of the places of this page, of which there are few."""
     for number, (to, found, end) in enumerate(zip(walk.urls, walk.found, walk.ends, strict=True)):
         place = found.place
-        if (group := group_of.get(id(place))) is None:
-            group = group_of[id(place)] = "" if place.is_beside else _of_row(place.path)
-        if not group or end < 0 or counts[end] == counts[found.begin]:
+        if end < 0 or counts[end] == counts[found.begin] or place.is_beside:
             continue
-        if _is_document(to, site, url, known := seen.setdefault(group, {url})):
+        group = _of_row(place.path)
+        if group and _is_document(to, site, url, known := seen.setdefault(group, {url})):
             known.add(to)
             marks = (place.in_entry, place.in_article, False)
             entry = _Entry(found.begin, counts[found.begin], counts[end], *marks, number)

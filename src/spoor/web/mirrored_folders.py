@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.bounded import remember
-from spoor.columns import parts_of
+from spoor.columns import pieces_of
 from spoor.hashing import hash64, url_hash64
 from spoor.types import Page, State
 from spoor.web.novelty import Own, Sketch, are_among, halves
@@ -358,8 +358,7 @@ class MirroredFolders:
     def load(self, state: State) -> None:
         """Go on from `save`. Raises ValueError and its like for a state that is none."""
         sketches, names = _row(state["sketches"], np.uint32), _row(state["names"], np.uint64)
-        cut = parts_of(state["lengths"], len(sketches))
-        parts = [sketches[begin:end] for begin, end in cut]
+        parts = pieces_of(sketches, state["lengths"])
         self._pages.clear()
         self._like.clear()
         for url, *page in zip(state["pages"], names.tolist(), parts, strict=True):

@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from spoor.bounded import remember
-from spoor.columns import parts_of
+from spoor.columns import pieces_of
 from spoor.hashing import url_hash64
 from spoor.types import Link, State, urls_of
 from spoor.web.novelty import Own, Sketch, are_among, halves, without_numbers
@@ -416,9 +416,7 @@ class PageViews:
         }
 
     def load(self, state: State) -> None:
-        sketches = state["sketches"].copy()
-        cut = parts_of(state["lengths"], len(sketches))
-        parts = [sketches[begin:end] for begin, end in cut]
+        parts = pieces_of(state["sketches"].copy(), state["lengths"])
         self._sketches.clear()
         self._of_versions.clear()
         self._by_numbers.clear()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spoor.columns import parts_of
+from spoor.columns import pieces_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -203,12 +203,12 @@ class Pairs(dict[int, int]):
         for of_state, host, action in zip(*columns, strict=True):
             pairs[cls.of(of_state, host) + action]
         links = [*zip(state["order"].tolist(), state["links"].tolist(), strict=True)]
-        for pair, (begin, end) in enumerate(parts_of(state["size"], len(links))):
-            pairs.size[pair] = end - begin
-            if begin < end:
-                pairs._order[pair], pairs._first[pair] = links[begin]
-                if end - begin > 1:
-                    pairs._others[pair] = links[begin + 1 : end]
+        for pair, its in enumerate(pieces_of(links, state["size"])):
+            pairs.size[pair] = len(its)
+            if its:
+                pairs._order[pair], pairs._first[pair] = its[0]
+                if len(its) > 1:
+                    pairs._others[pair] = its[1:]
         for pair in state["live"].tolist():
             pairs._revive(pair)
         return pairs

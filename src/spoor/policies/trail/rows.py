@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.columns import parts_of
+from spoor.columns import parts_of, pieces_of
 from spoor.learn.known_links import checked_links
 from spoor.policies.trail.columns import COLUMNS, DENSE, LINKING_PAGES
 from spoor.types import NO_PARENT, LinkId, State
@@ -32,7 +32,7 @@ def joined(parts: Iterable[Any], kind: type[np.generic]) -> NDArray[Any]:
 def split_again(stacked: NDArray[Any], counts: NDArray[np.int32]) -> list[NDArray[Any]]:
     """The arrays that `joined` put together, by their lengths; NumPy's `split` takes four times as
     long."""
-    return [stacked[begin:end] for begin, end in parts_of(counts, len(stacked))]
+    return [*pieces_of(stacked, counts)]
 
 
 def doubled(rows: NDArray[Any]) -> NDArray[Any]:
