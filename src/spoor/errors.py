@@ -9,6 +9,8 @@ program that drives the core: a call that its protocol forbids. `PausedError` is
 from __future__ import annotations
 
 import errno
+import struct
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -26,7 +28,7 @@ class InputError(SpoorError):
 
 DAMAGED = (
     *(ValueError, TypeError, LookupError, AttributeError, ArithmeticError),
-    *(AssertionError, RecursionError, MemoryError),
+    *(AssertionError, RecursionError, MemoryError, struct.error, zlib.error),
 )
 """What reading values of a file from a stranger may raise, since any value may be in any place."""
 

@@ -454,6 +454,10 @@ class Failed:
     retry_after: float | None = None
     """Seconds that the host asked for."""
     seconds: float = 0.0
+    size: int = 0
+    """Bytes of the body, if there was one: packed or unpacked, whichever are more."""
+    instead: str = ""
+    """URL that is asked for once this one is not worth another attempt."""
 
     @property
     def counts(self) -> bool:

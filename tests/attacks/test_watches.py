@@ -6,6 +6,7 @@ import json
 import shutil
 import sqlite3
 import time
+import zlib
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime
@@ -13,6 +14,7 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from markdown_it import MarkdownIt
 
@@ -22,8 +24,8 @@ from drivers.test_watch_durable import open_watch
 from noisy_news import article
 from rolling import FRONT
 from spoor.documents.page import page_of
-from spoor.errors import SpoorError
-from spoor.foragers.contents import Contents
+from spoor.errors import InputError, SpoorError
+from spoor.foragers.contents import MOST_OF_A_TEXT, Contents
 from spoor.formats import digest
 from spoor.formats.digest import difference
 from spoor.learn.state import pack, unpack
@@ -35,6 +37,7 @@ from spoor.runs import files
 from spoor.runs.assemble import make_crawl
 from spoor.runs.checkpoints import read_state
 from spoor.runs.reader import Run
+from spoor.runs.recovery import going_on
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Fetch, Fetched, Link, Page
@@ -349,6 +352,35 @@ def test_a_last_look_that_is_no_moment_is_told_in_one_line(
     put(state, ("tracker", "sources", "now"), value)
     change(path, "UPDATE checkpoints SET state = ?", pack(state))
     ends(path, value)
+
+
+@pytest.mark.parametrize("texts", [b"no zlib", zlib.compress(bytes(MOST_OF_A_TEXT + 1), 1)])
+def test_texts_of_a_page_in_a_state_unpack_to_little_or_are_told(texts: bytes) -> None:
+    contents = Contents()
+    contents._keep_text(0, ["All is clay."])
+    state: dict[str, Any] = {
+        **contents.save(),
+        "text_sizes": np.array([len(texts)]),
+        "texts": np.frombuffer(texts, np.uint8),
+    }
+    contents.load(state)
+    if len(texts) > 99:
+        assert contents._text(0, [1]) == {}
+    else:
+        with pytest.raises(InputError, match="incorrect header"), going_on(Path("run")):
+            contents._text(0, [1])
+
+
+@pytest.mark.parametrize("ahead", [1e18, -1e18, float("nan")])
+def test_a_clock_that_is_none_is_told_in_one_line(ahead: float, made: Path, tmp_path: Path) -> None:
+    path = copy(made, tmp_path / "run")
+    with closing(sqlite3.connect(path / files.DATABASE)) as db:
+        (blob,) = db.execute("SELECT state FROM checkpoints ORDER BY generation DESC").fetchone()
+        state = unpack(pack(read_state(db, blob, "state")))
+    put(state, ("fleet", "known", "ahead"), ahead)
+    change(path, "UPDATE checkpoints SET state = ?", pack(state))
+    with pytest.raises(InputError, match="no clock"):
+        resume(path)
 
 
 def test_any_value_in_the_state_of_a_watch(made: Path, tmp_path: Path) -> None:

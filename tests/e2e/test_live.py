@@ -10,8 +10,10 @@ import shlex
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,11 +29,12 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.live.driver import HttpDriver
+from spoor.live.page_requests import PageRequests
 from spoor.live.stop_rule import StopRule
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.settings import Settings
 from spoor.simulation.replay import Replay
-from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Task
+from spoor.types import Choice, Deferred, Failed, Fetch, Fetched, Outcome, Task
 from spoor.web.link_filter import CrawlFilter
 from spoor.web.scope import Scope
 from spoor.web.urls import canonical
@@ -327,11 +330,15 @@ def _task() -> Task:
 
 
 class Clock:
-    """Stands still, but for what a test lets pass."""
+    """Stands still, but for what a test lets pass, and for what it `ticks` whenever it is read."""
 
     now = 1000.0
 
+    def __init__(self, ticks: float = 0.0) -> None:
+        self._ticks = ticks
+
     def __call__(self) -> float:
+        self.now += self._ticks
         return self.now
 
 
@@ -414,11 +421,39 @@ def test_robots_txt_is_obeyed_by_host() -> None:
 
 
 def test_a_site_without_a_scheme_is_asked_by_http_where_https_cannot_be_had() -> None:
-    """The server speaks no TLS."""
-    either, only = "https://a.example/", "https://b.example/"
-    server, steps = ended(SIX, either, only, any_scheme=(either,), timeout=0.2, attempts=2)
-    assert failures(steps) in ({only: "connection"}, {only: "timeout"})
+    """The server speaks no TLS. Where http leads back, it is https that cannot be had."""
+    either, only, back = "https://a.example/", "https://b.example/", "https://c.example/"
+
+    def answer(asked: Asked) -> bytes:
+        if asked.host == "c.example" and asked.path == "/":
+            return reply("", 301, Location=back)
+        return SIX(asked)
+
+    server, steps = ended(
+        *(answer, either, only, back),
+        any_scheme=(either, back),
+        timeout=0.2,
+        attempts=2,
+        clock=Clock(ticks=5.0),
+    )
+    failed = {url: kind.replace("timeout", "connection") for url, kind in failures(steps).items()}
+    assert failed == {only: "connection", "http://c.example/": "connection"}
     assert {item.url for item in server.asked} > {f"{A}/robots.txt", f"{A}/", f"{A}/open"}
+    tried = [step for url, step in steps if url == either]
+    assert [step.until for step in tried if isinstance(step, Deferred)][1:], "https, twice"
+
+
+def test_a_site_that_https_brought_is_not_asked_by_http() -> None:
+    """Whatever becomes of its next page."""
+    either, its = "https://a.example/", "http://a.example/"
+    asks: Any = SimpleNamespace(_any_scheme={either}, _either={"a.example"})
+    fetch, failed = Fetch(0, either, "a.example", Choice(0)), Failed(0, "timeout", transient=True)
+    ask = partial(PageRequests._by_any_scheme, asks, fetch)
+    told = ask(failed, answered=False)
+    assert isinstance(told, Failed)
+    assert told.instead == its
+    assert ask(failed, answered=True) is failed
+    assert ask(failed, answered=False) is failed
 
 
 @pytest.mark.parametrize("status", [500, 503, 429])

@@ -79,6 +79,9 @@ _CROSSINGS = 3
 more. On each domain the count of `max_hops` starts anew, so that no host's redirects count against
 another's; where the domain itself links to the URL, so does this one."""
 
+_ATTEMPTS_OF_TWO = 2
+"""Requests for a URL in place of which another one may be asked for (`Failed.instead`)."""
+
 _SKIPS = 32
 """Chosen links that one call of `next` may skip, so that no call takes long."""
 
@@ -597,13 +600,16 @@ class Crawl:
         if reply.unanswered and isinstance(self.frontier, BoundsSlowHosts):
             gives_way = self.frontier.no_answer(flight.link, now)
         flight.tries -= reply.kind == "later"
-        if reply.transient and flight.tries < self._attempts:
+        attempts = min(self._attempts, _ATTEMPTS_OF_TWO) if reply.instead else self._attempts
+        if reply.transient and flight.tries < attempts:
             wait = self._backoff * 2.0 ** (flight.tries - 1)
             until = now + (wait if reply.retry_after is None else max(reply.retry_after, 0.0))
             self.frontier.settle(flight.link, now, until)
             long = gives_way or until > now + LONG_WAIT
             self._flights.park(flight, away=self.outbox is None and long)
             return Deferred(reply.ticket, url, until, reply.reason or reply.kind)
+        if reply.instead:
+            return self._redirected(Redirected(reply.ticket, reply.instead), flight, now)
         self.frontier.settle(flight.link, now)
         return self._end_without_page(reply, flight)
 

@@ -41,6 +41,9 @@ MOST_SHARED = 5_000
 """Sentences of a host that are counted over its pages; those seen longest ago leave."""
 
 MOST_TEXTS = 20_000
+MOST_OF_A_TEXT = 32 << 20
+"""Bytes of the sentences of a page whose text is told: a state may come from a stranger, and zlib
+packs a thousand to one."""
 """Pages of which the sentences themselves are kept; those that changed longest ago leave, and of
 what they lose only the number can be told."""
 
@@ -275,10 +278,11 @@ class Contents:
         remember(self._texts, url, zlib.compress(joined, 1), MOST_TEXTS)
 
     def _text(self, url: int, keys: list[int]) -> dict[int, str]:
-        packed = self._texts.get(url)
-        if packed is None:
+        decoder = zlib.decompressobj()
+        text = decoder.decompress(self._texts.get(url, b""), MOST_OF_A_TEXT)
+        if not text or decoder.unconsumed_tail:
             return {}
-        return dict(zip(keys, zlib.decompress(packed).decode().split("\n"), strict=False))
+        return dict(zip(keys, text.decode().split("\n"), strict=False))
 
     # -- durable
 

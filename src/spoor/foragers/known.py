@@ -18,6 +18,9 @@ from spoor.foragers.watching import Watching
 from spoor.types import State
 from spoor.web.urls import host
 
+_MOST_AHEAD = 1e10
+"""Seconds that a machine's clock may have been wrong: beyond, dates have no year."""
+
 
 class Known(LinkedLooks):
     """Every URL that a fleet has seen."""
@@ -185,6 +188,8 @@ class Known(LinkedLooks):
         self.sitemaps, self.hubs = set(state["sitemaps"]), set(state["hubs"])
         self.left_out = dict(state["left_out"])
         self.ahead = float(state["ahead"])
+        if not abs(self.ahead) < _MOST_AHEAD:
+            raise ValueError("a clock is no clock of any machine")
         self._crowded_from = int(state["crowded_from"])
         self._absent = {int(url): since for url, since in state["absent"]}
         self.again = {int(url): at for url, at in state["again"]}

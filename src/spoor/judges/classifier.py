@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -93,7 +92,7 @@ class TextModel:
         except OSError as error:
             why = error.strerror or str(error)
             raise InputError(f"cannot read the classifier {path}: {why}") from error
-        except (*DAMAGED, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        except (*DAMAGED, EOFError, zipfile.BadZipFile) as error:
             raise InputError(f"{path} is no classifier of `spoor topic make`") from error
         numbers = np.concatenate([idf.ravel(), weights.ravel(), [bias, slope, offset]])
         if idf.shape != weights.shape or idf.shape != (len(words),):

@@ -226,6 +226,8 @@ class LiveCrawl:
         if changeable != self._settings.to_dict(fixed=False):
             self._configure(Settings.from_dict(changeable))
         self.crawl.reissue(now)
+        if isinstance(link_filter := self.crawl.link_filter, CrawlFilter):
+            link_filter.go_on()
         self.crawl.reopen_seeds(self.folder.settings.seeds)
         frontier = self.crawl.frontier
         assert isinstance(frontier, HostClocks)

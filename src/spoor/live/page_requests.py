@@ -86,6 +86,8 @@ class PageRequests:
         self._renders = renders
         self._types = Types.of(settings)
         self._any_scheme = frozenset(settings.any_scheme)
+        self._either = {host(url) for url in self._any_scheme}
+        """Hosts of these of which https has brought nothing yet."""
         self._announced: set[str] = set()
         """Origins whose sitemaps the crawl knows."""
         self._listing: set[str] = set()
@@ -212,12 +214,14 @@ class PageRequests:
             reply = _later(fetch.ticket, error)
         except Exception as error:
             reply = failure(fetch.ticket, error)
-        if exchange is None and isinstance(reply, Failed):
-            reply = self._by_http(fetch, reply)
+        if self._either:
+            reply = self._by_any_scheme(fetch, reply, answered=exchange is not None)
         if exchange is not None and self._broken.asks_anew(exchange, reply):
             reason = "its body broke off, and what came before may be whole"
             status, exchange = exchange.status, None
             reply = Failed(fetch.ticket, "connection", reason, status, transient=True)
+        if exchange is not None and isinstance(reply, Failed):
+            reply = replace(reply, size=exchange.size)
         if exchange is not None and exchange.sitemaps and not isinstance(reply, Failed):
             self._announced.add(origin_of(exchange.url))
         if exchange is not None and isinstance(reply, Fetched) and self._names_list(exchange):
@@ -232,12 +236,23 @@ class PageRequests:
             self._hosts.hold(fetch.host, self._clock() + rest)
         return reply, exchange
 
-    def _by_http(self, fetch: Fetch, failed: Failed) -> Failed | Redirected:
-        """What follows where https brought nothing: http, for a seed without a scheme. Nothing that
-        its user is known by goes there (`spoor.http.credentials`)."""
-        if failed.kind not in UNREACHED or fetch.url not in self._any_scheme:
-            return failed
-        return Redirected(fetch.ticket, f"http{fetch.url.removeprefix('https')}")
+    def _by_any_scheme(self, fetch: Fetch, reply: LiveReply, *, answered: bool) -> LiveReply:
+        """Where https brings nothing of a seed without a scheme, however often it is asked, and
+        brought nothing of its host before, http is asked; nothing that its user is known by goes
+        there (`spoor.http.credentials`). Where http leads back, https is what cannot be had."""
+        scheme, _, rest = fetch.url.partition("://")
+        if (secure := f"https://{rest}") not in self._any_scheme or host(
+            secure
+        ) not in self._either:
+            return reply
+        if scheme == "https" and answered:
+            self._either.discard(host(secure))
+        elif scheme == "https" and isinstance(reply, Failed) and reply.kind in UNREACHED:
+            return replace(reply, instead=f"http://{rest}")
+        elif scheme == "http" and isinstance(reply, Redirected) and reply.location == secure:
+            reason = "https cannot be had, and http leads there"
+            return Failed(fetch.ticket, "connection", reason, reply.status)
+        return reply
 
     async def requisite(
         self, fetch: Fetch, headers: tuple[tuple[str, str], ...], *, as_user: bool
@@ -318,6 +333,8 @@ class PageRequests:
         if self._fetcher is not None:
             rules, allowed = await self._fetcher.ask(fetch)
             self._prepare_to_read()
+        if self._either and self._fetcher is not None and fetch.url.startswith("https:"):
+            self._either -= {host(fetch.url)} if rules is not DISALLOW_ALL else set()
         if rules is DISALLOW_ALL:
             origin = origin_of(fetch.url)
             kind, reason = self._robots.failure(origin)

@@ -39,6 +39,7 @@ from spoor.web.trap_groups import asked_last
 from spoor.web.traps import Traps
 from spoor.web.url_rules import DOES, UrlRules
 from spoor.web.urls import bare_host, domain_of, host
+from spoor.web.vain_links import VainLinks
 
 BEYOND = "sitemaps list more than may wait"
 TOO_MANY = "more links waited than may wait"
@@ -59,8 +60,9 @@ class CrawlFilter:
     keep to shares that grow with what they give (`spoor.web.domain_shares`). Where links are taken
     from `sitemaps`, they and what they list enter little by little; `sitemaps_last`: once the crawl
     has no other link (`spoor.web.sitemap_filter`). Where a seed redirects out of the scope, what it
-    leads to is a seed as well with `follow_seeds`. Without `traps` and `repeats`, other ways to
-    what a page is, or links to plainly too, are no links. `data`: what a page shows as data
+    leads to is a seed as well with `follow_seeds`. With `traps`, links that come to nothing have a
+    bound (`spoor.web.vain_links`). Without `traps` and `repeats`, other ways to what a page is, or
+    links to plainly too, are no links. `data`: what a page shows as data
     (`a.csv` of `a`) is wanted, and no other way to it.
     """
 
@@ -93,6 +95,7 @@ class CrawlFilter:
         self._limits = PageLimits(per_host, per_domain, found_per_host)
         anywhere = scope.scope == "anywhere" and per_domain is None
         self._domains = DomainShares() if anywhere else None
+        self._vain = None if traps is None else VainLinks()
         self._rules = UrlRules(scope, self._actions, guarded=traps is not None)
         self._left_out = LeftOutUrls(self._depths, f"--max-depth {scope.max_depth}")
         self._sitemaps = SitemapFilter(ask=sitemaps, last=sitemaps_last, most=scope.max_depth)
@@ -101,7 +104,7 @@ class CrawlFilter:
         """What was asked for first, of those of them that led elsewhere."""
         self._holder = ("", "", "")
         """URL that `skip` was asked for last, and by what it is held back: a trap, a limit, the
-        share of its domain; and the name of that."""
+        share of its domain, or what came to nothing; and the name of that."""
 
     def seed(self, urls: Sequence[str]) -> None:
         self.scope.seed(urls)
@@ -109,6 +112,8 @@ class CrawlFilter:
             self._depths.seed(urls)
         if self._domains is not None:
             self._domains.seed(urls)
+        if self._vain is not None:
+            self._vain.seed(urls)
         self._rules.memo.clear()
 
     def limit(
@@ -116,6 +121,11 @@ class CrawlFilter:
     ) -> None:
         """Go on with other limits of a host and a domain; None where there was none."""
         self._limits.set(per_host, per_domain, found_per_host)
+
+    def go_on(self) -> None:
+        """Somebody wants the run to go on: links may come to nothing again."""
+        if self._vain is not None:
+            self._vain.go_on()
 
     @property
     def by_depth(self) -> bool:
@@ -164,6 +174,8 @@ class CrawlFilter:
         if "answer" in page.flags:
             links = without_repeats(page, links, all_but_places=True)
         links = self._sitemaps.without_lists(page, links, origin, self.knows)
+        if self._vain:
+            links = self._vain.worth_a_request(page, links, origin, self.knows)
         traps = self._traps
         if traps is None:
             return links if self._repeats else without_repeats(page, links, all_but_places=True)
@@ -372,7 +384,7 @@ class CrawlFilter:
         if self._domains is not None and not self._domains.passes(url) and not tried:
             self._holder = (url, "domain", "")
             return f"held back: {domain_of(url)} has had its share so far"
-        return self._passes(link, url)
+        return self._in_vain(link, url, linked_by) or self._passes(link, url)
 
     def _full(self, url: str) -> str:
         """The limit that a URL waits for; empty for none."""
@@ -381,6 +393,14 @@ class CrawlFilter:
             return ""
         self._holder = (url, "limit", key)
         return self._limits.why(key)
+
+    def _in_vain(self, link: LinkId, url: str, linked_by: Callable[[], Collection[str]]) -> str:
+        """Why a URL waits, since links of all pages that have it come to nothing; empty if it does
+        not."""
+        if not (self._vain and (domain := self._vain.choose(link, linked_by()))):
+            return ""
+        self._holder = (url, "vain", domain)
+        return f"held back: what {domain} links comes to nothing"
 
     def _passes(self, link: LinkId, url: str) -> str:
         self._flying[link] = url
@@ -401,6 +421,8 @@ class CrawlFilter:
             self.revisits.hold(held)
         elif by == "domain" and self._domains is not None:
             self._domains.hold(held)
+        elif by == "vain" and self._vain is not None:
+            self._vain.hold(name, held)
 
     def release(self, *, over: bool, last: bool) -> Sequence[HeldLink]:
         if over and self.revisits is not None and (rest := self.revisits.rest()):
@@ -412,6 +434,7 @@ class CrawlFilter:
         domains = () if self._domains is None else self._domains.release(over=over)
         lists, sitemaps = self._sitemaps.release(over=over)
         freed = self._limits.release(over=over)
+        freed += [] if self._vain is None else self._vain.release()
         if self.revisits is not None:
             freed += self.revisits.release(self._flying.values())
         found = [*tried, *nearer, *freed, *domains, *sitemaps, *self._more_listed(over=over)]
@@ -425,7 +448,8 @@ class CrawlFilter:
     def leave(self, owns: Callable[[str], bool]) -> Sequence[HeldLink]:
         traps = [] if self._traps is None else self._traps.leave(owns)
         domains = [] if self._domains is None else self._domains.leave(owns)
-        return self._as_near([*traps, *domains, *self._limits.leave(owns)])
+        vain = [] if self._vain is None else self._vain.leave(owns)
+        return self._as_near([*traps, *domains, *vain, *self._limits.leave(owns)])
 
     def _as_near(self, links: Sequence[HeldLink]) -> Sequence[HeldLink]:
         """The same as near as they are now, for other shards, which may own them."""
@@ -459,6 +483,8 @@ class CrawlFilter:
             self.revisits.ended(url, outcome)
         page, judgement = outcome.page, outcome.judgement
         relevant = judgement is not None and judgement.relevant
+        if self._vain is not None:
+            self._vain.ended(outcome, url or asked or "", found_on)
         self._sitemaps.ended(asked or url or "", page, relevant=relevant)
         if page is None:
             if url is not None and asked is not None:
@@ -499,7 +525,7 @@ class CrawlFilter:
         groups = [] if self._traps is None else self._traps.held_groups()
         its = self.revisits
         beyond = self._sitemaps.left
-        all_that_hold = (self._traps, self._domains, self._sitemaps, self._limits)
+        all_that_hold = (self._traps, self._domains, self._sitemaps, self._limits, self._vain)
         lost = sum(one.lost for one in all_that_hold if one is not None)
         return LeftOut(
             self._left_out.counts()
@@ -510,6 +536,7 @@ class CrawlFilter:
             [
                 *((group.name, group.links, group.why) for group in groups),
                 *(() if self._domains is None else self._domains.held_groups()),
+                *(() if self._vain is None else self._vain.held_groups()),
             ],
         )
 
@@ -525,6 +552,7 @@ class CrawlFilter:
             **({} if self._actions is None else {"actions": self._actions.save()}),
             **({} if self._depths is None else {"depths": self._depths.save()}),
             **({} if self._domains is None else {"domains": self._domains.save()}),
+            **({} if self._vain is None else {"vain": self._vain.save()}),
             "seeds": list(self.scope.seeds),
             **self._sitemaps.save(),
             "pages": self._limits.pages,
@@ -547,6 +575,8 @@ class CrawlFilter:
             self._domains.load(state["domains"])
         self.scope.forget_seeds()
         self.seed(state["seeds"])
+        if self._vain is not None and "vain" in state:
+            self._vain.load(state["vain"])
         self._sitemaps.load(state)
         self._limits.load(state["pages"], state["limits"])
         self._flying = dict(state["flying"])
