@@ -107,6 +107,7 @@ class Renders:
                 user_agent=settings.user_agent,
                 timeout=settings.render_timeout,
                 body_limit=settings.body_limit,
+                clicks=self._visited is None,  # what a watch looks for stands first in a list
                 report=self._report_here,
             )
         )

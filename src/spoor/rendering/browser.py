@@ -27,6 +27,7 @@ from spoor.distribution import import_extra
 from spoor.errors import InputError
 from spoor.rendering import page_scripts
 from spoor.rendering.browser_processes import MemoryBound, come_last, processes_of
+from spoor.rendering.clicks import Ask, ClickedLinks, ClickedPage, ClickValues
 from spoor.rendering.render_turns import RenderTurns
 from spoor.setting import MOST_OF_A_BODY
 from spoor.turns import CrowdedError, SiteTimes
@@ -180,6 +181,9 @@ class _Visit:
     """Of what it asked for to be shown, so far."""
     needs: dict[str, Requisite] = field(default_factory=dict)
     """URL → what it asked for to be shown."""
+    clicked: ClickedLinks = field(default_factory=ClickedLinks)
+    data: dict[str, Exchange] = field(default_factory=dict)
+    """URL → the reply to what its scripts asked for, for when they ask again."""
     by_path: Counter[str] = field(default_factory=Counter)
     """URL without its query → how much of that scripts asked for."""
 
@@ -214,6 +218,7 @@ class Browser:
         timeout: float,
         body_limit: int,
         memory: int = MEMORY,
+        clicks: bool = True,
         report: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._path = path
@@ -222,6 +227,7 @@ class Browser:
         self._body_limit = body_limit
         self._memory = MemoryBound(memory)
         self._watching: asyncio.Task[None] | None = None
+        self._clicks = ClickValues() if clicks else None
         self._report = report
         self._playwright: Playwright | None = None
         self._chromium: Chromium | None = None
@@ -434,8 +440,24 @@ class Browser:
             html = str(await ask(page_scripts.DOCUMENT % visit.most) or "")
         if cut and "<" not in html:
             raise TimeoutError
+        if self._clicks is not None and not cut:
+            html = await self._clicked(ask, visit, html, until)
         most = min(4 * visit.most, MOST_OF_A_BODY)
-        return _marked(html, visit.leads_to).encode("utf-8", "replace")[:most], ""
+        return _marked(html, visit.leads_to, visit.clicked.links).encode("utf-8", "replace")[
+            :most
+        ], ""
+
+    async def _clicked(self, ask: Ask, visit: _Visit, html: str, until: float) -> str:
+        """The document once what extends its lists was clicked; their items are clicked too."""
+        assert self._clicks is not None
+        site = domain_of(visit.exchange.url)
+        page = ClickedPage(site, ask, lambda: _complete(ask, visit, 0), self._clicks, visit.clicked)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout_at(until):
+                if await page.extend_lists():
+                    html = str(await ask(page_scripts.DOCUMENT % visit.most) or html)
+                await page.follow_items()
+        return html
 
     async def _watch(self) -> None:
         """While there are pages, end those to blame where the browser takes too much memory; give
@@ -452,7 +474,7 @@ class Browser:
                     os.kill(process, signal.SIGKILL)
 
 
-async def _complete(ask: Callable[[str], Awaitable[Any]], visit: _Visit) -> None:
+async def _complete(ask: Ask, visit: _Visit, most_scrolls: int = _SCROLLS) -> None:
     """Wait until a page neither requests anything nor grows, also after it was scrolled to its
     end."""
     loop = asyncio.get_running_loop()
@@ -466,7 +488,7 @@ async def _complete(ask: Callable[[str], Awaitable[Any]], visit: _Visit) -> None
         if now != size or visit.answers or not ready:
             size, since = now, loop.time()
         elif loop.time() - since >= _QUIET:
-            if scrolls >= _SCROLLS or scrolled_at == size:
+            if scrolls >= most_scrolls or scrolled_at == size:
                 return
             scrolls, scrolled_at, since = scrolls + 1, size, loop.time()
             await ask(page_scripts.SCROLL)
@@ -480,8 +502,10 @@ async def _answer(route: Route, visit: _Visit) -> None:
             visit.opened = True
             await _fulfil(route, visit.exchange)
             return
-        # A frame is a link, and so is where a script wants to go.
-        if len(visit.leads_to) < 4 and request.frame.parent_frame is None:
+        # A frame is a link, and so is where a script or a click wants to go.
+        if visit.clicked.clicking:
+            visit.clicked.led_to(url)
+        elif len(visit.leads_to) < 4 and request.frame.parent_frame is None:
             visit.leads_to.append(url)
         await route.abort("aborted")
         return
@@ -499,6 +523,10 @@ async def _answer(route: Route, visit: _Visit) -> None:
         or visit.held_back >= MOST_HELD_BACK
         or visit.received > MOST_BYTES
     )
+    if visit.clicked.is_leaving and url in visit.data:
+        await _fulfil(route, visit.data[url])
+        return
+    over = over or visit.clicked.is_leaving
     if kind not in _LOADED or request.method not in _METHODS or over:
         visit.held_back += 1
         await route.abort("blockedbyclient")
@@ -514,6 +542,7 @@ async def _answer(route: Route, visit: _Visit) -> None:
     if reply.status < 400:
         visit.note(url, by_script=True)
     visit.received += len(reply.body)
+    visit.data[url] = reply
     if visit.received - len(reply.body) > MOST_BYTES:  # others came meanwhile
         visit.held_back += 1
         await route.abort("blockedbyclient")
@@ -581,9 +610,14 @@ async def _closed(context: BrowserContext) -> bool:
     return False
 
 
-def _marked(html: str, leads_to: list[str]) -> str:
-    """A document with where its scripts wanted to go, as a page without scripts says it."""
+def _marked(html: str, leads_to: list[str], clicked: dict[str, str]) -> str:
+    """A document with where its scripts wanted to go, and where clicks led, as a page without
+    scripts says it."""
     marks = "".join(
         f'<meta http-equiv="refresh" content="0; url={escape(url)}">' for url in leads_to
     )
-    return f"<!doctype html>{marks}{html}" if marks else f"<!doctype html>{html}"
+    links = "".join(
+        f'<li><a href="{escape(url)}">{escape(words)}</a></li>' for url, words in clicked.items()
+    )
+    after = f"<nav><ul>{links}</ul></nav>" if links else ""
+    return f"<!doctype html>{marks}{html}{after}"
