@@ -526,7 +526,8 @@ async def _answer(route: Route, visit: _Visit) -> None:
     if visit.clicked.is_leaving and url in visit.data:
         await _fulfil(route, visit.data[url])
         return
-    over = over or visit.clicked.is_leaving
+    # What the page behind an item shows is not asked for; a script may be what leads there.
+    over = over or (visit.clicked.is_leaving and kind != "script")
     if kind not in _LOADED or request.method not in _METHODS or over:
         visit.held_back += 1
         await route.abort("blockedbyclient")

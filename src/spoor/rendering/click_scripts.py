@@ -36,9 +36,8 @@ LINKS = """(() => {
 })()"""
 """URL → words of its first link, of the first 2,000."""
 
-CONTROLS = (
-    """(() => {"""
-    + _COMMON
+_CONTROLS = (
+    _COMMON
     + """
   const NO_ITEM = new Set(["P", "BR", "SPAN", "B", "I", "EM", "OPTION", "SCRIPT", "STYLE", "LINK",
     "META", "TEMPLATE", "HR", "BUTTON", "INPUT", "PATH"]);
@@ -58,15 +57,23 @@ CONTROLS = (
     }
     return false;
   };
-  const all = [...document.querySelectorAll(
-    'button,[role=button],input[type=button],a:not([href]),a[href="#"],a[href^="javascript:"]'
-  )].slice(0, 2000);
   const often = {};
-  for (const e of all) often[words(e, 40)] = (often[words(e, 40)] || 0) + 1;
-  return all.filter(e => !e.disabled && e.getClientRects().length && often[words(e, 40)] < 3
-      && !e.closest("form,header,[role=dialog],[aria-hidden=true]") && words(e, 60).length < 41
-      && follows(e))
-    .slice(-20).reverse()
+  const controls = [...document.querySelectorAll(
+    'button,[role=button],input[type=button],a:not([href]),a[href="#"],a[href^="javascript:"]'
+  )].slice(0, 2000).filter(e => {
+    const said = words(e, 41);
+    often[said] = (often[said] || 0) + 1;
+    return said.length < 41 && !e.disabled && e.getClientRects().length
+      && !e.closest("form,[role=dialog],[aria-hidden=true]");
+  }).filter(e => often[words(e, 41)] < 3);
+"""
+)
+
+CONTROLS = (
+    """(() => {"""
+    + _CONTROLS
+    + """
+  return controls.filter(e => !e.closest("header") && follows(e)).slice(-20).reverse()
     .map(e => ({path: path(e), words: words(e, 40), kind: way(e)}));
 })()"""
 )
@@ -74,9 +81,9 @@ CONTROLS = (
 
 ITEMS = (
     """(() => {"""
-    + _COMMON
+    + _CONTROLS
     + """
-  const NO_ITEM = new Set(["P", "BR", "OPTION", "SCRIPT", "STYLE", "LINK", "META", "TEMPLATE", "HR",
+  const NO_LIST = new Set(["P", "BR", "OPTION", "SCRIPT", "STYLE", "LINK", "META", "TEMPLATE", "HR",
     "DT", "DD", "TD", "TH", "LABEL", "INPUT", "H1", "H2", "H3", "H4", "H5", "H6", "CODE", "B", "I",
     "EM", "STRONG", "SUP", "SUB", "G", "PATH", "SOURCE", "COL", "BUTTON"]);
   const lists = [];
@@ -85,7 +92,7 @@ ITEMS = (
     const count = {};
     for (const {tagName} of list.children) count[tagName] = (count[tagName] || 0) + 1;
     const name = Object.keys(count).reduce((a, b) => count[a] >= count[b] ? a : b);
-    if (count[name] < 3 || NO_ITEM.has(name)) continue;
+    if (count[name] < 3 || NO_LIST.has(name)) continue;
     if (list.closest("a[href],form,svg,select,p,pre,[role=dialog]")) continue;
     if (list.querySelector("a[href]")) continue;
     const same = [...list.children].filter(e => e.tagName === name);
@@ -95,11 +102,15 @@ ITEMS = (
     const length = items.reduce((n, [, said]) => n + said.length, 0);
     lists.push({items, kind: way(same[0]), length});
   }
-  return lists.sort((a, b) => b.length - a.length).slice(0, 3)
-    .map(({items, kind}) => ({items, kind}));
+  lists.sort((a, b) => b.length - a.length).splice(3);
+  const inside = e => lists.some(({items}) => items.some(([way]) => at(way).contains(e)));
+  const others = controls.filter(e => words(e, 3).length > 2 && !follows(e) && !inside(e));
+  for (const e of others.slice(0, 6)) lists.push({items: [[path(e), words(e, 200)]], kind: way(e)});
+  return lists.map(({items, kind}) => ({items, kind}));
 })()"""
 )
-"""Lists of three or more items of one kind without a link, those with the most words first."""
+"""Lists of three or more items of one kind without a link, those with the most words first; then
+buttons that stand behind no list, each alone."""
 
 ADDRESS = "[location.href, navigation.currentEntry ? navigation.currentEntry.index : 0]"
 """Where the page is, and how many addresses lie before it."""

@@ -13,7 +13,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from spoor.bounded import BoundedDict
 from spoor.rendering import click_scripts
@@ -21,7 +21,7 @@ from spoor.web.urls import MAX_LENGTH
 
 MOST_EXTENSIONS = 10
 """Clicks on one page that extend its lists."""
-MOST_ITEMS = 40
+MOST_ITEMS = 60
 """Items of one page that are clicked."""
 MOST_LINKS = 2_000
 """Links of one page that clicks bring."""
@@ -95,6 +95,14 @@ class ClickedLinks:
             self.links.setdefault(url, words or self.clicking)
 
 
+class _Item(NamedTuple):
+    path: list[int]
+    words: str
+    kind: str
+    level: int
+    """Clicks on controls after which it was first seen."""
+
+
 class ClickedPage:
     """A page in the browser that is clicked: `ask` gives the value of an expression in it, and
     `settle` waits until it is complete."""
@@ -111,6 +119,8 @@ class ClickedPage:
         self._values, self._clicked = values, clicked
         self._extending: list[str] = []
         """The kind of the control that each click was on that extended a list."""
+        self._items: dict[str, _Item] = {}
+        """Words → the item of a list that is no link, where it was first seen."""
 
     async def extend_lists(self) -> bool:
         """Click on what extends its lists. Returns whether its document has more links or items
@@ -123,6 +133,7 @@ class ClickedPage:
             while len(self._extending) < MOST_EXTENSIONS:
                 if not await self._extended(kind):
                     return False
+                self._extending.append(kind)
                 now = await self._listed()
                 new = {name: words for name, words in now.items() if name not in known}
                 self._values.learn(self._site, kind, len(new))
@@ -130,8 +141,8 @@ class ClickedPage:
                 for name, words in new.items():
                     self._clicked.led_to(name, words)
                 if not new:
+                    self._extending.pop()
                     break
-                self._extending.append(kind)
         whole = len(known) > len(before) and before.keys() <= now.keys()
         if whole:
             for name in now:
@@ -141,33 +152,39 @@ class ClickedPage:
     async def follow_items(self) -> None:
         """Click on the items of its lists that are no links, and note where they lead. Of each list
         the first two tell whether its items lead anywhere."""
-        clicks, self._clicked.is_leaving = 0, True
-        for items in await self._ask(click_scripts.ITEMS) or []:
-            kind, seen, first = str(items["kind"]), set[str](), items["items"][0]
-            for path, words in items["items"]:
-                if not self._values.pays(self._site, kind):
-                    break
-                if words in seen:
-                    continue
-                seen.add(words)
-                clicks += 1
-                if clicks > MOST_ITEMS or not await self._is_there(path, words):
-                    return
-                count = len(self._clicked.links)
-                if not await self._followed(path, words, first):
-                    return
-                self._values.learn(self._site, kind, len(self._clicked.links) - count)
+        self._clicked.is_leaving = True
+        first = {item.kind: item for item in reversed(self._items.values())}
+        last = len(self._extending)
+        # Those that the page shows now; then, since it shows its first ones after each, the others.
+        order = sorted(self._items.values(), key=lambda item: (item.level != last, item.level))
+        clicks = 0
+        for item in order:
+            if not self._values.pays(self._site, item.kind):
+                continue
+            clicks += 1
+            if clicks > MOST_ITEMS or not await self._is_there(item):
+                return
+            count = len(self._clicked.links)
+            there = await self._followed(item, first[item.kind])
+            self._values.learn(self._site, item.kind, len(self._clicked.links) - count)
+            if not there:
+                return
 
     async def _listed(self) -> dict[str, str]:
         """URL → words of its links, and words of its items that are no links → words."""
-        items = await self._ask(click_scripts.ITEMS) or []
-        words = {words: words for each in items for _, words in each["items"]}
+        words = {}
+        for items in await self._ask(click_scripts.ITEMS) or []:
+            for path, said in items["items"]:
+                words[said] = said
+                if said not in self._items:
+                    level = len(self._extending)
+                    self._items[said] = _Item(path, said, str(items["kind"]), level)
         return words | dict(await self._ask(click_scripts.LINKS) or {})
 
-    async def _is_there(self, path: list[int], words: str) -> bool:
+    async def _is_there(self, item: _Item) -> bool:
         """Whether an item is there; lists are extended again for that, as they were before."""
-        for kind in [*self._extending, ""]:
-            if await self._ask(click_scripts.words_at(path)) == words:
+        for kind in [*self._extending[: item.level], ""]:
+            if await self._ask(click_scripts.words_at(item.path)) == item.words:
                 return True
             if kind and not await self._extended(kind):
                 return False
@@ -188,22 +205,24 @@ class ClickedPage:
         self._clicked.clicking = ""
         return there
 
-    async def _followed(self, path: list[int], words: str, first: tuple[list[int], str]) -> bool:
+    async def _followed(self, item: _Item, first: _Item) -> bool:
         """Click on an item. Returns whether the page is there afterwards, and the first item of the
         list on it."""
         begun = await self._ask(click_scripts.ADDRESS)
         count = len(self._clicked.links)
-        self._clicked.clicking = words
-        await self._ask(click_scripts.click(path))
+        self._clicked.clicking = item.words
+        await self._ask(click_scripts.click(item.path))
         for _ in range(_LEADS):
             await asyncio.sleep(_STEP)
-            if len(self._clicked.links) > count or await self._ask(click_scripts.ADDRESS) != begun:
+            led = len(self._clicked.links) > count
+            if led or await self._ask(click_scripts.ADDRESS) != begun:
                 break
         there = await self._returned(begun)
         self._clicked.clicking = ""
         for _ in range(_RETURNS if there else 0):
-            if await self._ask(click_scripts.words_at(first[0])) == first[1]:
-                return True
+            for known in (first, item):
+                if await self._ask(click_scripts.words_at(known.path)) == known.words:
+                    return True
             await asyncio.sleep(_STEP)
         return False
 
