@@ -31,7 +31,7 @@ from spoor.integrations.mcp.crawls import (
     AgentCrawls,
     AgentLimits,
 )
-from spoor.rendering.browser import HeldBackError
+from spoor.rendering.visit import HeldBackError
 from spoor.runs.reader import Run
 from spoor.runs.search import Found
 from spoor.settings import Settings

@@ -13,9 +13,10 @@ import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from spoor.rendering import browser
-from spoor.rendering.browser import Browser, HeldBackError
+from spoor.rendering.browser import Browser
 from spoor.rendering.browser_processes import MemoryBound, processes_of
 from spoor.rendering.browser_thread import BrowserThread
+from spoor.rendering.visit import HeldBackError
 from spoor.web.exchange import Exchange, Rendered
 
 GIB = 1 << 30

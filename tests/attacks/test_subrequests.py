@@ -29,8 +29,16 @@ from spoor.live import renders
 from spoor.politeness.request_limits import RequestLimits
 from spoor.politeness.request_slots import RequestSlots
 from spoor.rendering import browser
-from spoor.rendering.browser import HeldBackError
 from spoor.rendering.browser_thread import BrowserThread
+from spoor.rendering.visit import (
+    MOST_ASKED,
+    MOST_BYTES,
+    MOST_HELD_BACK,
+    HeldBackError,
+    Load,
+    Visit,
+    answer,
+)
 from spoor.settings import Settings
 from spoor.web.exchange import Exchange, Rendered
 from spoor.web.urls import shard_of
@@ -50,8 +58,8 @@ def test_requests_that_are_held_back_have_a_bound() -> None:
         raise HeldBackError("robots.txt forbids it")
 
     async def ask() -> None:
-        visit = browser._Visit(exchange("http://a.example/", {}), load, 1000)
-        for number in range(browser.MOST_HELD_BACK + 50):
+        visit = Visit(exchange("http://a.example/", {}), load, 1000)
+        for number in range(MOST_HELD_BACK + 50):
 
             async def abort(code: str) -> None:
                 assert code == "blockedbyclient"
@@ -60,13 +68,14 @@ def test_requests_that_are_held_back_have_a_bound() -> None:
                 url=f"http://{number}.example/x.js",
                 resource_type="script",
                 method="GET",
+                headers={},
                 is_navigation_request=lambda: False,
             )
             route: Any = SimpleNamespace(request=request, abort=abort)
-            await browser._answer(route, visit)
+            await answer(route, visit)
 
     asyncio.run(ask())
-    assert len(asked) == browser.MOST_HELD_BACK
+    assert len(asked) == MOST_HELD_BACK
 
 
 def test_parts_that_come_at_the_same_time_have_the_bound_of_all() -> None:
@@ -79,7 +88,7 @@ def test_parts_that_come_at_the_same_time_have_the_bound_of_all() -> None:
         return replace(exchange(url, {}), body=body)
 
     async def ask() -> None:
-        visit = browser._Visit(exchange("http://a.example/", {}), load, 1000)
+        visit = Visit(exchange("http://a.example/", {}), load, 1000)
 
         async def abort(code: str) -> None:
             assert code == "blockedbyclient"
@@ -91,16 +100,17 @@ def test_parts_that_come_at_the_same_time_have_the_bound_of_all() -> None:
             url="http://a.example/x.js",
             resource_type="script",
             method="GET",
+            headers={},
             is_navigation_request=lambda: False,
         )
         route: Any = SimpleNamespace(request=request, abort=abort, fulfill=fulfill)
-        asked = [asyncio.create_task(browser._answer(route, visit)) for _ in range(60)]
+        asked = [asyncio.create_task(answer(route, visit)) for _ in range(60)]
         await asyncio.sleep(0)
         there.set()
         await asyncio.gather(*asked)
 
     asyncio.run(ask())
-    assert browser.MOST_BYTES <= sum(given) <= browser.MOST_BYTES + len(body)
+    assert MOST_BYTES <= sum(given) <= MOST_BYTES + len(body)
 
 
 @pytest.mark.server
@@ -197,7 +207,7 @@ def test_what_a_page_asks_for_is_brought_here_and_taken_apart_elsewhere() -> Non
     begun = asyncio.Event()
 
     class Stand:
-        async def render(self, exchange: Exchange, load: browser.Load) -> Any:
+        async def render(self, exchange: Exchange, load: Load) -> Any:
             threads.add(threading.current_thread())
             with pytest.raises(HeldBackError, match="no"):
                 await load("http://a.example/no", "script", exchange.url)
@@ -294,7 +304,7 @@ def test_a_flood_of_requests_has_a_bound_and_says_nothing(
         gc.collect()
     told = [record.message for record in caplog.records]
     assert [line for line in told if "RequestHandler" not in line] == [], "servers of other tests"
-    assert max(asked) <= browser.MOST_ASKED
+    assert max(asked) <= MOST_ASKED
     assert b"9999 at http://a.example/x" in html
 
 
@@ -310,7 +320,7 @@ def test_parts_of_a_page_that_another_shard_asks_are_left_out(
     class Stand:
         def __init__(self, *values: object, **more: object) -> None: ...
 
-        async def render(self, exchange: Exchange, load: browser.Load) -> Rendered:
+        async def render(self, exchange: Exchange, load: Load) -> Rendered:
             own, other = sorted(hosts, key=lambda name: name not in exchange.url)
             brought.append((await load(f"http://{own}/x.js", "script", exchange.url)).url)
             for url in (f"http://{other}/x.js", f"http://{own}/leads.js"):

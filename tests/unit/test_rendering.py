@@ -28,6 +28,7 @@ from spoor.rendering.lacks import (
     shape,
 )
 from spoor.rendering.value import PROBES, Arm, Brought, RenderValues, is_text
+from spoor.rendering.visit import MOST_LETTERS, MOST_OF_A_PATH, HeldBackError, Visit
 from spoor.settings import Settings
 from spoor.types import Choice, Fetch
 from spoor.web import urls
@@ -95,9 +96,9 @@ def test_pages_behind_a_hash() -> None:
 
 
 def test_what_a_page_asked_for_is_noted_once_and_long_urls_take_no_place() -> None:
-    visit = browser._Visit(Exchange.__new__(Exchange), _nothing, 1)
-    visit.note(f"http://a.test/{'x' * browser.MOST_LETTERS}")
-    for _ in range(browser.MOST_LETTERS // len("http://a.test/1") + 1):
+    visit = Visit(Exchange.__new__(Exchange), _nothing, 1)
+    visit.note(f"http://a.test/{'x' * MOST_LETTERS}")
+    for _ in range(MOST_LETTERS // len("http://a.test/1") + 1):
         visit.note("http://a.test/1")
     visit.note("blob:http://a.test/1")
     visit.note("http://A.test/s#x", style=True)
@@ -108,17 +109,17 @@ def test_what_a_page_asked_for_is_noted_once_and_long_urls_take_no_place() -> No
 
 
 def test_of_what_a_page_polls_little_is_noted() -> None:
-    visit = browser._Visit(Exchange.__new__(Exchange), _nothing, 1)
+    visit = Visit(Exchange.__new__(Exchange), _nothing, 1)
     for number in range(60):
         visit.note(f"http://a.test/poll?t={number}", by_script=True)
         visit.note(f"http://a.test/{number}.png?v={number}")
     of_scripts = [one.url for one in visit.needs.values() if one.by_script]
-    assert of_scripts == [f"http://a.test/poll?t={n}" for n in range(browser.MOST_OF_A_PATH)]
-    assert len(visit.needs) == 60 + browser.MOST_OF_A_PATH
+    assert of_scripts == [f"http://a.test/poll?t={n}" for n in range(MOST_OF_A_PATH)]
+    assert len(visit.needs) == 60 + MOST_OF_A_PATH
 
 
 async def _nothing(*_: str) -> Exchange:
-    raise browser.HeldBackError
+    raise HeldBackError
 
 
 def test_urls_of_one_template_have_one_shape() -> None:

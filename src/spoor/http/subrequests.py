@@ -13,7 +13,7 @@ from spoor.http.part_lines import PartLines, is_own
 from spoor.http.robots import RobotsFetcher
 from spoor.politeness.robots import REDIRECTS
 from spoor.protocols import Politeness
-from spoor.rendering.browser import HeldBackError
+from spoor.rendering.visit import HeldBackError
 from spoor.settings import Settings
 from spoor.types import NO_PARENT, Choice, Fetch
 from spoor.web.actions import PROOF, action

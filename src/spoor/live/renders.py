@@ -16,6 +16,7 @@ from spoor.rendering.browser import Browser
 from spoor.rendering.browser_thread import BrowserThread
 from spoor.rendering.lacks import EMPTY_LIST, SCRIPTS, lacks, shape
 from spoor.rendering.value import MOST_HOSTS, Arm, Brought, RenderValues, is_text
+from spoor.rendering.visit import Load
 from spoor.runs.renders import RenderTotals
 from spoor.runs.rows import RenderRow
 from spoor.settings import Settings
@@ -84,7 +85,7 @@ class Renders:
         self._waiting: list[asyncio.Future[None]] = []
         self._browser: BrowserThread | None = None
         self._able = settings.render == "always" or browser.is_installed()
-        self._load: browser.Load | None = None
+        self._load: Load | None = None
         self.totals = RenderTotals()
         self.unrendered = 0
         """Pages that lack something without JavaScript, and nothing was there to render them; …"""
@@ -95,7 +96,7 @@ class Renders:
             arm = Arm(row.host, row.shape, row.lack)
             self._values.again(arm, row.gain, Brought(row.links, row.text, row.relevant))
 
-    def open(self, load: browser.Load) -> None:
+    def open(self, load: Load) -> None:
         """Pages may come; `load` brings what they ask for. The browser starts with the first one
         that is rendered."""
         self._load = load

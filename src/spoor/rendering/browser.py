@@ -15,9 +15,7 @@ import os
 import shutil
 import signal
 import time
-from collections import Counter
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from html import escape
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,12 +25,13 @@ from spoor.distribution import import_extra
 from spoor.errors import InputError
 from spoor.rendering import page_scripts
 from spoor.rendering.browser_processes import MemoryBound, come_last, processes_of
-from spoor.rendering.clicks import Ask, ClickedLinks, ClickedPage, ClickValues
+from spoor.rendering.clicks import Ask, ClickedPage, ClickValues
 from spoor.rendering.render_turns import RenderTurns
+from spoor.rendering.visit import MOST_ASKED, Load, Visit, answer
 from spoor.setting import MOST_OF_A_BODY
 from spoor.turns import CrowdedError, SiteTimes
-from spoor.web.exchange import Exchange, Rendered, Requisite
-from spoor.web.urls import MAX_LENGTH, canonical, domain_of
+from spoor.web.exchange import Exchange, Rendered
+from spoor.web.urls import domain_of
 
 if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium
@@ -49,17 +48,8 @@ NAMES = (
 """What a Chromium on PATH may be called. A headless shell takes a seventh of the time of a browser
 (.19 s of CPU a page, not 1.3), so it comes first."""
 
-MOST_REQUESTS = 60
-"""Of one page."""
-MOST_HELD_BACK = 120
-"""After so many requests of a page that were held back, all are: each may need a robots.txt."""
-MOST_ASKED = 2_000
-"""Requests of one page, images and styles too; the browser does not answer itself, so each further
-one waits until its page is ended."""
 MOST_WINDOWS = 10
 """Windows that a page opens, where Chromium lets it; each is a process until it is closed."""
-MOST_BYTES = 32 << 20
-"""That these bring."""
 MEMORY = 1 << 30
 """Bytes that all processes of the browser and its driver may have together; beyond, a page is ended
 (`MemoryBound`)."""
@@ -92,34 +82,6 @@ _ARGUMENTS = (
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     f"--js-flags=--max-old-space-size={_HEAP}",
 )
-
-_LOADED = frozenset({"script", "xhr", "fetch"})
-"""Kinds of requests that are sent."""
-_METHODS = frozenset({"GET", "HEAD"})
-_SHOWN = frozenset({"image", "font", "manifest"})
-_LEFT_OUT = _SHOWN | {"media", "texttrack"}
-"""Kinds that a page is complete without, and those of them that it needs to be shown."""
-MOST_NOTED = 1_000
-"""URLs of what one page asked for that are noted, …"""
-MOST_LETTERS = 1 << 18
-"""… and their letters; …"""
-MOST_OF_A_PATH = 10
-"""… and of those for which scripts ask, those that differ in their query alone: a page that asks
-how things stand does so again and again."""
-_HEADERS = frozenset(
-    "content-type access-control-allow-origin access-control-allow-credentials "
-    "access-control-expose-headers x-total-count link etag last-modified".split()
-)
-"""Headers of replies that scripts may see; cookies are not among them."""
-
-
-class HeldBackError(Exception):
-    """A request that the rules of the crawl forbid."""
-
-
-Load = Callable[[str, str, str], Awaitable[Exchange]]
-"""(URL, kind, page that asks) → the reply, by the rules of the crawl. Raises HeldBackError, and
-what a request raises."""
 
 
 def chromium_at(path: str) -> str | None:
@@ -155,55 +117,6 @@ def require_browser(render: str, path: str) -> None:
 
 class BrowserLostError(Exception):
     """The browser is gone, and the page is not known to be the cause."""
-
-
-@dataclass(slots=True)
-class _Visit:
-    """One page in the browser, and what it asked for."""
-
-    exchange: Exchange
-    load: Load
-    most: int
-    end: Callable[[str], None] = lambda why: None
-    """End it at once, and say why."""
-    ended: str = ""
-    opened: bool = False
-    asked: int = 0
-    requests: int = 0
-    received: int = 0
-    held_back: int = 0
-    windows: int = 0
-    answers: set[asyncio.Task[None]] = field(default_factory=set)
-    """Requests that are being answered."""
-    leads_to: list[str] = field(default_factory=list)
-    """Where its scripts wanted to go."""
-    letters: int = 0
-    """Of what it asked for to be shown, so far."""
-    needs: dict[str, Requisite] = field(default_factory=dict)
-    """URL → what it asked for to be shown."""
-    clicked: ClickedLinks = field(default_factory=ClickedLinks)
-    data: dict[str, Exchange] = field(default_factory=dict)
-    """URL → the reply to what its scripts asked for, for when they ask again."""
-    by_path: Counter[str] = field(default_factory=Counter)
-    """URL without its query → how much of that scripts asked for."""
-
-    def note(self, url: str, *, style: bool = False, by_script: bool = False) -> None:
-        """It needs a URL to be shown. One that is too long to be asked for takes no other's place,
-        nor does one that is asked for again and again, be it with another query each time."""
-        if not url.startswith("http") or len(url) > MAX_LENGTH:
-            return
-        with contextlib.suppress(ValueError):
-            name = canonical(url)
-            if name in self.needs or len(self.needs) >= MOST_NOTED:
-                return
-            if by_script:
-                path = name.partition("?")[0]
-                if self.by_path[path] >= MOST_OF_A_PATH:
-                    return
-                self.by_path[path] += 1
-            self.letters += len(name)
-            if self.letters <= MOST_LETTERS:
-                self.needs[name] = Requisite(name, style, by_script)
 
 
 class Browser:
@@ -255,7 +168,7 @@ class Browser:
 
     async def _rendered(self, exchange: Exchange, load: Load) -> Rendered:
         for attempt in (1, 2):
-            visit = _Visit(exchange, load, self._body_limit)
+            visit = Visit(exchange, load, self._body_limit)
             began = asyncio.get_running_loop().time()
             html, failed = b"", ""
             chromium = await self._started()
@@ -351,7 +264,7 @@ class Browser:
 
     # -- one page
 
-    async def _visited(self, chromium: Chromium, visit: _Visit) -> tuple[bytes, str]:
+    async def _visited(self, chromium: Chromium, visit: Visit) -> tuple[bytes, str]:
         """The document, or why there is none."""
         from playwright.async_api import Error
 
@@ -393,16 +306,16 @@ class Browser:
                     await self._end_lost(chromium)
                 _forget_events(context)
 
-    async def _document(self, context: BrowserContext, visit: _Visit) -> tuple[bytes, str]:
+    async def _document(self, context: BrowserContext, visit: Visit) -> tuple[bytes, str]:
         async def answered(route: Route) -> None:
             try:
-                await _answer(route, visit)
+                await answer(route, visit)
             except Exception:
                 # The page is gone, or the request failed: its page goes on without.
                 with contextlib.suppress(Exception):
                     await route.abort("failed")
 
-        def answer(route: Route) -> None:
+        def take(route: Route) -> None:
             visit.asked += 1
             if visit.asked > MOST_ASKED:
                 return
@@ -411,7 +324,7 @@ class Browser:
             task.add_done_callback(visit.answers.discard)
 
         await context.add_init_script(page_scripts.NO_PEERS + page_scripts.NO_SOCKETS)
-        await context.route("**/*", answer)
+        await context.route("**/*", take)
         page = await context.new_page()
         context.on("page", lambda other: asyncio.ensure_future(_shut(other, visit)))
         page.on("crash", lambda *_: visit.end("it crashes, or takes too much memory"))
@@ -447,7 +360,7 @@ class Browser:
             :most
         ], ""
 
-    async def _clicked(self, ask: Ask, visit: _Visit, html: str, until: float) -> str:
+    async def _clicked(self, ask: Ask, visit: Visit, html: str, until: float) -> str:
         """The document once what extends its lists was clicked; their items are clicked too."""
         assert self._clicks is not None
         site = domain_of(visit.exchange.url)
@@ -474,7 +387,7 @@ class Browser:
                     os.kill(process, signal.SIGKILL)
 
 
-async def _complete(ask: Ask, visit: _Visit, most_scrolls: int = _SCROLLS) -> None:
+async def _complete(ask: Ask, visit: Visit, most_scrolls: int = _SCROLLS) -> None:
     """Wait until a page neither requests anything nor grows, also after it was scrolled to its
     end."""
     loop = asyncio.get_running_loop()
@@ -492,70 +405,6 @@ async def _complete(ask: Ask, visit: _Visit, most_scrolls: int = _SCROLLS) -> No
                 return
             scrolls, scrolled_at, since = scrolls + 1, size, loop.time()
             await ask(page_scripts.SCROLL)
-
-
-async def _answer(route: Route, visit: _Visit) -> None:
-    request = route.request
-    url, kind = request.url, request.resource_type
-    if request.is_navigation_request():
-        if not visit.opened and url.partition("#")[0] == visit.exchange.url.partition("#")[0]:
-            visit.opened = True
-            await _fulfil(route, visit.exchange)
-            return
-        # A frame is a link, and so is where a script or a click wants to go.
-        if visit.clicked.clicking:
-            visit.clicked.led_to(url)
-        elif len(visit.leads_to) < 4 and request.frame.parent_frame is None:
-            visit.leads_to.append(url)
-        await route.abort("aborted")
-        return
-    if kind == "stylesheet":
-        visit.note(url, style=True)
-        await route.fulfill(status=200, content_type="text/css", body="")
-        return
-    if kind in _LEFT_OUT:
-        if kind in _SHOWN:
-            visit.note(url)
-        await route.abort("blockedbyclient")
-        return
-    over = (
-        visit.requests >= MOST_REQUESTS
-        or visit.held_back >= MOST_HELD_BACK
-        or visit.received > MOST_BYTES
-    )
-    if visit.clicked.is_leaving and url in visit.data:
-        await _fulfil(route, visit.data[url])
-        return
-    # What the page behind an item shows is not asked for; a script may be what leads there.
-    over = over or (visit.clicked.is_leaving and kind != "script")
-    if kind not in _LOADED or request.method not in _METHODS or over:
-        visit.held_back += 1
-        await route.abort("blockedbyclient")
-        return
-    visit.requests += 1
-    try:
-        reply = await visit.load(url, kind, visit.exchange.url)
-    except HeldBackError:
-        visit.requests -= 1
-        visit.held_back += 1
-        await route.abort("blockedbyclient")
-        return
-    if reply.status < 400:
-        visit.note(url, by_script=True)
-    visit.received += len(reply.body)
-    visit.data[url] = reply
-    if visit.received - len(reply.body) > MOST_BYTES:  # others came meanwhile
-        visit.held_back += 1
-        await route.abort("blockedbyclient")
-        return
-    await _fulfil(route, reply)
-
-
-async def _fulfil(route: Route, reply: Exchange) -> None:
-    headers = {
-        name.lower(): value for name, value in reply.headers.items() if name.lower() in _HEADERS
-    }
-    await route.fulfill(status=reply.status, headers=headers, body=reply.body)
 
 
 def _forget_events(context: BrowserContext | None = None) -> None:
@@ -586,7 +435,7 @@ async def _is_gone(chromium: Chromium, error: Exception) -> bool:
     return True
 
 
-async def _shut(page: Page, visit: _Visit) -> None:
+async def _shut(page: Page, visit: Visit) -> None:
     visit.windows += 1
     if visit.windows > MOST_WINDOWS:
         visit.end("it opens windows without end")

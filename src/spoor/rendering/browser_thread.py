@@ -11,7 +11,8 @@ import threading
 from collections.abc import Awaitable
 from typing import Any, TypeVar
 
-from spoor.rendering.browser import Browser, Load
+from spoor.rendering.browser import Browser
+from spoor.rendering.visit import Load
 from spoor.web.exchange import Exchange, Rendered
 
 T = TypeVar("T")
