@@ -3,7 +3,7 @@
     PYTHONPATH=tests .venv/bin/python benchmarks/render.py [--sites 200] [--modes never auto always]
         [--real FOLDER …] [--npm FOLDER] [--out FOLDER]
 
-Serves so many sites of ten kinds on loopback (`tests/render_sites.py`; Vue, React, Preact and
+Serves so many sites of twelve kinds on loopback (`tests/render_sites.py`; Vue, React, Preact and
 Docsify by `npm pack`, HTML of the folders of `--real`), crawls them as `spoor crawl` does, once
 in each mode. Prints a table and, of auto, the renders of each kind of site. Goals: auto finds 95 %
 of the targets of always with 10 % of its renders, and renders at most 3 pages of a host on which

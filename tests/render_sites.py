@@ -1,4 +1,4 @@
-"""Sites of ten kinds for `benchmarks/render.py` and the tests: what their plain HTML lacks, and what their scripts bring.
+"""Sites of twelve kinds for `benchmarks/render.py` and the tests: what their plain HTML lacks, and what their scripts bring.
 
 The frameworks are the files that npm ships (`npm pack`); the real sites are folders of HTML. Every
 generated site has articles of which each second names the topic; they differ in how one gets there.
@@ -25,8 +25,8 @@ FRAMEWORKS = {
 }
 
 COUNTS = {
-    "plain": 40,
-    "analytics": 40,
+    "plain": 36,
+    "analytics": 36,
     "real": 40,
     "hydrated": 25,
     "noscript": 15,
@@ -35,6 +35,8 @@ COUNTS = {
     "lazy": 6,
     "routed": 6,
     "docsify": 4,
+    "buttons": 4,
+    "cards": 4,
 }
 """Kind → how many of 200 sites."""
 
@@ -220,6 +222,56 @@ class _Maker:
         body = f"<div id=list class=feed>{first}</div><div id=end class=load-more>Loading…</div>"
         site["/"] = html(f"<title>Feed</title><h1>Feed</h1>{body}<script>{code}</script>")
         return site
+
+    def _buttons(self, articles: list[tuple[str, str]], number: int) -> Site:
+        """Three links are in the HTML; a button puts three more beside them, or, on each second
+        site, in their place."""
+        site = self._list(articles, 0)
+        first = "".join(
+            f'<li><a href="{path}">{_title(text)}</a></li>' for path, text in articles[:3]
+        )
+        place = "append" if number % 2 else "replaceChildren"
+        code = f"""
+          const ul = document.querySelector('ul'), button = document.querySelector('main > button');
+          let at = 3;
+          button.onclick = async () => {{
+            const rows = await (await fetch('/api/articles.json')).json();
+            ul.{place}(...rows.slice(at, at += 3).map(row => {{
+              const item = document.createElement('li'), link = document.createElement('a');
+              link.href = row.url; link.textContent = row.title; item.append(link);
+              return item; }}));
+            button.disabled = at >= rows.length; }};"""
+        body = f"<main><ul>{first}</ul><button>Weitere</button></main><button>Theme</button>"
+        site["/"] = html(f"<title>News</title><h1>News</h1>{body}<script>{code}</script>")
+        return site
+
+    def _cards(self, articles: list[tuple[str, str]], number: int) -> Site:
+        """An application whose list has no links, on each second site in pages of three: a click
+        on an item makes another address."""
+        site = self._routed(articles, 0)
+        code = """
+          const app = document.querySelector('#app'), size = SIZE;
+          let from = 0;
+          const show = async () => {
+            const path = location.pathname, at = path === '/' ? '/articles' : path;
+            const data = await (await fetch(`/api${at}.json`)).json();
+            app.innerHTML = Array.isArray(data)
+              ? data.slice(from, from + size).map(row =>
+                `<div class=card><h3>${row.title}</h3><b>${row.url.slice(-1)}</b></div>`).join('')
+                + (data.length > from + size ? '<button>›</button>' : '')
+              : `<h1>${data.text.slice(0, 22)}</h1><p>${data.text}</p>`;
+            app.querySelectorAll('.card').forEach((card, k) => card.addEventListener('click', () => {
+              history.pushState({}, '', data[from + k].url); from = 0; show(); }));
+            const next = app.querySelector('button');
+            if (next) next.onclick = () => { from += size; show(); };
+          };
+          addEventListener('popstate', show);
+          show();""".replace("SIZE", "3" if number % 2 else "99")
+        shell = html(f"<title>App</title><div id=app></div><script>{code}</script>")
+        return {
+            path: shell if media.startswith("text/html") else (media, body)
+            for path, (media, body) in site.items()
+        }
 
     def _routed(self, articles: list[tuple[str, str]], number: int) -> Site:
         """One shell for every address; a router makes the page of the path, from data."""

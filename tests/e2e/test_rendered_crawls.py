@@ -255,7 +255,7 @@ FRAMEWORK = """const Vue = {
 def test_auto_finds_what_always_finds_where_rendering_pays(tmp_path: Path) -> None:
     """The small form of `benchmarks/render.py`."""
     kinds = ("plain", "analytics", "hydrated", "noscript", "lazy", "routed", "hashed")
-    counts = dict.fromkeys(kinds, 1)
+    counts = dict.fromkeys(kinds, 1) | {"buttons": 2, "cards": 2}
     webs = render_sites.sites(counts, {"vue": FRAMEWORK.encode()})
 
     def served(asked: Asked) -> bytes:
@@ -277,5 +277,7 @@ def test_auto_finds_what_always_finds_where_rendering_pays(tmp_path: Path) -> No
     renders = Counter(row.host.partition("-")[0] for row in all_renders(tmp_path))
     assert renders.pop("routed") == renders.pop("hashed") == render_sites.PAGES
     assert 1 <= renders.pop("lazy") <= 3
+    assert 2 <= renders.pop("buttons") <= 6
+    assert renders.pop("cards") == 2 * render_sites.PAGES
     assert "plain" not in renders
     assert max(renders.values()) <= 3

@@ -6,6 +6,8 @@ import asyncio
 import shutil
 import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +17,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from spoor.errors import InputError
 from spoor.live.renders import Renders
 from spoor.rendering import browser
+from spoor.rendering.clicks import ClickedLinks
 from spoor.rendering.lacks import (
     APP_ROOT,
     ASKS,
@@ -28,7 +31,7 @@ from spoor.rendering.lacks import (
     shape,
 )
 from spoor.rendering.value import PROBES, Arm, Brought, RenderValues, is_text
-from spoor.rendering.visit import MOST_LETTERS, MOST_OF_A_PATH, HeldBackError, Visit
+from spoor.rendering.visit import MOST_LETTERS, MOST_OF_A_PATH, HeldBackError, Visit, answer
 from spoor.settings import Settings
 from spoor.types import Choice, Fetch
 from spoor.web import urls
@@ -116,6 +119,41 @@ def test_of_what_a_page_polls_little_is_noted() -> None:
     of_scripts = [one.url for one in visit.needs.values() if one.by_script]
     assert of_scripts == [f"http://a.test/poll?t={n}" for n in range(MOST_OF_A_PATH)]
     assert len(visit.needs) == 60 + MOST_OF_A_PATH
+
+
+@pytest.mark.parametrize(
+    ("is_leaving", "headers", "sent"),
+    [
+        (False, {}, True),
+        (False, {"sec-purpose": "prefetch"}, False),
+        (False, {"next-router-prefetch": "1"}, False),
+        (True, {}, False),  # data of a page behind an item
+    ],
+)
+def test_what_is_for_another_page_is_not_asked_for(
+    is_leaving: bool, headers: dict[str, str], sent: bool
+) -> None:
+    asked, ended = list[str](), list[str]()
+
+    async def load(url: str, kind: str, page: str) -> Exchange:
+        asked.append(url)
+        return Exchange(url, 200, "OK", (), CIMultiDictProxy(CIMultiDict()), b"", b"", 0.0, 0.0)
+
+    async def done(*_: object, **__: object) -> None:
+        ended.append("")
+
+    request = SimpleNamespace(
+        url="http://a.test/data",
+        resource_type="fetch",
+        method="GET",
+        headers=headers,
+        is_navigation_request=lambda: False,
+    )
+    route: Any = SimpleNamespace(request=request, abort=done, fulfill=done)
+    visit = Visit(Exchange.__new__(Exchange), load, 1, clicked=ClickedLinks(is_leaving=is_leaving))
+    visit.exchange = SimpleNamespace(url="http://a.test/")  # type: ignore[assignment]
+    asyncio.run(answer(route, visit))
+    assert (len(asked), len(ended), visit.held_back) == (sent, 1, 0)
 
 
 async def _nothing(*_: str) -> Exchange:

@@ -362,10 +362,22 @@ class Browser:
 
     async def _clicked(self, ask: Ask, visit: Visit, html: str, until: float) -> str:
         """The document once what extends its lists was clicked; their items are clicked too."""
+        from playwright.async_api import Error
+
+        async def settle() -> None:
+            await _complete(ask, visit, 0)
+
+        async def restart() -> None:
+            visit.opened = False
+            await ask("location.reload()")
+            await asyncio.sleep(_STEP)
+            await settle()
+
         assert self._clicks is not None
         site = domain_of(visit.exchange.url)
-        page = ClickedPage(site, ask, lambda: _complete(ask, visit, 0), self._clicks, visit.clicked)
-        with contextlib.suppress(TimeoutError):
+        page = ClickedPage(site, ask, settle, restart, self._clicks, visit.clicked)
+        # Whatever clicks do to a page, its document is there already.
+        with contextlib.suppress(TimeoutError, Error):
             async with asyncio.timeout_at(until):
                 if await page.extend_lists():
                     html = str(await ask(page_scripts.DOCUMENT % visit.most) or html)

@@ -33,6 +33,8 @@ _IN_VAIN = 2
 """Clicks on one kind of thing that brought nothing, after which none is clicked any more, …"""
 _ALL_IN_VAIN = 8
 """… and those of a site, whatever was clicked."""
+_RESTARTS = 3
+"""Times that one page is made anew."""
 _STEP = 0.02
 """Seconds between two looks at the page."""
 _LEADS = 20
@@ -104,21 +106,24 @@ class _Item(NamedTuple):
 
 
 class ClickedPage:
-    """A page in the browser that is clicked: `ask` gives the value of an expression in it, and
-    `settle` waits until it is complete."""
+    """A page in the browser that is clicked: `ask` gives the value of an expression in it, `settle`
+    waits until it is complete, and `restart` makes it as it was at first."""
 
     def __init__(
         self,
         site: str,
         ask: Ask,
         settle: Callable[[], Awaitable[None]],
+        restart: Callable[[], Awaitable[None]],
         values: ClickValues,
         clicked: ClickedLinks,
     ) -> None:
-        self._site, self._ask, self._settle = site, ask, settle
+        self._site, self._ask, self._settle, self._restart = site, ask, settle, restart
         self._values, self._clicked = values, clicked
         self._extending: list[str] = []
         """The kind of the control that each click was on that extended a list."""
+        self._is_changed = False
+        """Whether it may show something else than at first, or after a click on an item."""
         self._items: dict[str, _Item] = {}
         """Words → the item of a list that is no link, where it was first seen."""
 
@@ -131,6 +136,7 @@ class ClickedPage:
         worth = [kind for kind in dict.fromkeys(kinds) if self._values.pays(self._site, kind)]
         for kind in worth[:_TRIES]:
             while len(self._extending) < MOST_EXTENSIONS:
+                self._is_changed = True
                 if not await self._extended(kind):
                     return False
                 self._extending.append(kind)
@@ -154,21 +160,23 @@ class ClickedPage:
         the first two tell whether its items lead anywhere."""
         self._clicked.is_leaving = True
         first = {item.kind: item for item in reversed(self._items.values())}
-        last = len(self._extending)
-        # Those that the page shows now; then, since it shows its first ones after each, the others.
-        order = sorted(self._items.values(), key=lambda item: (item.level != last, item.level))
-        clicks = 0
-        for item in order:
+        clicks = restarts = 0
+        for item in sorted(self._items.values(), key=lambda item: item.level):
             if not self._values.pays(self._site, item.kind):
                 continue
-            clicks += 1
-            if clicks > MOST_ITEMS or not await self._is_there(item):
+            if clicks >= MOST_ITEMS:
                 return
-            count = len(self._clicked.links)
-            there = await self._followed(item, first[item.kind])
-            self._values.learn(self._site, item.kind, len(self._clicked.links) - count)
-            if not there:
-                return
+            if self._is_changed:
+                if restarts >= _RESTARTS:
+                    return
+                restarts += 1
+                await self._restart()
+            self._is_changed = not await self._is_there(item)
+            if not self._is_changed:
+                clicks += 1
+                count = len(self._clicked.links)
+                self._is_changed = not await self._followed(item, first[item.kind])
+                self._values.learn(self._site, item.kind, len(self._clicked.links) - count)
 
     async def _listed(self) -> dict[str, str]:
         """URL → words of its links, and words of its items that are no links → words."""
