@@ -202,6 +202,21 @@ def test_few_articles_are_a_list_where_a_heading_is_above_them_and_no_other_is_t
     assert not is_list(f"<h1>Kilns</h1><p>{TEXT}</p>{few}")
 
 
+def test_what_a_form_offers_is_no_text_above_the_articles_of_a_list() -> None:
+    offered = f"<form><select>{'<option>A tongue of many words' * 60}</select></form>"
+    assert is_list(f"{offered}<h1>Kilns</h1>{offered}{articles(CARD, 3)}")
+
+
+@pytest.mark.parametrize(("size", "is_one"), [(40, False), (8, True)])
+def test_articles_in_an_article_with_a_text_of_its_own_are_comments(
+    size: int, is_one: bool
+) -> None:
+    text = " ".join(TEXT.split()[:size])
+    inner = f"<h1>A kiln</h1><p>{text}</p>{articles(CARD, 4)}"
+    assert is_list(f"<article>{inner}</article>") == is_one
+    assert is_list(inner)
+
+
 def test_pictures_over_articles_are_no_documents() -> None:
     """Those of an avalanche report: a few articles lead to theirs, the others do not."""
     rest = "<article><h2>What the snow did</h2><p>It slid, and slid again.</p></article>" * 4
@@ -328,6 +343,25 @@ def test_a_list_page_is_no_result_but_where_it_is_wanted() -> None:
     judge = Relevance(wish("kiln"))
     judge.takes_lists = True
     assert told(judge, pages()) == ARTICLES | LISTS
+
+
+def test_a_list_that_is_sorted_or_filtered_is_a_list_whatever_is_left_of_it() -> None:
+    judge = Relevance(wish("kiln"))
+    text = "Kiln kiln kiln: no results"
+    some = [
+        Page("http://a.example/c/?id=3", title="Kilns", text=text, flags=LIST),
+        Page("http://a.example/c/?id=3&filter=blue", title="Kilns", text=text + " found"),
+        Page("http://a.example/c/?id=3&page=about", title="Kilns", text=text + " here"),
+        Page("http://a.example/c/?id=4&filter=blue", title="Kilns", text=text + " there"),
+        Page("http://a.example/c/?id=3&filter=red", title="A kiln", text=text + " again"),
+    ]
+    results = [judge.judge(page).relevant for page in some[:2]]
+    again = Relevance(wish("kiln"))
+    again.load(judge.save())
+    assert [*results, *(again.judge(page).relevant for page in some[1:])] == [
+        *(False, False),
+        *(False, True, True, True),
+    ]
 
 
 def test_who_gives_a_list_page_as_an_example_wants_list_pages() -> None:

@@ -58,6 +58,19 @@ def test_what_a_page_is_filed_under() -> None:
     assert listed.keywords == ()
 
 
+@pytest.mark.parametrize(
+    "name", ["nav aria-label=Breadcrumb", "div class='my-breadcrumbs x'", "ol id=breadcrumb"]
+)
+def test_a_page_is_filed_under_what_leads_back_from_it_to_the_home_page(name: str) -> None:
+    way = "<a href=/>Home</a> <a href=/c/>Clay  <b>pots</b></a> <a href=/c/t/>Tea</a> <a href=''>I</a>"
+    menu = "<nav><a href=/m/>Menu</a></nav>"
+    tag = name.split()[0]
+    assert page(f"{menu}<{name}>{way}</{tag}><p>Text").keywords == ("Clay pots", "Tea")
+    many = "".join(f"<a href=/{at}/>All of {at}</a>" for at in range(9))
+    assert page(f"{menu}<{name}>{many}</{tag}><p>Text").keywords == ()
+    assert page(f"<body class=has-breadcrumbs>{way}<p>Text").keywords == ()
+
+
 # ---------------------------------------------------------------- encodings
 
 

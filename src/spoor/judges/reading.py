@@ -17,6 +17,7 @@ from spoor.judges.anchors import Anchors
 from spoor.judges.frequencies import Floats, Frequencies
 from spoor.judges.kept_pages import MOST_LINKS, MOST_TERMS, KeptPage, without
 from spoor.judges.link_numbers import LinkNumbers
+from spoor.judges.list_forms import ListForms
 from spoor.judges.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS, Matcher
 from spoor.judges.nearness import nearness
 from spoor.judges.page_language import probability
@@ -141,6 +142,7 @@ class Reader:
         """What the memos know of slots is of so many times of `Frequencies.forgot`."""
         self._link_numbers = LinkNumbers(self.frequencies.slots)
         self._anchors = Anchors(matcher)
+        self._lists = ListForms()
         self.repeated = Repeated()
         self._weights = {
             part: np.array(
@@ -219,7 +221,7 @@ class Reader:
             script=words.script,
             in_text=in_text if in_text is not None and len(in_text.pieces) else None,
             is_early=self.repeated.is_early(site, folder),
-            is_list="list" in page.flags,
+            is_list=self._lists.is_list(page),
             is_filed=self._is_filed(words.fields["keywords"], memo),
             first_part=number_of_url(first) if first else 0,
         )
@@ -461,6 +463,7 @@ class Reader:
             "together": self.together.copy(),
             "short": self.short.copy(),
             "repeated": self.repeated.save(),
+            "lists": self._lists.save(),
             **self._anchors.save(),
         }
 
@@ -471,6 +474,7 @@ class Reader:
         self.together = np.array(state["together"], np.int64)
         self.short = np.array(state["short"], np.int64)
         self.repeated.load(state["repeated"])
+        self._lists.load(state.get("lists", []))
         self._anchors.load(state)
 
 

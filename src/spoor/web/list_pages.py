@@ -129,7 +129,7 @@ def _has_entries(walk: Walk, words: Sequence[str], counts: Sequence[int], url: s
         return False
     longest = max(TEXT, TEXTS * usual) if len(entries) >= LEAST else TEXT
     before = 0
-    for begin, size in _texts(walk, counts):
+    for begin, size in _said(walk, counts):
         before += min(size, max(0, begins[0] - begin))
         if begin < end and size > (OWN if begin < begins[0] else longest):
             return False
@@ -139,6 +139,8 @@ def _has_entries(walk: Walk, words: Sequence[str], counts: Sequence[int], url: s
     if before > BEFORE or max(entry.title - entry.begin for entry in entries) > TEXT:
         return False
     if not _are_titles(words, entries) or _below_date(walk, counts, begins[0]) > OWN_DATED:
+        return False
+    if _above_nested(walk, counts, entries[0].cut, begins[0]) > OWN_DATED:
         return False
     dated = _dated(walk.times, words, entries, end)
     return any(sum(map(max, signs, marked)) >= least for signs in (dated, own))
@@ -354,15 +356,16 @@ def _site(url: str) -> str:
 
 def _around(walk: Walk, counts: Sequence[int], last: int) -> tuple[int, int]:
     """Words before the end of the list whose last entry has this number, and how many of these are
-    links beside it: of menus."""
-    beside = 0
+    links beside it, of menus, or choices of forms."""
+    beside, to, at = 0, counts[-1], walk.cuts + 1
     for number, (found, end) in enumerate(zip(walk.found, walk.ends, strict=True)):
         place = found.place
         if place.is_beside and not place.in_entry and end >= 0:
             if number > last:
-                return counts[found.begin], beside
+                to, at = counts[found.begin], found.begin
+                break
             beside += counts[end] - counts[found.begin]
-    return counts[-1], beside
+    return to, beside + sum(size for cut, size in walk.choices if cut <= at)
 
 
 def _texts(walk: Walk, counts: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -399,6 +402,19 @@ def _below_date(walk: Walk, counts: Sequence[int], end: int) -> int:
         return 0
     texts = [(begin, min(size, end - begin)) for begin, size in _texts(walk, counts) if begin < end]
     return sum(max(0, begin + size - max(begin, date)) for begin, size in texts if size >= RUNNING)
+
+
+def _above_nested(walk: Walk, counts: Sequence[int], cut: int, end: int) -> int:
+    """Words of text between the begin of an `article` and the first entry, before which so many
+    words stand and whose `article` stands in that one: a comment on a document does."""
+    at = bisect_right(walk.articles, cut) - 1
+    if at < 0 or not walk.nested[at]:
+        return 0
+    outer = next((one for one in range(at, -1, -1) if not walk.nested[one]), 0)
+    before = walk.articles[outer]
+    begin = counts[before - 1] if before else 0
+    texts = _said(walk, counts)
+    return sum(min(size, end - at) for at, size in texts if begin <= at < end and size >= RUNNING)
 
 
 def _are_titles(words: Sequence[str], entries: Sequence[_Entry]) -> bool:

@@ -48,6 +48,8 @@ _LINE = 12
 """triples: who wrote it and when."""
 _LEAST = 5
 """Triples of its own that a page must have to be compared."""
+_FRAME = 128
+"""Triples of the frame of a relation, at most."""
 _PAGES = 256
 """With which others are compared."""
 _RELATIONS = 2_000
@@ -195,7 +197,7 @@ class _Kept(NamedTuple):
 class _Relation:
     """What is known of one."""
 
-    __slots__ = ("more", "pages", "plain", "texts", "titled", "views")
+    __slots__ = ("frame", "more", "pages", "plain", "texts", "titled", "views")
 
     def __init__(
         self,
@@ -205,6 +207,7 @@ class _Relation:
         texts: Iterable[tuple[str, Sequence[int]]] = (),
         plain: int = 0,
         titled: int = 0,
+        frame: Sequence[int] = (),
     ) -> None:
         self.views = views
         self.more = more
@@ -217,6 +220,9 @@ class _Relation:
         """Times that a page linked to a URL by such texts alone …"""
         self.titled = titled
         """… and by another text as well: the title of a post beside “5 comments”."""
+        self.frame = np.array(frame, np.uint32)
+        """What the last page of it had that the other page had not, in order, if that was not much:
+        a form that stands on all of them."""
 
     @property
     def of_views(self) -> bool:
@@ -242,7 +248,8 @@ class _Relation:
     def row(self) -> list[Any]:
         """As a saved state holds it."""
         texts = list(self.texts.items())
-        return [self.views, self.more, self.pages, texts, self.plain, self.titled]
+        rest = [self.plain, self.titled, self.frame.tolist()]
+        return [self.views, self.more, self.pages, texts, *rest]
 
 
 def _enter(table: list[int], one: int, most: int) -> None:
@@ -287,7 +294,7 @@ class PageViews:
             its = self._sketches.get(other)
             if its is None or (its.is_list and not is_list):
                 continue
-            holds = _holds(its.triples, mine)
+            holds = self._holds(name, its.triples, mine)
             # Of most URLs that happen to have the same numbers, neither page has the other.
             compared = compared or holds or not name.startswith(_OF_TWINS)
             whole = other if holds and not whole else whole
@@ -299,6 +306,21 @@ class PageViews:
             remember(self._with_views, host(url), None, _URLS)
             remember(self._with_views, _end(url), None, _URLS)
             remember(self._views, url, whole, _URLS)
+
+    def _holds(self, name: str, its: Sketch, mine: Sketch) -> bool:
+        """Whether a page has all, but for little, of what is another one's own and no frame of the
+        pages of this relation to it."""
+        few = mine[:: len(mine) // _FIRST + 1]
+        if _held(its, few) < _SOME / 2 * len(few):  # most pages end here
+            return False
+        lacks = mine[~are_among(mine, its)]
+        known = self._relations.get(name) or _Relation()
+        remember(self._relations, name, known, _RELATIONS)
+        of_frame = _held(known.frame, lacks)
+        known.frame = np.unique(lacks)[: _FRAME * (len(lacks) <= _FRAME)]
+        own, held = len(mine) - of_frame, len(mine) - len(lacks)
+        least = _SOME if own - held <= _LINE else _ALL
+        return own >= _LEAST and held >= least * own
 
     def _keep(self, url: str, page: _Kept) -> None:
         remember(self._sketches, url, page, _PAGES)
@@ -426,16 +448,6 @@ class PageViews:
         self._relations = OrderedDict((name, _Relation(*row)) for name, *row in state["relations"])
         self._with_views = OrderedDict.fromkeys(state["with_views"])
         self._views = OrderedDict(map(tuple, state["views"]))
-
-
-def _holds(its: Sketch, mine: Sketch) -> bool:
-    """Whether a page has all, but for little, of what is another one's own."""
-    few = mine[:: len(mine) // _FIRST + 1]
-    if _held(its, few) < _SOME / 2 * len(few):  # most pages end here
-        return False
-    held = _held(its, mine)
-    least = _SOME if len(mine) - held <= _LINE else _ALL
-    return held >= least * len(mine)
 
 
 def _held(its: Sketch, mine: Sketch) -> int:

@@ -10,6 +10,7 @@ from sys import intern
 _NUMBERS = re.compile(r"[0-9]{3,}")
 """That name one item of many, as `post-1889`: where they differ the place is the same."""
 _BESIDE = frozenset({"nav", "aside", "footer", "header"})
+_WHOLE = frozenset({"html", "body", "main"})
 _PATH_ELEMENTS = 32
 _REGIONS = {"nav": "nav", "header": "header", "footer": "footer", "aside": "aside", "main": "main"}
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
@@ -17,6 +18,9 @@ HEADINGS = {f"h{level}": level for level in range(1, 7)}
 _ENTRIES = frozenset({"hentry", "h-entry"})
 _TEXTS = frozenset({"entry-content", "e-content"})
 """Classes of an entry and of its text, as hAtom and h-entry have them."""
+_TRAIL = re.compile(r"(?<![^\W_])bread-?crumbs?(?![^\W_])", re.IGNORECASE)
+"""In the name, the classes or the label of the links that lead back from a page to the home page,
+through what it belongs to."""
 _ROLES = {
     "navigation": "nav",
     "banner": "header",
@@ -42,6 +46,8 @@ class Place:
     """It stands in an `article` element, …"""
     of_article: bool = False
     """… and in the header or footer of that, which is not the page's."""
+    in_trail: bool = False
+    """It stands among the links that lead back to the home page."""
     below: dict[object, Place] = field(default_factory=dict)
     """By tag, by everything that distinguishes elements, and by path and region."""
 
@@ -82,12 +88,16 @@ class Places:
         in_text = above.in_text or (in_entry and not _TEXTS.isdisjoint(names))
         in_article = above.in_article or tag == "article"
         of_article = above.of_article
+        in_trail = above.in_trail
+        if not in_trail and tag not in _WHOLE:
+            label = attributes.get("aria-label") or "" if tag == "nav" else ""
+            in_trail = _TRAIL.search(f"{name} {classes} {label}") is not None
         if tag in _REGIONS:
             of_article = above.in_article and tag in ("header", "footer")
         if path.count("/") < _PATH_ELEMENTS:
             path = intern(f"{path}/{step}" if path else step)
         # Many a site names the page in a class of its body: what lies below is the same place.
-        marks = (is_heading, in_entry, in_text, in_article, of_article)
+        marks = (is_heading, in_entry, in_text, in_article, of_article, in_trail)
         same = (path, region, *marks)
         place = above.below.get(same)
         if place is None:

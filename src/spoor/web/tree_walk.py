@@ -90,6 +90,8 @@ class Walk:
     tags: list[int] = field(default_factory=list)
     """Numbers of the links to what the page is filed under (`rel=tag`), of which there may be
     those of other pages, too."""
+    trail: list[int] = field(default_factory=list)
+    """Numbers of the links that lead back from the page to the home page."""
     keywords: list[str] = field(default_factory=list)
     """What its head says of that."""
     times: list[int] = field(default_factory=list)
@@ -97,7 +99,9 @@ class Walk:
     heads: list[int] = field(default_factory=list)
     """… before each heading, …"""
     articles: list[int] = field(default_factory=list)
-    """… and before each `article`."""
+    """… and before each `article`, …"""
+    nested: list[bool] = field(default_factory=list)
+    """… and whether that stands in another one."""
     first_time: int = 0
     """Texts before the first `time` element."""
     choices: list[tuple[int, int]] = field(default_factory=list)
@@ -309,6 +313,8 @@ def _on_link(node: LexborNode, tag: str, walk: Walk) -> bool:
     if "tag" in rels:
         walk.tags.append(len(walk.urls))
     place = _place(tag, attributes, walk)
+    if place.in_trail and tag == "a":
+        walk.trail.append(len(walk.urls))
     kind = "place" if tag == "a" and "#" in href and place_within(href) else tag
     if place.is_heading and kind == "a":
         walk.titles.append(len(walk.urls))
@@ -362,6 +368,7 @@ def _on_time(node: LexborNode, tag: str, walk: Walk) -> None:
 
 def _on_article(node: LexborNode, tag: str, walk: Walk) -> None:
     walk.articles.append(walk.cuts)
+    walk.nested.append(_above(walk).in_article)
     walk.heads_before.append(len(walk.heads))
     return
 
@@ -484,7 +491,7 @@ def _above(walk: Walk) -> Place:
         number = node.tag_id
         key: object = number if number < _KNOWN_TAGS else node.tag
         if of := node.attributes:
-            key = (key, of.get("id"), of.get("class"), of.get("role"))
+            key = (key, of.get("id"), of.get("class"), of.get("role"), of.get("aria-label"))
         above = above.below.get(key) or PLACES.new(above, key, node.tag or "", of)
         places.append(above)
     return above
