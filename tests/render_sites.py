@@ -246,8 +246,8 @@ class _Maker:
         return site
 
     def _cards(self, articles: list[tuple[str, str]], number: int) -> Site:
-        """An application whose list has no links, on each second site in pages of three: a click
-        on an item makes another address."""
+        """An application whose list has no links. A click on an item makes another address; on each
+        second site it opens a window, and the list comes in pages of three."""
         site = self._routed(articles, 0)
         code = """
           const app = document.querySelector('#app'), size = SIZE;
@@ -261,7 +261,9 @@ class _Maker:
                 + (data.length > from + size ? '<button>›</button>' : '')
               : `<h1>${data.text.slice(0, 22)}</h1><p>${data.text}</p>`;
             app.querySelectorAll('.card').forEach((card, k) => card.addEventListener('click', () => {
-              history.pushState({}, '', data[from + k].url); from = 0; show(); }));
+              const {url} = data[from + k];
+              if (size < 99) return open(url);
+              history.pushState({}, '', url); show(); }));
             const next = app.querySelector('button');
             if (next) next.onclick = () => { from += size; show(); };
           };

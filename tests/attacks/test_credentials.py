@@ -3,6 +3,7 @@ redirect, to a subdomain, to another port, to a name that looks alike, in the cl
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import gzip
 import json
@@ -25,6 +26,8 @@ from yarl import URL
 
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page, reply
 from spoor.errors import InputError
+from spoor.http.address_guard import AddressGuard
+from spoor.http.client import Client
 from spoor.http.cookies import MOST_SENT, Cookies
 from spoor.http.credentials import Credentials
 from spoor.live.live_crawl import LiveCrawl
@@ -423,6 +426,28 @@ def said(answer: SimpleNamespace, *lines: str) -> Any:
     for line in lines:
         answer.cookies.load(line)
     return answer
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [({}, False), ({"header": ("X-Key: 1",)}, True), ({"cookies": "cookies.txt"}, True)],
+)
+def test_pages_are_clicked_on_in_nobodys_name(
+    given: dict[str, Any], names: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A button of a site that knows its user may do something for them, also by GET."""
+    monkeypatch.chdir(tmp_path)
+    Path("cookies.txt").write_text("# Netscape HTTP Cookie File\n")
+    settings = Settings(seeds=("http://a.example/",), **given)
+
+    async def asked() -> bool:
+        client = Client(settings, AddressGuard(settings))
+        try:
+            return client.names_user
+        finally:
+            await client.close()
+
+    assert asyncio.run(asked()) is names
 
 
 def test_a_request_costs_no_look_at_every_seed() -> None:

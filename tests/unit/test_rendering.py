@@ -303,7 +303,7 @@ def test_a_browser_that_is_not_there_is_told_once(
         raise AssertionError(url)
 
     async def crawl() -> None:
-        renders.open(load)
+        renders.open(load, clicks=False)
         try:
             assert await asyncio.gather(*map(rendered, range(10))) == exchanges
         finally:

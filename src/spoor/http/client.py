@@ -142,6 +142,12 @@ class Client:
         await self._session.close()
         self._cookies.save()
 
+    @property
+    def names_user(self) -> bool:
+        """Whether the user gave anything by which a site may know them: cookies, headers of a host,
+        passwords."""
+        return bool(self._settings.cookies) or self._credentials.are_given
+
     def knows_user(self, url: str) -> bool:
         """Whether there is anything by which the user is known at a URL."""
         return bool(self._by_user(URL(plain(url), encoded=True)))

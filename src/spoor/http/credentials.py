@@ -67,6 +67,11 @@ class Credentials:
                 self._named.setdefault(".".join(labels[at:]), set()).update(schemes)
         self._known: dict[URL, Headers] = {}
 
+    @property
+    def are_given(self) -> bool:
+        """Whether there are any."""
+        return bool(self._given)
+
     def headers(self, url: URL) -> Headers:
         """What is sent with a request for this URL."""
         if not self._given:

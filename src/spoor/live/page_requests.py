@@ -133,7 +133,9 @@ class PageRequests:
                 watched=settings.command == "watch",
                 owns=owns,
             )
-            renders.open(self._parts.load)
+            # A button of a site that knows its user may do something in their name.
+            clicks = settings.actions or not self._client.names_user
+            renders.open(self._parts.load, clicks=clicks)
 
     @property
     def _reader(self) -> ReplyReader:

@@ -96,9 +96,10 @@ class Renders:
             arm = Arm(row.host, row.shape, row.lack)
             self._values.again(arm, row.gain, Brought(row.links, row.text, row.relevant))
 
-    def open(self, load: Load) -> None:
-        """Pages may come; `load` brings what they ask for. The browser starts with the first one
-        that is rendered."""
+    def open(self, load: Load, *, clicks: bool) -> None:
+        """Pages may come; `load` brings what they ask for. With `clicks` they are clicked on, but
+        not in a watch: what it looks for stands first in a list. The browser starts with the first
+        page that is rendered."""
         self._load = load
         settings = self._settings
         self._loop = asyncio.get_running_loop()
@@ -108,7 +109,7 @@ class Renders:
                 user_agent=settings.user_agent,
                 timeout=settings.render_timeout,
                 body_limit=settings.body_limit,
-                clicks=self._visited is None,  # what a watch looks for stands first in a list
+                clicks=clicks and self._visited is None,
                 report=self._report_here,
             )
         )

@@ -131,7 +131,7 @@ class Browser:
         timeout: float,
         body_limit: int,
         memory: int = MEMORY,
-        clicks: bool = True,
+        clicks: bool = False,
         report: Callable[[str], None] = lambda line: None,
     ) -> None:
         self._path = path
@@ -449,7 +449,7 @@ async def _is_gone(chromium: Chromium, error: Exception) -> bool:
 
 async def _shut(page: Page, visit: Visit) -> None:
     visit.windows += 1
-    if visit.windows > MOST_WINDOWS:
+    if visit.windows > MOST_WINDOWS + visit.clicked.clicks:  # each may open one
         visit.end("it opens windows without end")
     with contextlib.suppress(Exception):
         await page.close()

@@ -88,8 +88,14 @@ class ClickedLinks:
     """URL → words of what was clicked, or of the link that came by it."""
     clicking: str = ""
     """Words of what is being clicked."""
+    clicks: int = 0
     is_leaving: bool = False
     """Whether items are clicked: what the pages behind them need is not asked for."""
+
+    def begin(self, words: str) -> None:
+        """What has these words is clicked now."""
+        self.clicking = words
+        self.clicks += 1
 
     def led_to(self, url: str, words: str = "") -> None:
         """A click led to a URL, or would have."""
@@ -206,7 +212,7 @@ class ClickedPage:
         if control is None:
             return True
         begun = await self._ask(click_scripts.ADDRESS)
-        self._clicked.clicking = control["words"]
+        self._clicked.begin(control["words"])
         await self._ask(click_scripts.click(control["path"]))
         await self._settle()
         there = await self._returned(begun)
@@ -218,7 +224,7 @@ class ClickedPage:
         list on it."""
         begun = await self._ask(click_scripts.ADDRESS)
         count = len(self._clicked.links)
-        self._clicked.clicking = item.words
+        self._clicked.begin(item.words)
         await self._ask(click_scripts.click(item.path))
         for _ in range(_LEADS):
             await asyncio.sleep(_STEP)
