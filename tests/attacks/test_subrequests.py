@@ -285,7 +285,7 @@ def test_a_flood_of_requests_has_a_bound_and_says_nothing(
         return Exchange("http://a.example/", 200, "OK", (), headers, body, body, 0.0, 0.0)
 
     async def work() -> list[bytes]:
-        chromium = browser.Browser("", user_agent="Spoor", timeout=1.0, body_limit=1 << 20)
+        chromium = browser.Browser("", user_agent="Spoor", timeout=8.0, body_limit=1 << 20)
         try:
             await chromium.render(page(IMAGES), load)
             gc.collect()
