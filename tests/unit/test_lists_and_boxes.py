@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -14,13 +15,14 @@ from spoor.foragers.boxes import MOST_PAGES, SURE, Age, Boxes, Spot, spots
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
 from spoor.foragers.hosts import Hosts
+from spoor.foragers.list_moves import CAME, ROSE, WENT, Move, moves, risen
 from spoor.foragers.states import NoStates
 from spoor.foragers.watching import Watching
 from spoor.isolate.parsing import parse_page
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line
-from spoor.types import Anchor, Fetch, Fetched, Link, Page, Sleep
+from spoor.types import Anchor, Failed, Fetch, Fetched, Link, Page, Redirected, Sleep
 from spoor.web.dates import date_of_url
 from spoor.web.sentences import content
 
@@ -354,3 +356,161 @@ def test_a_page_of_stories_that_others_showed_first_is_a_list_and_an_article_is_
             known.links(number, page, now)
     assert known.is_list(0)
     assert not known.is_list(known.number(f"{SITE}1"))
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "rose"),
+    [
+        ([1, 2, 3, 4], [3, 1, 2, 4], {3}),
+        ([1, 2, 3, 4, 5, 6], [1, 5, 9, 3, 2, 4, 6], {1, 5, 3}),  # 1 was above, and may have risen
+        ([1, 2, 3, 4], [9, 1, 2, 3], set()),
+        ([1, 2, 3, 4], [4, 3, 2, 1], set()),  # in any order
+        ([1, 2], [2, 1], set()),
+    ],
+)
+def test_what_stands_above_those_in_their_order_rose(
+    before: list[int], now: list[int], rose: set[int]
+) -> None:
+    assert risen(before, now) == rose
+
+
+def test_moves_in_lists() -> None:
+    def of(before: list[int], now: list[int], elsewhere: tuple[int, ...] = ()) -> set[Move]:
+        rows = [(8, 9, one) for one in elsewhere]
+        its = ([(1, 2, url) for url in one] + rows for one in (before, now))
+        return set(moves(*its))
+
+    assert of([1, 2, 3, 4], [3, 1, 2, 4]) == {Move(3, ROSE, 1)}
+    assert of([1, 2, 3, 4], [9, 1, 2, 3]) == {Move(9, ROSE, 1)}, "4 left at the end"
+    assert of([1, 2, 3, 4], [1, 2, 9, 4]) == {Move(9, CAME, 1), Move(3, WENT, 1)}
+    assert of([1, 2, 3, 4], [1, 2, 4], elsewhere=(3,)) == set(), "it is still on the page"
+    assert of([1, 2, 3, 4], [4, 3, 2, 1]) == set()
+
+
+def test_a_new_story_above_one_that_rose_is_news() -> None:
+    """As in a list by the last reply."""
+    site = Site()
+    site.look(news=[5, 4, 3, 2])
+    assert site.look(news=[6, 3, 5, 4, 2]) == {6}
+
+
+@pytest.mark.parametrize("kind", ["right", "wrong"])
+def test_what_moved_in_a_list_is_looked_at_while_that_is_right(kind: str) -> None:
+    """Of a document on topic alone, and once for all lists that show the same move."""
+    task = FleetTask(
+        [SITE], NoStates(), np.random.default_rng(0), watching=Watching(TextPattern("furnace"))
+    )
+    known, now = change_rate(task).known, 1e9
+    names = [f"t{at}" for at in range(8)]
+
+    def look(order: list[str], at: float, name: str = "") -> list[str]:
+        rows = "".join(f"<tr><td><a href=/{one}>Talk {one} of it</a></td></tr>" for one in order)
+        page = read(f"<h1>Board</h1><table>{rows}</table>", f"{SITE}{name}")
+        known.see(known.number(page.url), page, at)
+        known.links(known.number(page.url), page, at)
+        return [known.urls[url].removeprefix(SITE) for url in known.hints.open]
+
+    def read_again(name: str, at: float, more: str) -> None:
+        url = known.number(f"{SITE}{name}")
+        words = "The furnace is lit." if name != "t7" else "Nothing."
+        known.see(url, Page(known.urls[url], title=name, text=f"{words} {name} says {more}."), at)
+
+    for name in names:
+        read_again(name, now - 2.0, "little")
+    assert look(names, now) == look(names, now + 1.0, "copy") == []
+    order, asked = names, 0
+    for at in range(20):
+        now += HOUR
+        moved = order[4]
+        order = ["t7", moved, *(one for one in order if one not in ("t7", moved))]
+        hinted = look(order, now)
+        if not hinted:
+            break
+        assert hinted == [moved], "the last one is not on topic"
+        asked += 1
+        read_again(moved, now + 1.0, f"more {'and more ' * at}" if kind == "right" else "little")
+        assert look(order, now + 2.0, "copy") == [], "it was looked at since"
+    assert asked == (20 if kind == "right" else 10)
+    again = change_rate(task).known
+    again.load(unpack(pack(known.save())))
+    assert again.hints.counts() == known.hints.counts()
+
+
+def test_a_hint_at_what_cannot_be_had_is_settled() -> None:
+    """Else it would be asked for again and again, before all others."""
+    task = FleetTask(
+        [SITE], NoStates(), np.random.default_rng(0), hosts=Hosts(), watching=Watching()
+    )
+    for reply in (
+        lambda ticket: Failed(ticket, "absent", "404", 404),
+        lambda ticket: Failed(ticket, "http", "500", 500),
+        lambda ticket: Redirected(ticket, f"{SITE}b", 302),
+    ):
+        fleet = change_rate(task)
+        url = fleet.known.number(f"{SITE}a")
+        fleet.known.see(url, Page(f"{SITE}a", text="It is there. It says something."), 1e9)
+        fleet.known.hints.add(url, 0)
+        step = fleet.next(1e9 + 1.0)
+        assert isinstance(step, Fetch)
+        assert step.choice.link == url
+        fleet.receive(reply(step.ticket), 1e9 + 2.0)
+        assert not fleet.known.hints.open
+    assert fleet.known.hints.counts() == {}
+
+
+def test_what_a_sitemap_lists_no_more_is_looked_at_and_what_it_listed_is_not_new() -> None:
+    """Most say no dates."""
+    task = FleetTask([SITE], NoStates(), np.random.default_rng(0), watching=Watching())
+    known = change_rate(task).known
+    for name in "ac":
+        number = known.number(f"{SITE}{name}")
+        known.see(number, Page(f"{SITE}{name}", text=f"{name} says this."), 1e9)
+    url = known.number(f"{SITE}sitemap.xml")
+    for at, names in enumerate(("abc", "abcd", "bde")):
+        links = [Link(f"{SITE}{name}", kind="listed") for name in names]
+        page = Page(known.urls[url], links=links, flags=frozenset({"sitemap"}))
+        known.see(url, page, 1e9 + at)
+        known.links(url, page, 1e9 + at)
+        again = change_rate(task).known
+        again.load(unpack(pack(known.save())))
+        assert pack(again.save()) == pack(known.save())
+        known = again
+    assert [known.urls[one] for one in known.hints.open] == [f"{SITE}a", f"{SITE}c"]
+    found = {one: known.find(f"{SITE}{one}") for one in "abcde"}
+    assert [one for one, number in found.items() if number and known.came(number)] == ["d", "e"]
+    second = known.number(f"{SITE}sitemap2.xml")
+    for at, names in enumerate(("x", "xbf")):  # what moves on to another one is not new either
+        links = [Link(f"{SITE}{name}", kind="listed") for name in names]
+        page = Page(known.urls[second], links=links, flags=frozenset({"sitemap"}))
+        known.see(second, page, 1e9 + 5 + at)
+        known.links(second, page, 1e9 + 5 + at)
+    assert [known.find(f"{SITE}{one}") is None for one in "xbf"] == [True, True, False]
+
+
+def test_entries_of_a_feed_that_are_called_as_documents_tell_of_their_changes() -> None:
+    """As those of the changes of a wiki, which lead to what was changed, or of answers."""
+    known = change_rate(
+        FleetTask([SITE], NoStates(), np.random.default_rng(0), watching=Watching())
+    ).known
+    feed, now = known.number(f"{SITE}feed"), 1e9
+    for name in ("Boron", "Krypton", "Xenon"):
+        url = known.number(f"{SITE}{name}")
+        known.see(url, Page(f"{SITE}{name}", title=f"{name} - Articles", text=f"{name} is."), now)
+    again = change_rate(
+        FleetTask([SITE], NoStates(), np.random.default_rng(0), watching=Watching())
+    ).known
+    again.load(unpack(pack(known.save())))
+    for its in (known, again):
+        for at, named in enumerate(
+            ([], [("Boron", 10.0), ("RE: Xenon", 10.0), ("Krypton", -10.0), ("Tin", 10.0)])
+        ):
+            links = [
+                Link(f"{SITE}view?of={name}", Anchor(name, tag_path="entry/a")) for name, _ in named
+            ]
+            dated = tuple(
+                (link.url, now + day) for link, (_, day) in zip(links, named, strict=True)
+            )
+            page = Page(its.urls[feed], links=links, dated=dated, flags=frozenset({"feed"}))
+            its.see(feed, replace(page, text=f"{at}"), now + 20.0 + at)
+            its.links(feed, page, now + 20.0 + at)
+        assert [its.urls[one] for one in its.hints.open] == [f"{SITE}Boron", f"{SITE}Xenon"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import replace
 from random import Random
 
@@ -912,3 +913,122 @@ def test_a_feed_says_where_to_look() -> None:
         known.unchanged(at, 500.0)
     assert not known.hints.open
     assert not known.hints.believed(source)
+
+
+def test_a_line_of_numbers_that_is_another_one_now_and_then_is_told_a_few_times() -> None:
+    """As one of who wrote most today; what comes beside it is told."""
+    contents, text = Contents(), article(3)
+
+    def line(at: int) -> str:
+        return f"Those who have written are nine in ten of us and today it is writer {at // 2}."
+
+    told = list[bool]()
+    for at in range(24):
+        its = Page(f"{SITE}a", title="Numbers", text=" ".join([*text, line(at), "And so on."]))
+        told.append(contents.see(0, "h", its) is not None)
+    assert sum(told) <= 3
+    more = Page(f"{SITE}a", title="Numbers", text=" ".join([*text, "A new one is here.", line(24)]))
+    change = contents.see(0, "h", more)
+    assert change is not None
+    assert change.added == ("A new one is here.",)
+
+
+NOTICE = "The specified talk does not exist. Log in or look for others."
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["a page", "the site"])
+def test_a_document_of_which_nothing_is_left_is_gone_while_its_site_is_there(whole: bool) -> None:
+    """Once, and with status 200, too; while all of the site says that little, none of it is."""
+    begin, kiln = 1e9, [*article(1), "The kiln is lit."]
+    at = begin + 5_000.0
+    world = EvolvingWorld(
+        [
+            version(begin - 5, "", ["Front.", *article(5)], "a"),
+            version(begin + 100, "", ["Front.", *article(5)], "a", "b"),
+            version(begin + 90, "b", kiln),
+            version(begin - 5, "a", article(6)),
+            Version(at, f"{SITE}b", "The board", NOTICE),
+            *([] if whole else [Version(at, f"{SITE}{one}", "The board", NOTICE) for one in "a"]),
+            *([] if whole else [Version(at, SITE, "The board", NOTICE)]),
+            version(begin + 40_000.0, "b", kiln),
+        ],
+        roots=[SITE],
+        start=begin,
+        end=begin + DAY,
+    )
+    fleet = fleet_of(world, Watching(TextPattern("kiln is lit")), delay=200.0)
+    tracker = ChangeTracker(fleet)
+    lines = run(fleet, world, begin + 39_000.0, tracker)
+    told = [(line["kind"], line["url"].removeprefix(SITE)) for line in lines]
+    assert told == [("new", "b"), ("gone", "b")][: 1 + whole]
+    again = fleet_of(world, Watching(TextPattern("kiln is lit")), delay=200.0)
+    again.load(unpack(pack(fleet.save())))
+    assert pack(again.save()) == pack(fleet.save())
+    lines = run(fleet, world, begin + 50_000.0, tracker)
+    assert lines == [], "what returns is not new"
+
+
+def test_what_changes_on_a_page_that_lists_others_is_told_where_it_leads() -> None:
+    begin = 1e9
+    fleet = fleet_of(
+        EvolvingWorld([version(0, "", [])], roots=[SITE], start=0, end=1),
+        Watching(TextPattern("kiln")),
+    )
+    tracker, told = ChangeTracker(fleet), list[list[Line]]()
+    for name, flags in (("list", frozenset({"list"})), ("page", frozenset[str]())):
+        for at in range(3):
+            text = " ".join([*article(len(flags)), f"The kiln number {at} is lit in the morning."])
+            its = Page(f"{SITE}{name}", title=name, text=text, flags=flags)
+            url = fleet.known.number(its.url)
+            fleet._flights[at] = (url, 0)
+            step = fleet.receive(Fetched(at, its), begin + at)
+            told.append(tracker.lines(step, begin + at))
+    assert [[line["kind"] for line in lines] for lines in told] == [
+        [], [], [], [], ["changed"], ["changed"]
+    ]  # fmt: skip
+
+
+def test_a_sitemap_that_is_not_there_takes_no_turns_of_others() -> None:
+    """Every site is asked for one."""
+    world = EvolvingWorld(
+        [version(-5, "", ["Front."], "a"), version(-5, "a", article(5))],
+        roots=[SITE],
+        start=0,
+        end=10 * DAY,
+    )
+    fleet = fleet_of(world, Watching(), delay=2_000.0)
+    sitemap = fleet.known.number(f"{SITE}sitemap.xml", parent=0)
+    fleet.known.sitemaps.add(sitemap)
+    asked, answer = Counter[str](), world.answer
+
+    def noted(fetch: Fetch) -> Reply:
+        asked[fetch.url.removeprefix(SITE)] += 1
+        return answer(fetch)
+
+    world.answer = noted  # type: ignore[method-assign]
+    run(fleet, world, 5 * DAY, ChangeTracker(fleet))
+    assert 0 < asked["sitemap.xml"] < 0.2 * asked[""]
+
+
+@pytest.mark.parametrize("front", [frozenset[str](), frozenset({"noindex"})])
+def test_a_view_that_is_not_for_search_engines_is_not_told(front: frozenset[str]) -> None:
+    """As a version of a page of a wiki, also where that is read first. Where all of a site is not
+    for them, that says nothing."""
+    world = EvolvingWorld([version(0, "", [])], roots=[SITE], start=0, end=1)
+    fleet = fleet_of(world, Watching(TextPattern("kiln")))
+    tracker, told = ChangeTracker(fleet), list[str]()
+    closed = frozenset({"noindex", "nofollow"})
+    pages = (
+        ("", front, 0),
+        ("a", front, 1),
+        ("a?version=2", closed, 2),
+        ("b?version=1", closed, 3),
+    )
+    for at, (name, flags, content) in enumerate((*pages, ("b", front, 3))):
+        text = " ".join([*article(content), "The kiln is lit in the morning."])
+        url = fleet.known.number(f"{SITE}{name}", 1e9 if at else NEVER, at and 0, 1e9)
+        fleet._flights[at] = (url, 0)
+        its = Page(f"{SITE}{name}", title=name, text=text, flags=flags)
+        lines = tracker.lines(fleet.receive(Fetched(at, its), 1e9 + at), 1e9 + at)
+        told += [line["url"].removeprefix(SITE) for line in lines]
+    assert told == ["a", *(["a?version=2", "b?version=1"] if front else ["b"])]

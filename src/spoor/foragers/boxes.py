@@ -23,6 +23,7 @@ import numpy as np
 
 from spoor.bounded import remember
 from spoor.columns import pieces_of
+from spoor.foragers.list_moves import Move, moves, risen
 from spoor.types import Link, Page, State
 from spoor.web.page_links import places_of
 
@@ -253,9 +254,9 @@ class Boxes:
                 self._paths[self._path_of(page, name)] += 1
 
     def grows(self, page: int, links: Iterable[tuple[Spot, int]]) -> dict[int, int]:
-        """The lists of a page that have grown at one end since its last look → links that came;
-        `LISTED` where as many stand there now. A list that has others alone has grown where those
-        of other pages in the same markup have."""
+        """The lists of a page that have grown at one end since its last look, or in which links
+        rose above others → links that came or rose; `LISTED` where as many stand there now. A list
+        that has others alone has grown where those of other pages in the same markup have."""
         before = self._before(page) or ()
         of_list, lists = dict[int, list[int]](), dict[int, list[int]]()
         paths = {name: path for path, name, _ in before}
@@ -267,14 +268,22 @@ class Boxes:
         there = {url for urls in lists.values() for url in urls}
         found = dict[int, int]()
         for name, previous in of_list.items():
-            urls = set(lists.get(name, ()))
+            now = list(dict.fromkeys(lists.get(name, ())))
+            urls = set(now)
             its, long = len(urls - on_page), len(urls) >= LISTED
+            if name and (up := risen(list(dict.fromkeys(previous)), now)):
+                found[name] = max(its + len(up), LISTED * long)
             if not (name and its):
                 continue
             known = long and self._paths[paths[name]] >= SURE
             if known or _arrivals(previous, lists[name], there):
                 found[name] = max(its, LISTED * long)
         return found
+
+    def moves(self, page: int, links: Iterable[tuple[Spot, int]]) -> list[Move]:
+        """How the links of a page moved in its lists since its last look. O(links)."""
+        now = ((spot.path, spot.list, url) for spot, url in links)
+        return moves(self._before(page) or (), now)
 
     def _path_of(self, page: int, name: int) -> int:
         return next((path for path, its, _ in self._before(page) or () if its == name), 0)
@@ -418,10 +427,12 @@ class Boxes:
 
 def _arrivals(before: Sequence[int], urls: Sequence[int], there: Collection[int]) -> set[int]:
     """Links that came to a list at the end at which it grows: what stayed is in the order as it
-    was, and none left before it there. At the other end any may leave, and a few between, which
-    were withdrawn. All of them where none left."""
+    was, but for those that rose above it, and none left before it there. At the other end any may
+    leave, and a few between, which were withdrawn. All of them where none left."""
     previous, own = list(dict.fromkeys(before)), list(dict.fromkeys(urls))
     stood, stands = set(previous), set(own)
+    if up := risen(previous, own):
+        previous, own = ([url for url in one if url not in up] for one in (previous, own))
     left = [at for at, url in enumerate(previous) if url not in there]
     if not left:
         return stands - stood

@@ -32,7 +32,10 @@ OFTEN = 3
 """Looks at which a place differed, or pages on which a sentence stands, before that counts."""
 
 NEARLY_ALWAYS = 0.6
-"""Share of the looks at which a place that changes by itself differs, in [0, 1]."""
+"""Share of the looks at which a place that changes by itself differs, in [0, 1] …"""
+
+REPLACED = 0.3
+"""… and one at which a sentence stands that has half of the words of the one before it."""
 
 MOST_FLIPS = 500
 """Sentences and places of a page that are remembered as coming and going."""
@@ -162,6 +165,11 @@ class Contents:
         row = self._pages[url]
         return list(unpack_from(f"<{_parts(row)[1]}Q", row, _SIZES.size)) if row else []
 
+    def own(self, url: int, host: str) -> set[int]:
+        """Those of a page of a host that do not stand on several others of it."""
+        shared: Mapping[int, int] = self._shared.get(host, {})
+        return {key for key in self.keys(url) if shared.get(key, 0) < OFTEN}
+
     def title(self, url: int) -> str:
         """The title of a page; empty for one that is not kept."""
         row = self._pages[url]
@@ -170,12 +178,8 @@ class Contents:
     def resemblance(self, url: int, other: int, host: str) -> float:
         """Share of the words of two pages of a host that stand in sentences which both have, in
         [0, 1]; 0 where these are few. What stands on several pages of the host does not count."""
-        shared: Mapping[int, int] = self._shared.get(host, {})
-        pages = [
-            dict.fromkeys(key for key in self.keys(one) if shared.get(key, 0) < OFTEN)
-            for one in (url, other)
-        ]
-        common, both = pages[0].keys() & pages[1].keys(), pages[0].keys() | pages[1].keys()
+        one, two = self.own(url, host), self.own(other, host)
+        common, both = one & two, one | two
         if len(common) < LEAST_COMMON:
             return 0.0
         texts = {**self._text(other, self.keys(other)), **self._text(url, self.keys(url))}
@@ -254,9 +258,11 @@ class Contents:
             places.setdefault(mask if counted else last, []).append(key)
             if counted:
                 places[mask].append(counters[mask])
+        replaced = _replaced(places, seen, now, texts) | counters.keys()
         for place, keys in places.items():
             often = seen.places[place] = seen.places.pop(place, 0) + 1
-            if often >= OFTEN and often >= NEARLY_ALWAYS * seen.looks:
+            share = REPLACED if place in replaced else NEARLY_ALWAYS
+            if often >= OFTEN and often >= share * seen.looks:
                 for key in keys:
                     remember(seen.flips, key, None, MOST_FLIPS)
         while len(seen.places) > MOST_FLIPS:
@@ -324,6 +330,26 @@ def _cut(state: State) -> Iterator[tuple[int, bytes]]:
 def _pieces(data: NDArray[np.uint8], sizes: NDArray[np.int64]) -> Iterator[bytes]:
     """Bytes cut into pieces of these sizes."""
     return pieces_of(data.tobytes(), sizes)
+
+
+def _replaced(
+    places: Mapping[int, Sequence[int]],
+    seen: _Seen,
+    now: Mapping[int, str],
+    texts: Mapping[int, str],
+) -> set[int]:
+    """Of the places of sentences that came, those at which one stood that had half of the words.
+    O(sentences)."""
+    found, last = set[int](), 0
+    for key in seen.keys:
+        if key in now:
+            last = 0 if key in seen.flips else key
+        elif key in texts and last in places and last not in found:
+            old = set(plain(texts[key]).split())
+            its = (set(plain(now[one]).split()) for one in places[last][:OFTEN] if one in now)
+            if any(2 * len(old & new) >= max(len(old), len(new)) for new in its):
+                found.add(last)
+    return found
 
 
 def identity_of(keys: Iterable[int]) -> int:

@@ -220,6 +220,7 @@ class Fleet:
         self, crew: SteadyCrew, reply: Fetched | Failed | NotModified, url: int, now: float
     ) -> Outcome:
         known, pages = self.known, list[int]()
+        reply = known.without_lost(reply, url, now)
         if isinstance(reply, Fetched):
             self.counts.pages += 1
             changed = known.see(url, reply.page, now)
@@ -239,6 +240,7 @@ class Fleet:
             if absent:
                 known.absent(url, now)
             else:
+                known.hints.drop(url)
                 known.separate(url)
             pages = self._revised()
             if reply.retry_after is not None and not reply.of_robots:
@@ -330,6 +332,7 @@ class Fleet:
         site that the user named it does not: that has its own turn, as what strangers link to."""
         stranger = self.known.stranger(url, host_of(reply.location))
         self.known.tried(url, now)
+        self.known.hints.drop(url)
         self.known.dead[url] = NEVER
         if not self.known.admits(reply.location):
             failed = Failed(reply.ticket, "skipped", f"{reply.location} is out of scope")

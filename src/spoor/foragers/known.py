@@ -120,6 +120,9 @@ class Known(LinkedLooks):
         self.hints.leave(gone)
         self.promises.leave(gone)
         self.boxes.leave(gone)
+        self.emptied.leave(gone)
+        self.kinds.leave(gone)
+        self.listed.leave(gone)
         watching.leave(hosts)
 
     def save(self) -> State:
@@ -158,6 +161,9 @@ class Known(LinkedLooks):
             "hints": self.hints.save(),
             "promises": self.promises.save(),
             "boxes": self.boxes.save(),
+            "emptied": self.emptied.save(),
+            "kinds": self.kinds.save(),
+            "listed": self.listed.save(),
             "watching": None if self.watching is None else self.watching.save(),
             "strangers": list(map(list, self.strangers.items())),
         }
@@ -207,6 +213,10 @@ class Known(LinkedLooks):
         self.promises.load(state["promises"])
         self.released = []
         self.boxes.load(state["boxes"])
+        if "emptied" in state:
+            self.emptied.load(state["emptied"])
+            self.kinds.load(state["kinds"])
+            self.listed.load(state["listed"])
         if self.watching is not None:
             self.watching.load(state["watching"])
             self.strangers = {int(url): by for url, by in state["strangers"]}

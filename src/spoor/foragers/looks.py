@@ -17,13 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.foragers.boxes import Age, Boxes, in_main, rows_of, spots
+from spoor.foragers.emptied import Emptied
 from spoor.foragers.hints import Hints
+from spoor.foragers.listed import Listed
 from spoor.foragers.near_copies import LESS, MOVED, SAME
+from spoor.foragers.page_kinds import PageKinds
 from spoor.foragers.promises import Promises
 from spoor.foragers.states import Describe
 from spoor.foragers.urls import NEVER, Urls
 from spoor.foragers.watching import DAY, FUTURE, JUST_NOW, Watching
-from spoor.types import Link, Page, urls_of
+from spoor.types import Failed, Fetched, Link, NotModified, Page, urls_of
 from spoor.web.urls import host, registrable_domain
 
 LIST = 3
@@ -45,6 +48,8 @@ OLD = 7 * 86_400.0
 
 Admit = Callable[[Page, int], Sequence[Link]]
 
+Reply = Fetched | Failed | NotModified
+
 
 def digest(page: Page) -> int:
     """64 bits of a page's content; never 0. The same content has the same digest anywhere."""
@@ -65,6 +70,7 @@ class Looks(Urls):
         self.hints = Hints()
         self.promises = Promises()
         self.boxes = Boxes()
+        self.emptied = Emptied()
         self.released: list[int] = []
         """URLs that were held (`Boxes`) and are new from now on, for whom it concerns: who asks
         empties it."""
@@ -74,6 +80,8 @@ class Looks(Urls):
         """URL that is looked at once more, in a watch → when."""
         self.hubs: set[int] = set()
         """Feeds and sitemaps, in a watch."""
+        self.kinds = PageKinds()
+        self.listed = Listed()
         self.sitemaps: set[int] = set()
         """URLs that are asked for as sitemaps."""
         self.left_out: dict[str, int] = {}
@@ -139,7 +147,7 @@ class Looks(Urls):
         """Whether what was downloaded last is a new document that is wanted. Its age counts from
         when it was not there yet: what waited for the next look has not become old."""
         counts_from = self.dated(min(now, self.not_before[url]))
-        if self.date[url] < counts_from - new_for or url in self.told_before:
+        if self.date[url] < counts_from - new_for or url in self.told_before or self.is_view(url):
             return False
         watching = self.watching
         return watching is None or (url in watching.wanted and url not in watching.copy_of)
@@ -176,9 +184,10 @@ class Looks(Urls):
             self.date[url] = stated if page.modified is None else page.modified
         else:
             counts = watching.take(url, self.hosts[url], page, first)
+            self.kinds.see(url, self.hosts[url], page)
             if page.flags & {"feed", "sitemap"}:
                 self.hubs.add(url)
-            if first and self._is_before_guessed(url):
+            if first and self._stands_for_its_original(url):
                 watching.stand_for(url)
             if first:
                 self._find_original(watching, url, page, now)
@@ -239,7 +248,7 @@ class Looks(Urls):
         """A page was read whose link appeared: whether another one says nearly the same."""
         share, near = watching.nearest(url, self.hosts[url])
         near = watching.copy_of.get(near, near)
-        if near in (-1, url) or not self._may_be(near, url):
+        if near in (-1, url) or self.is_view(near) or not self._may_be(near, url):
             return
         gone = self.dead[near] > NEVER or self.redirects.end(near) == url
         if not gone and self._born[near] >= self._born[url]:
@@ -332,12 +341,15 @@ class Looks(Urls):
 
         return age
 
-    def _is_before_guessed(self, url: int) -> bool:
+    def _stands_for_its_original(self, url: int) -> bool:
         """Whether a page has the content of one to which only strangers linked, and its own site
-        links to it."""
+        links to it; or of a view, and is none."""
         assert self.watching is not None
         other = self.watching.copy_of.get(url, -1)
-        return other >= 0 and self.guessed(other) and not self.guessed(url)
+        if other < 0:
+            return False
+        guessed = self.guessed(other) and not self.guessed(url)
+        return guessed or (self.is_view(other) and not self.is_view(url))
 
     def _date(self, watching: Watching, url: int, page: Page, now: float, *, first: bool) -> float:
         """When what a watch downloaded was published. No document is younger than what is known of
@@ -361,7 +373,12 @@ class Looks(Urls):
         watching = self.watching
         if watching is None or watching.judge is None:
             return False
-        return self.brought[url] >= LIST or self.boxes.grown(url) >= LIST
+        grown = self.brought[url] >= LIST or self.boxes.grown(url) >= LIST
+        return grown or self.kinds.is_list(url)
+
+    def is_view(self, url: int) -> bool:
+        """Whether a page is a view of another one (`PageKinds.is_view`)."""
+        return self.kinds.is_view(url, self.hosts[url])
 
     def _will_be_list(self, url: int, page: Page) -> bool:
         """The same with the links of a download that have yet to be entered."""
@@ -410,6 +427,7 @@ class Looks(Urls):
         """Its server says that nothing is there: what comes is younger."""
         if self.watching is None:
             return
+        self.hints.settle(url, self.dead[url] == NEVER and bool(self.digests[url]))
         self.doubted.pop(url, None)
         self.redirects.forget(url)
         if self.dead[url] == NEVER:
@@ -417,12 +435,29 @@ class Looks(Urls):
         if not self.digests[url]:
             self._absent[url] = now
 
+    def without_lost(self, reply: Reply, url: int, now: float) -> Reply:
+        """The reply; where nothing is left of the document that stood at a URL, a failure that says
+        so, and the URL is looked at once more until it is known whether that is for good."""
+        if self.watching is None or isinstance(reply, Failed):
+            return reply
+        page = reply.page if isinstance(reply, Fetched) else None
+        gone = self.emptied.see(url, self.hosts[url], page, self.watching.contents, now)
+        if gone is False:
+            return reply
+        self.hints.settle(url, True)
+        if gone:
+            return Failed(reply.ticket, "absent", "it says nothing of what it said", 200)
+        return Failed(reply.ticket, "gated", "it says nothing of what it said, as yet", 200)
+
     def tried(self, url: int, now: float) -> None:
         """It was asked for."""
         if self.watching is not None and self.fetched[url] == NEVER:
             self._waits_no_more(url)
         self.fetched[url] = now
         self.again.pop(url, None)
+        again = self.emptied.again_at(url, now)
+        if again is not None and self.dead[url] == NEVER:
+            self.again[url] = again
 
     def _unchanged(self, url: int) -> bool:
         if self.watching is not None:

@@ -161,13 +161,16 @@ class PageRates(Columns):
     def _kind(self, page: int, fetched: bool) -> str:
         known = self._known
         assert known.watching is not None
-        if known.parent[page] < 0 or page in known.hubs or page in known.sitemaps:
+        # Every site is asked for a sitemap, and many have none.
+        there = fetched or bool(known.digests[page])
+        if known.parent[page] < 0 or page in known.hubs or (page in known.sitemaps and there):
             return "hub"
         if not fetched:
             return "absent"
         # A copy is looked at where the other one is no more.
         alone = known.watching.copy_of.get(page, -1) not in known.watching.wanted
-        return "wanted" if page in known.watching.wanted and alone else "other"
+        is_document = page in known.watching.wanted and not known.is_view(page)
+        return "wanted" if is_document and alone else "other"
 
     def _prior_of(self, page: int, fetched: bool) -> float:
         """A page from which many URLs were learned is a list of them."""

@@ -4,11 +4,13 @@ says how old that is."""
 from __future__ import annotations
 
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from spoor.foragers.boxes import MOST_SHOWN, in_main, rows_of, spots
+from spoor.foragers.boxes import MOST_SHOWN, Spot, in_main, rows_of, spots
+from spoor.foragers.hints import by_lists
 from spoor.foragers.looks import Looks
 from spoor.foragers.urls import NEVER
+from spoor.foragers.watching import FUTURE
 from spoor.hashing import hash64
 from spoor.types import Link, Page, urls_of
 from spoor.web.urls import host, registrable_domain
@@ -66,6 +68,8 @@ class LinkedLooks(Looks):
         is_post = page.url in dated and "list" not in page.flags
         targets |= dict.fromkeys(self._feeds(page, is_post=is_post), "feed")
         lists, numbers = "sitemap" in page.flags, list[int]()
+        its = (one for one, kind in targets.items() if lists and kind == "listed")
+        listed, lists_now = self.listed.see(url, its) if lists else (None, set[int]())
         before, today = frozenset(self.links_before(url)), self.dated(now)
         number_of: dict[str, int] = {}
         for target, kind in targets.items():
@@ -78,6 +82,9 @@ class LinkedLooks(Looks):
             target = watching.parameters.without(target, name)
             number, stranger = self._kept(target), self.stranger(url, name)
             if number is None:
+                old = kind == "listed" and lists and (date or NEVER) < today - HINTED
+                if old and (listed is None or self._stood(url, shown, listed)):
+                    continue
                 left = self.left.find(hash64(target)) if len(self.left) else None
                 if left is not None:
                     hinted = date is not None and date > self.dated(left.at) and not stranger
@@ -107,6 +114,10 @@ class LinkedLooks(Looks):
                 self.sitemaps.add(number)
             numbers.append(number)
             number_of[shown] = number
+        if listed and not listed <= lists_now:
+            self._hint_at_withdrawn(url, listed - lists_now)
+        if "feed" in page.flags and born > NEVER:
+            self._hint_at_titled(url, page, dated)
         if not page.flags & {"feed", "sitemap"}:
             self._see_boxes(url, page, admitted, number_of, born, now)
         return list(dict.fromkeys(numbers))
@@ -133,6 +144,8 @@ class LinkedLooks(Looks):
         links = list(rows_of(placed, own))
         if grown := boxes.grows(url, links):
             boxes.note_grown(url, in_main(page, admitted, placed, grown))
+        if born > NEVER:
+            self._hint_at_moved(url, links)
         today = self.dated(now)
         if born == NEVER and self._born[url] > NEVER:
             for _, number in links:
@@ -142,6 +155,48 @@ class LinkedLooks(Looks):
                         boxes.late.popitem(last=False)
         age, last = self._age(today), self._previous
         self._release(boxes.look(url, self.hosts[url], links, age, last, now), today)
+
+    def _hint_at_moved(self, page: int, links: Sequence[tuple[Spot, int]]) -> None:
+        """What the moves of links in the lists of a page say of documents that were looked at
+        before the look before at that page."""
+        watching, last = self.watching, self._previous
+        assert watching is not None
+        for url, kind, path in self.boxes.moves(page, links):
+            if (
+                NEVER < self.fetched[url] <= last
+                and url != page
+                and url in watching.wanted
+                and not (self.is_list(url) or self.is_view(url))
+                and not self.stranger(page, self.hosts[url])
+            ):
+                self.hints.add(url, by_lists(path, kind))
+
+    def _hint_at_titled(self, feed: int, page: Page, dated: Mapping[str, float]) -> None:
+        """A feed whose entries are called as documents that are known, and lead elsewhere, tells of
+        their changes or of answers: so those of a wiki lead to what was changed."""
+        watching, name = self.watching, self.hosts[feed]
+        assert watching is not None
+        for link in page.links:
+            date = dated.get(link.url)
+            if date is None or date > self.dated(self.looked[feed]) + FUTURE:
+                continue
+            url = watching.titled(name, link.anchor.text)
+            if url >= 0 and link.url != self.urls[url] and self.dated(self.fetched[url]) < date:
+                self.hints.add(url, feed)
+
+    def _stood(self, sitemap: int, shown: str, listed: Collection[int]) -> bool:
+        """Whether a sitemap listed a URL before, or another does."""
+        key = hash64(shown)
+        return key in listed or self.listed.elsewhere(key, sitemap)
+
+    def _hint_at_withdrawn(self, sitemap: int, hashes: Collection[int]) -> None:
+        """A sitemap lists these no more: what it lists is all that is there. O(known URLs)."""
+        watching = self.watching
+        assert watching is not None
+        for url in watching.wanted:
+            key, stranger = hash64(self.urls[url]), self.stranger(sitemap, self.hosts[url])
+            if key in hashes and not (stranger or self.listed.elsewhere(key, sitemap)):
+                self.hints.add(url, sitemap)
 
     def _has_room(self, name: str, stranger: str) -> bool:
         """Whether one URL more of a host may wait."""

@@ -24,7 +24,7 @@ from spoor.foragers.remembered import Memory
 from spoor.protocols import Judge, Rejudges, Stateful
 from spoor.types import Judgement, Page, State
 from spoor.web.dates import date_of_url
-from spoor.web.sentences import content, signature, title
+from spoor.web.sentences import content, plain, signature, title
 
 NEVER = float("-inf")
 
@@ -62,6 +62,12 @@ EIGHTH = 8
 """… whenever there are an eighth more, at the latest 1,000: what is new of a site comes slowly, and
 waits for that."""
 
+MOST_TITLED = 75_000
+"""Titles by which pages are found; those noted longest ago leave."""
+
+_ANSWER = re.compile(r"^\s*(?:re|aw|sv)\s*:\s*", re.IGNORECASE)
+"""Before the title of what is answered, as mail has it."""
+
 MOST_VERDICTS = 5_000
 """Pages of which the reasons of the judge are kept."""
 
@@ -91,6 +97,8 @@ class Watching:
         self.parameters = IdleParameters()
         self.near = NearCopies()
         """Of the pages whose contents are kept."""
+        self._titled: OrderedDict[int, int] = OrderedDict()
+        """Title of such a page at its host → the one that was noted last with it."""
         self._like: list[int] = []
         """Pages that may resemble the one that was taken in last."""
         self._newest = array("Q")
@@ -137,6 +145,7 @@ class Watching:
             of_page = host, keys, self.contents.title(url)
             self._like = self.near.candidates(*of_page) if first else []
             self.near.note(url, *of_page)
+            self.note_title(url, host)
         # Of one without a content that it had first, any is another.
         other = not before or key != before
         counts = self.change is not None or (not known and (first or other))
@@ -166,6 +175,20 @@ class Watching:
         its = (one for one in self._like if one != url)
         found = [(self.contents.resemblance(url, one, host), one) for one in its]
         return max(found, default=(0.0, -1))
+
+    def note_title(self, url: int, host: str) -> None:
+        """A page, whose contents are kept, has its title now."""
+        if key := _title_key(host, self.contents.title(url)):
+            remember(self._titled, key, url, MOST_TITLED)
+
+    def titled(self, host: str, name: str) -> int:
+        """The page of a host of which a name, as an entry of a feed has, is the title, or answers
+        it; −1 where there is none."""
+        for key in (_title_key(host, name), _title_key(host, _ANSWER.sub("", name))):
+            url = self._titled.get(key, -1)
+            if url in self.wanted and _title_key(host, self.contents.title(url)) == key:
+                return url
+        return -1
 
     def same_title(self, url: int, other: int) -> bool:
         """Whether two pages have the same title, of so many words that it says something."""
@@ -348,6 +371,8 @@ class Watching:
             "copy_of": pairs(self.copy_of.items()),
             "same": self._contents_had(),
             "near": self.near.save(),
+            "titles": column(self._titled, len(self._titled), np.uint64),
+            "titled": column(self._titled.values(), len(self._titled), np.int64),
             "earlier": column(self._earlier, len(self._earlier), np.uint64),
             "left": self._left.save(),
             "dates": {host: pairs(dates.items()) for host, dates in self._dates.items()},
@@ -368,6 +393,9 @@ class Watching:
         )
         self.copy_of = dict(map(tuple, state["copy_of"].tolist()))
         self.near.load(state["near"])
+        if "titled" in state:
+            its = zip(state["titles"].tolist(), state["titled"].tolist(), strict=True)
+            self._titled = OrderedDict(its)
         self._newest, self._earlier = array("Q"), {}
         self._same = KeyIndex(self._newest)
         for key, url in state["same"].tolist():
@@ -394,6 +422,12 @@ def _without_others(page: Page) -> Page:
         return page
     text = " ".join(words)
     return replace(page, text=text, headings=tuple(one for one in page.headings if one in text))
+
+
+def _title_key(host: str, name: str) -> int:
+    """64 bits of a title, before the name of the site, at a host; 0 for one without words."""
+    words = plain(BETWEEN.split(name, maxsplit=1)[0])
+    return signature(f"{host} {words}") if words else 0
 
 
 def _words(title: str) -> list[str]:

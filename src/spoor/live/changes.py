@@ -163,7 +163,7 @@ class ChangeTracker:
             more = {"added": (), "removed": ()}
             if told_title and title and plain(told_title) != plain(title):
                 more["title_before"] = told_title
-        tells = self._changes == "all" or not known.is_list(url)
+        tells = self._changes == "all" or not (known.is_list(url) or known.is_view(url))
         tells &= wanted and self._changes != "none"
         if before is not None and version > before and tells:
             lines.append(self._line("changed", url, date, now, **more))
