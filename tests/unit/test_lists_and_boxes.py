@@ -361,11 +361,11 @@ def test_a_page_of_stories_that_others_showed_first_is_a_list_and_an_article_is_
 @pytest.mark.parametrize(
     ("before", "now", "rose"),
     [
-        ([1, 2, 3, 4], [3, 1, 2, 4], {3}),
-        ([1, 2, 3, 4, 5, 6], [1, 5, 9, 3, 2, 4, 6], {1, 5, 3}),  # 1 was above, and may have risen
-        ([1, 2, 3, 4], [9, 1, 2, 3], set()),
-        ([1, 2, 3, 4], [4, 3, 2, 1], set()),  # in any order
-        ([1, 2], [2, 1], set()),
+        ([1, 2, 3, 4, 5, 6], [3, 1, 2, 4, 5, 6], {3}),
+        ([*range(1, 10)], [1, 5, 99, 3, *(2, 4, 6, 7, 8, 9)], {1, 5, 3}),  # 1 may have risen
+        ([1, 2, 3, 4, 5, 6], [9, 1, 2, 3, 4, 5], set()),
+        ([1, 2, 3, 4, 5, 6], [4, 3, 2, 1, 5, 6], set()),  # in any order
+        ([1, 2, 3, 4], [3, 1, 2, 4], set()),  # as of a few by chance
     ],
 )
 def test_what_stands_above_those_in_their_order_rose(
@@ -380,7 +380,7 @@ def test_moves_in_lists() -> None:
         its = ([(1, 2, url) for url in one] + rows for one in (before, now))
         return set(moves(*its))
 
-    assert of([1, 2, 3, 4], [3, 1, 2, 4]) == {Move(3, ROSE, 1)}
+    assert of([1, 2, 3, 4, 5, 6], [3, 1, 2, 4, 5, 6]) == {Move(3, ROSE, 1)}
     assert of([1, 2, 3, 4], [9, 1, 2, 3]) == {Move(9, ROSE, 1)}, "4 left at the end"
     assert of([1, 2, 3, 4], [1, 2, 9, 4]) == {Move(9, CAME, 1), Move(3, WENT, 1)}
     assert of([1, 2, 3, 4], [1, 2, 4], elsewhere=(3,)) == set(), "it is still on the page"
@@ -390,8 +390,8 @@ def test_moves_in_lists() -> None:
 def test_a_new_story_above_one_that_rose_is_news() -> None:
     """As in a list by the last reply."""
     site = Site()
-    site.look(news=[5, 4, 3, 2])
-    assert site.look(news=[6, 3, 5, 4, 2]) == {6}
+    site.look(news=[7, 6, 5, 4, 3, 2, 1])
+    assert site.look(news=[8, 3, 7, 6, 5, 4, 2]) == {8}
 
 
 @pytest.mark.parametrize("kind", ["right", "wrong"])

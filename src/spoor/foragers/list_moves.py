@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 ROSE, CAME, WENT = range(3)
 
+STAY = 5
+"""Links of a list that stay in their order, from which on others are said to have risen."""
+
 
 class Move(NamedTuple):
     """A link that moved in a list."""
@@ -23,15 +26,15 @@ class Move(NamedTuple):
 
 def risen(before: Sequence[int], now: Sequence[int]) -> set[int]:
     """Links of a list that stand above all those that are in their order: they rose, or kept above
-    such as rose. Nothing where those are more than the ones that stayed: a box that shows its links
-    in any order is no list."""
+    such as rose. Nothing where fewer than `STAY` stayed, or not twice as many as rose: a box shows
+    its links in any order, which of a few may be that by chance."""
     places = {url: at for at, url in enumerate(before)}
     kept = [url for url in now if url in places]
     begin = 0
     for at, (one, two) in enumerate(pairwise(kept), 1):
         if places[two] < places[one]:
             begin = at
-    return set(kept[:begin]) if len(kept) - begin >= max(2, begin) else set()
+    return set(kept[:begin]) if len(kept) - begin >= max(STAY, 2 * begin) else set()
 
 
 def moves(
