@@ -20,7 +20,7 @@ from spoor.isolate.lanes import Lane
 from spoor.live import requisite_hosts, requisites
 from spoor.live.live_crawl import LiveCrawl
 from spoor.live.requisite_reader import BOUNDS, Named, RequisiteReader
-from spoor.runs import files, requisite_queue
+from spoor.runs import files, requisite_queue, schema
 from spoor.runs.assemble import make_crawl
 from spoor.runs.requisite_queue import DuePage
 from spoor.runs.requisites import TABLES, Needed, all_requisites, requisite_totals
@@ -153,6 +153,31 @@ def test_pages_of_a_site_have_bounds_together(
             False,
             True,
         ]
+
+
+def test_domains_without_end_have_bounds_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each had 4 GiB of its own. What each page may take by itself, it may; a seed's domain has
+    bounds of its own."""
+    monkeypatch.setattr(requisite_queue, "MOST_BYTES_OF_SITE", 900)
+    monkeypatch.setattr(requisite_queue, "BYTES_EACH", 100)
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(schema.TABLES)
+        seeds = [f"{A}/"]
+        queue = requisite_queue.RequisiteQueue(Path("run"), db, everything=True, seeds=seeds)
+        taken = 0
+        for number in range(40):
+            its = queue._site_of(f"http://x.farm{number}.example/")
+            its.took(pages=1)
+            while not its.is_spent(quick=True) and taken < 99_999:
+                its.took(size=60)
+                taken += 60
+        assert taken <= 900 + 40 * (100 + 60)
+        modest, own = queue._site_of("http://modest.example/"), queue._site_of(f"{A}/x")
+        for site_of in (modest, own):
+            site_of.took(pages=1, size=100)
+            assert not site_of.is_spent(quick=True)
+        own.took(size=899)
+        assert not own.is_spent(quick=True)
 
 
 @pytest.mark.server

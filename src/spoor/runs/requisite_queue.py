@@ -48,13 +48,15 @@ MOST_SECONDS = 600.0
 """… and seconds for which their hosts may be waited for. The rest is left out."""
 
 MOST_BYTES_OF_SITE, BYTES_EACH = 4 << 30, 10 << 20
-"""Bytes that the requisites of the pages of one domain may have together, and more for each of
-these pages that was read; …"""
+"""Bytes that the requisites of the pages of one domain may have together, or of all domains without
+a seed, and more for each of these pages that was read; …"""
 MOST_OF_SITE, EACH = 50_000, 100
 """… and how many may be named, and more for each; …"""
 MOST_SECONDS_OF_SITE, SECONDS_EACH = 3 * 3600.0, 60.0
 """… and seconds of waiting, and more for each. The rest is left out."""
 
+_LONGEST = 1e12
+"""Seconds of waiting that are counted of a run that goes on."""
 _MOST_REASON = 300
 
 Waiting = tuple[int, str]
@@ -88,31 +90,63 @@ class Ended:
 
 
 @dataclass(slots=True)
-class _OfSite:
-    """What the requisites of the pages of one domain took so far."""
+class _Beyond:
+    """What requisites took beyond what their pages may by themselves."""
 
+    named: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class _OfSite:
+    """What the requisites of the pages of one domain took so far. What they took beyond what these
+    pages may counts to `beyond`, which all domains without a seed share: there are names without
+    end."""
+
+    beyond: _Beyond
     pages: int = 0
     named: int = 0
     bytes: int = 0
     seconds: float = 0.0
 
+    def took(self, *, pages: int = 0, named: int = 0, size: int = 0, seconds: float = 0.0) -> None:
+        """Count more."""
+        of, before = self.beyond, self._beyond()
+        self.pages, self.named = self.pages + pages, self.named + named
+        self.bytes, self.seconds = self.bytes + size, self.seconds + seconds
+        after = self._beyond()
+        of.named += after.named - before.named
+        of.bytes += after.bytes - before.bytes
+        of.seconds += after.seconds - before.seconds
+
+    def _beyond(self) -> _Beyond:
+        return _Beyond(
+            max(0, self.named - self.pages * EACH),
+            max(0, self.bytes - self.pages * BYTES_EACH),
+            max(0.0, self.seconds - self.pages * SECONDS_EACH),
+        )
+
     def is_spent(self, *, quick: bool) -> bool:
         """Whether none of them is asked for any more at a host, …"""
-        late = self.seconds >= MOST_SECONDS_OF_SITE + self.pages * SECONDS_EACH and not quick
-        return late or self.bytes >= MOST_BYTES_OF_SITE + self.pages * BYTES_EACH
+        own, of = self._beyond(), self.beyond
+        late = own.seconds and of.seconds >= MOST_SECONDS_OF_SITE and not quick
+        return bool(late or (own.bytes and of.bytes >= MOST_BYTES_OF_SITE))
 
     @property
     def is_full(self) -> bool:
         """… or at least none is noted."""
-        named = self.named >= MOST_OF_SITE + self.pages * EACH
-        return named or self.is_spent(quick=True)
+        own, of = self._beyond(), self.beyond
+        return bool(own.named and of.named >= MOST_OF_SITE) or self.is_spent(quick=True)
 
 
 class RequisiteQueue:
-    """Of `everything`, or of relevant pages alone. Its calls are made between two commits. Raises
-    InputError where the tables are those of another version."""
+    """Of `everything`, or of relevant pages alone. `seeds`: those of the run. Its calls are made
+    between two commits. Raises InputError where the tables are those of another version."""
 
-    def __init__(self, path: Path, db: sqlite3.Connection, *, everything: bool) -> None:
+    def __init__(
+        self, path: Path, db: sqlite3.Connection, *, everything: bool, seeds: Iterable[str] = ()
+    ) -> None:
         with telling(path):
             db.executescript(TABLES)
             for table, columns in COLUMNS_OF.items():
@@ -120,6 +154,8 @@ class RequisiteQueue:
         self._path, self._db = path, db
         self._relevant = "" if everything else "AND pages.relevant"
         self._needed = Needed(db)
+        self._named = frozenset(map(domain_of, seeds))
+        self._others = _Beyond()
         self._sites: dict[str, _OfSite] = {}
         """By domain."""
         query = (
@@ -135,14 +171,21 @@ class RequisiteQueue:
             if wrong is not None:
                 raise ValueError(f"what page {wrong[0]} took is no number")
             for url, named, size, seconds, pages in db.execute(query):
-                of = self._site_of(url)
-                of.pages, of.named = of.pages + pages, of.named + int(named)
-                of.bytes, of.seconds = of.bytes + int(size), of.seconds + seconds
+                self._site_of(url).took(
+                    pages=pages,
+                    named=max(0, int(named)),
+                    size=max(0, int(size)),
+                    seconds=min(max(0.0, seconds), _LONGEST),
+                )
 
     def _site_of(self, url: object) -> _OfSite:
         """Of a page."""
         known = isinstance(url, str) and names_host(url)
-        return self._sites.setdefault(domain_of(str(url)) if known else "", _OfSite())
+        domain = domain_of(str(url)) if known else ""
+        if (of := self._sites.get(domain)) is None:
+            beyond = _Beyond() if domain in self._named else self._others
+            of = self._sites[domain] = _OfSite(beyond)
+        return of
 
     def due(self, after: int, most: int) -> list[DuePage]:
         """The first pages after a number whose requisites were not read, or not what they asked for
@@ -199,8 +242,7 @@ class RequisiteQueue:
         known = "INSERT OR IGNORE INTO page_requisites VALUES (?, '', 0, 0, ?, ?)"
         added = self._db.execute(known, (page.ticket, seconds, left))
         if added.rowcount:
-            of = self._site_of(page.url)
-            of.pages, of.seconds = of.pages + 1, of.seconds + seconds
+            self._site_of(page.url).took(pages=1, seconds=seconds)
         needs, new = self._add(page.ticket, page.url, "E", found)
         update = "UPDATE page_requisites SET needs = ? WHERE ticket = ?"
         self._db.execute(update, (json.dumps(needs), page.ticket))
@@ -254,7 +296,8 @@ class RequisiteQueue:
                 if full or len(to) > MOST_PATH:
                     left += 1
                     continue
-                named, of_site.named = named + 1, of_site.named + 1
+                named += 1
+                of_site.took(named=1)
                 first = ticket, found_on, to, style, its_own
                 if number is None:
                     number = db.execute(
@@ -302,8 +345,7 @@ class RequisiteQueue:
     def took(self, row: RequisiteRow, size: int, seconds: float) -> None:
         """Count what a request took against its page, and its page's site."""
         of = self._db.execute("SELECT url FROM pages WHERE ticket = ?", (row.page,)).fetchone()
-        its = self._site_of("" if of is None else of[0])
-        its.bytes, its.seconds = its.bytes + size, its.seconds + seconds
+        self._site_of("" if of is None else of[0]).took(size=size, seconds=seconds)
         self._db.execute(
             "UPDATE page_requisites SET bytes = bytes + ?, seconds = seconds + ? WHERE ticket = ?",
             (size, seconds, row.page),

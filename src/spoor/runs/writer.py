@@ -144,7 +144,9 @@ class RunWriter:
             from spoor.runs.requisite_queue import RequisiteQueue
 
             everything = settings.requisites == "all"
-            self.requisites = RequisiteQueue(path, self._db, everything=everything)
+            self.requisites = RequisiteQueue(
+                path, self._db, everything=everything, seeds=settings.seeds
+            )
 
     # -- the last checkpoint
 
