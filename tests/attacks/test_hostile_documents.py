@@ -35,9 +35,10 @@ from spoor.isolate import parsing
 from spoor.isolate.bounds import SECONDS, Bounds
 from spoor.isolate.lanes import close
 from spoor.isolate.parsing import parse_page
+from spoor.judges.parts import first_part
 from spoor.politeness.retry_after import retry_after
 from spoor.politeness.robots import RobotsCache
-from spoor.types import Failed, Fetched, Recording
+from spoor.types import Anchor, Failed, Fetched, Link, Page, Recording
 from spoor.web import robots, sitemaps
 from spoor.web.exchange import Exchange
 from spoor.web.freshness import fresh_for
@@ -521,3 +522,22 @@ def test_a_long_feed_of_json_is_not_read_where_others_wait(monkeypatch: pytest.M
         assert reply.page.flags == {"sitemap", "not-html"}
     monkeypatch.setattr(parsing, "DOCUMENT", Bounds(8.0, 1 << 10, 0))
     assert isinstance(read(parse_page), Failed), "as any other document that costs too much"
+
+
+@pytest.mark.parametrize("queries", ["long", "none"])
+def test_the_first_part_of_a_document_is_found_at_little_cost(
+    queries: str, record_property: Note
+) -> None:
+    """Each parameter of the page was looked for among those of each link, parted anew each time."""
+    own = "&".join(f"a{n:x}" for n in range(1_800))
+    its = "&".join(f"b{n:x}" for n in range(1_800)) if queries == "long" else ""
+    links = [
+        Link(f"http://a.example/s?{n}&{its}", Anchor("1")) for n in range(500 if its else 5_000)
+    ]
+    page = Page(
+        f"http://a.example/s?{own}&page=2",
+        links=[*links, Link(f"http://a.example/s?{own}", Anchor("1"))],
+    )
+    size = sum(len(link.url) for link in links)
+    first = within_law(lambda: first_part(page), size, record_property)
+    assert first == f"http://a.example/s?{own}"

@@ -22,24 +22,29 @@ def first_part(page: Page) -> str:
     none by what it says. O(links)."""
     if not _MAY_BE_ONE.search(page.url):
         return ""
-    begin = page.url.partition("?")[0].rstrip("/")
+    path, _, query = page.url.partition("?")
+    begin, parts = path.rstrip("/"), frozenset(query_parts(query))
     for at, url in enumerate(urls_of(page.links)):
-        # Most links lead elsewhere; their words are looked at last.
-        above = begin.startswith(url.partition("?")[0].rstrip("/")) and _is_part(page.url, url)
-        if above and _FIRST.fullmatch(page.links[at].anchor.text.strip()):
+        its_path, _, its_query = url.partition("?")
+        if not begin.startswith(above := its_path.rstrip("/")):
+            continue  # most links lead elsewhere; their words are looked at last
+        if its_query == query:
+            number = _SEGMENT.fullmatch(path[len(above) :])
+        elif its_path == path:
+            number = _value(parts, its_query)
+        else:
+            continue
+        if number is None or int(number[1]) < 2:
+            continue
+        if _FIRST.fullmatch(page.links[at].anchor.text.strip()):
             return url
     return ""
 
 
-def _is_part(url: str, first: str) -> bool:
-    """Whether a URL is another one with a number above 1, in its path or as a parameter."""
-    path, _, query = url.partition("?")
-    its_path, _, its_query = first.partition("?")
-    if query == its_query:
-        number = _SEGMENT.fullmatch(path[len(its_path.rstrip("/")) :])
-    elif path == its_path:
-        more = [part for part in query_parts(query) if part not in query_parts(its_query)]
-        number = _VALUE.fullmatch(more[0]) if len(more) == 1 else None
-    else:
-        return False
-    return number is not None and int(number[1]) > 1
+def _value(parts: frozenset[str], query: str) -> re.Match[str] | None:
+    """The one part, a parameter whose value is a number, that the query of a URL has more than
+    another query. O(length of the latter)."""
+    if len(parts) > 2 + len(query):
+        return None  # there is more than one
+    more = parts.difference(query_parts(query))
+    return _VALUE.fullmatch(next(iter(more))) if len(more) == 1 else None
