@@ -42,6 +42,7 @@ from spoor.types import Anchor, Failed, Fetched, Link, Page, Recording
 from spoor.web import robots, sitemaps
 from spoor.web.exchange import Exchange
 from spoor.web.freshness import fresh_for
+from spoor.web.other_ways import without_repeats
 from spoor.web.search_index_readers import links_of as listed_in
 from spoor.web.sitemaps import MAX_LINKS, links_of
 from spoor.web.urls import Joiner
@@ -541,3 +542,17 @@ def test_the_first_part_of_a_document_is_found_at_little_cost(
     size = sum(len(link.url) for link in links)
     first = within_law(lambda: first_part(page), size, record_property)
     assert first == f"http://a.example/s?{own}"
+
+
+def test_links_of_a_page_with_thousands_of_parameters_cost_little(record_property: Note) -> None:
+    """Each was compared with all of them: 10 seconds for a page of 2 MiB."""
+    own = "&".join(f"{n:x}" for n in range(1_800))
+    few = [Link(f"http://a.example/s?print={n}&x") for n in range(5_000)]
+    many = [Link(f"http://a.example/s?print={n}&{own}") for n in range(500)]
+    pages = [Page(f"http://a.example/{name}?{own}", links=few + many) for name in ("s", "tree/s")]
+    size = sum(len(link.url) for link in few + many)
+
+    def read() -> list[int]:
+        return [len(without_repeats(page, page.links)) for page in pages]
+
+    assert within_law(read, size, record_property) == [5_500, 5_500]

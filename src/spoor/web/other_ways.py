@@ -66,6 +66,9 @@ _DATA = "json jsonld geojson ndjson csv tsv yaml yml ttl nt n3"
 """Forms of data that a program writes of what it shows. Feeds lead on, and a PDF is a document."""
 _DATA_ENDS = tuple(f".{end}" for end in _DATA.split())
 _SPEAKS_OF_DATA = re.compile(rf"\b({_DATA.replace(' ', '|')})\b|^type:.*\*", re.IGNORECASE)
+_MOST_PARTS = 32
+"""Parameters of a list of which other orders are told, each of whose links is compared with them,
+and of a URL that is known without one: of thousands each would be left out in turn."""
 _A_NAME = 3
 """Characters that the name of a page has at least."""
 _AS_DATA = re.compile(rf"[._]?(format|fmt|output|export|out)=({_DATA.replace(' ', '|')})")
@@ -101,9 +104,9 @@ def other_way(url: str) -> bool:
 
 
 def shorter(url: str) -> Sequence[str]:
-    """A canonical URL without each of its parameters, where others stay."""
+    """A canonical URL without each of its parameters, where a few others stay."""
     names = dict.fromkeys(part.partition("=")[0] for part in parameters(url)[1])
-    if len(names) < 2:
+    if not 2 <= len(names) <= _MOST_PARTS:
         return ()
     return [without(url, frozenset((name,))) for name in names]
 
@@ -129,8 +132,9 @@ def view_of_source(url: str, page: str) -> bool:
     if others[at] not in _SOURCE and others[at] not in _OF_SOURCE:
         return False
     rest, its_rest = [part for part in parts[at + 1 :] if part], [*filter(None, others[at + 1 :])]
-    same = rest[: len(its_rest)] == its_rest and {*its_query.split("&")} <= {"", *query.split("&")}
-    return same and bool(its_rest or query)
+    if rest[: len(its_rest)] != its_rest or its_query.count("&") > query.count("&"):
+        return False
+    return {*its_query.split("&")} <= {"", *query.split("&")} and bool(its_rest or query)
 
 
 def markup_of(url: str, page: str) -> bool:
@@ -208,7 +212,7 @@ def view_of_list(url: str, page: str) -> bool:
     where that has one already, or one more value to it (`tags=clay,kiln` of `tags=clay`)."""
     path, mark, query = with_query(url).partition("?")
     its, others, _ = _asked(page)
-    if not mark or path != its:
+    if not mark or path != its or len(others) > _MOST_PARTS:
         return False
     own = Counter(filter(None, query_parts(query)))
     added, removed = _telling(own - others), _telling(others - own)
@@ -233,6 +237,8 @@ def orders_of_list(page: str, urls: Sequence[str]) -> frozenset[str]:
     shows all the same: all with the same parameters beside (`days=all&sort=name&order=asc` and
     `days=all&sort=size&order=desc`)."""
     path, known, _ = _asked(page)
+    if len(known) > _MOST_PARTS:
+        return frozenset()
     orders: dict[str, tuple[str, ...]] = {}
     rests = set[tuple[str, ...]]()
     for url in urls:
