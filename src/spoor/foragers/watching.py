@@ -36,6 +36,8 @@ FUTURE = 60.0
 JUST_NOW = 60.0
 """A date that is that close before the download may be made with the page."""
 
+MOST_LOOKS = 200
+"""Headings of a page that are looked for within lines of its main text."""
 LEAST_MAIN = 25
 """Words of a main text that is judged in place of the whole page."""
 
@@ -421,7 +423,17 @@ def _without_others(page: Page) -> Page:
     if len(words) < LEAST_MAIN:
         return page
     text = " ".join(words)
-    return replace(page, text=text, headings=tuple(one for one in page.headings if one in text))
+    lines = {" ".join(line.split()) for line in page.main.splitlines()}
+    looks = iter(range(MOST_LOOKS))  # most are lines of their own, and each look costs the text
+    return replace(
+        page,
+        text=text,
+        headings=tuple(
+            one
+            for one in page.headings
+            if one in lines or (next(looks, None) is not None and one in text)
+        ),
+    )
 
 
 def _title_key(host: str, name: str) -> int:

@@ -214,7 +214,9 @@ def view_of_list(url: str, page: str) -> bool:
     its, others, _ = _asked(page)
     if not mark or path != its or len(others) > _MOST_PARTS:
         return False
-    own = Counter(filter(None, query_parts(query)))
+    if len(parts := query_parts(query)) > _MOST_PARTS:
+        return False
+    own = Counter(filter(None, parts))
     added, removed = _telling(own - others), _telling(others - own)
     if not added:
         changed = [*(own - others), *(others - own)]
@@ -243,9 +245,9 @@ def orders_of_list(page: str, urls: Sequence[str]) -> frozenset[str]:
     rests = set[tuple[str, ...]]()
     for url in urls:
         its, mark, query = url.partition("?")
-        if not mark or its != path:
+        if not mark or its != path or len(found := query_parts(query)) > _MOST_PARTS:
             continue
-        parts = Counter(filter(None, query_parts(query)))
+        parts = Counter(filter(None, found))
         added, removed = parts - known, known - parts
         order = tuple(filter(_orders, added))
         rest = tuple(sorted(part for part in added if not _orders(part)))
