@@ -33,12 +33,16 @@ from spoor.runs import files
 from spoor.runs.assemble import make_crawl
 from spoor.runs.checkpoints import read_state
 from spoor.runs.forget import forget
+from spoor.runs.pass_costs import PassCosts
 from spoor.runs.reader import Run
 from spoor.runs.saved_files import saved_name
 from spoor.runs.schema import read_settings
 from spoor.runs.writer import RunWriter
+from spoor.views import link_rates as rates
 from spoor.views.kinds import Kinds
+from spoor.views.link_rates import link_rates
 from spoor.views.preview import Previews
+from spoor.views.snippets import Snippets
 from spoor.views.sums import Sums
 from spoor.web.urls import names_host
 
@@ -428,7 +432,7 @@ def test_a_report_names_a_document_that_is_damaged(flipped: tuple[Path, str]) ->
         [1],
     )
     page = next(page for page in Run(path).pages() if page.url == flipped[1])
-    shown = Previews(Run(path)).of(page)
+    shown = Previews(Run(path), PassCosts()).of(page)
     assert shown is not None
     assert shown.kind == "damaged"
     assert "is damaged at byte" in shown.facts[0][1]
@@ -458,3 +462,23 @@ def test_a_damaged_record_leaves_a_run_with_its_page(
     left = [json.loads(line) for line in (tmp_path / "a.jsonl").read_text().splitlines()]
     assert [row["url"] for row in left] == [page.url for page in pages if page.url != own[first]]
     assert all(row["text"] for row in left)
+
+
+def test_documents_that_take_long_do_not_hold_a_report(
+    made: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A crawl writes one at its end: 28 pages of 2 MB that cost took two minutes. Of a stranger's
+    pages the rows may say that they are short."""
+    run = Run(made)
+    page = next(run.pages())
+    spent = PassCosts(spare=0.0, in_order=False)
+    with monkeypatch.context() as patch:
+        patch.setattr(Run, "document_of", None)
+        patch.setattr(Run, "text", None)
+        shown = Previews(run, spent).of(page)
+        assert shown is not None
+        assert "took long" in dict(shown.facts)["note"]
+        assert Snippets(run, None, spent).of(page) == ()
+    assert link_rates(run).followed
+    monkeypatch.setattr(rates, "MOST_SECONDS", -1.0)
+    assert not link_rates(run).followed

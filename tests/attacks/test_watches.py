@@ -360,7 +360,7 @@ def test_headings_of_a_page_are_looked_for_at_little_cost(record_property: Note)
     main = "\n".join(f"A line of clay {n}" for n in range(40_000))
     own = [f"A line of clay {n}" for n in range(0, 40_000, 4)]
     within = [f"of clay {n}" for n in range(9)]
-    page = Page(FRONT, main=main, headings=[*own, *within, *(f"Ash {n}" for n in range(20_000))])
+    page = Page(FRONT, main=main, headings=(*own, *within, *(f"Ash {n}" for n in range(20_000))))
     found = within_law(lambda: _without_others(page), len(main), record_property)
     assert [*found.headings] == [*own, *within]
 

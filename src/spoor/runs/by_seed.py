@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from spoor.rendering.lacks import FEW_WORDS
+from spoor.runs.pass_costs import PassCosts
 from spoor.runs.rows import FailureRow, PageRow
 from spoor.runs.site_lists import read_list, with_scheme
 from spoor.runs.snapshot import open_links_by_host
@@ -107,9 +108,13 @@ class _Sites:
         return [self._sites[self._key(host(url))] for url in self.begins.values()]
 
 
-def sites_of_seeds(run: StoredRun, asked: Sequence[str] | None = None) -> Iterator[SeedSite]:
+def sites_of_seeds(
+    run: StoredRun, asked: Sequence[str] | None = None, costs: PassCosts | None = None
+) -> Iterator[SeedSite]:
     """Each seed of a run, in its order, with what its site gave (`_Sites`); or those `asked`, in
-    theirs, which need not be seeds. O(pages + failures + asked) time, O(seeds + asked) memory."""
+    theirs, which need not be seeds. `costs`: of the pass in which documents are read.
+    O(pages + failures + asked) time, O(seeds + asked) memory."""
+    costs = PassCosts(in_order=False) if costs is None else costs
     with run.at_once():
         sites = _Sites(run)
         failures = dict[str, FailureRow]()
@@ -139,7 +144,7 @@ def sites_of_seeds(run: StoredRun, asked: Sequence[str] | None = None) -> Iterat
                 if not site.relevant:
                     outcome, note = _why(stands, site, failed)
                 if outcome == NONE and site.pages == 1 and best is not None:
-                    note += _of_only_page(run, site, best)
+                    note += _of_only_page(run, site, best, costs)
                 yield SeedSite(seed, site.pages, site.relevant, best, note, outcome)
 
 
@@ -234,13 +239,15 @@ def _why(stands: _Stands, site: _Site, failed: FailureRow | None) -> tuple[str, 
     return (WAITS, f"{note}; {wait}") if waits else (NONE, note)
 
 
-def _of_only_page(run: StoredRun, site: _Site, page: PageRow) -> str:
+def _of_only_page(run: StoredRun, site: _Site, page: PageRow, costs: PassCosts) -> str:
     """What the only page of a site says of why no other came. O(bytes of the page)."""
     if "nofollow" in site.flags and run.settings.nofollow:
         return "; it asks not to follow its links (--no-nofollow does)"
     if "truncated" in site.flags:
         return "; it was cut off, since it is too large or came too slowly"
-    document = run.document_of(page)
+    if costs.is_spent:
+        return ""
+    document = run.document_of(page, costs)
     few = len(document.text.split()) < FEW_WORDS
     if few and not document.links and b"<script" in document.bytes.lower():
         return "; it shows little without JavaScript (--render)"

@@ -33,6 +33,7 @@ from spoor.judges.page_language import one_norwegian
 from spoor.runs import files
 from spoor.runs.by_seed import NO_SEED, listed_sites, sites_of_seeds
 from spoor.runs.documents import RunDocument
+from spoor.runs.pass_costs import PassCosts
 from spoor.runs.selection import Selection
 from spoor.runs.stored_run import StoredRun
 
@@ -166,11 +167,12 @@ def export_run(
 
     def seed_rows() -> Iterator[dict[str, Any]]:
         seeds = None if listed is None else [seed for _, seed, _, _ in listed.rows]
-        for at, site in enumerate(sites_of_seeds(run, seeds)):
+        costs = PassCosts(in_order=False)
+        for at, site in enumerate(sites_of_seeds(run, seeds, costs)):
             report_progress(at)
             row = dict.fromkeys(kinds)
             if site.best is not None:
-                document = run.document_of(site.best)
+                document = run.document_of(site.best, costs)
                 row |= document.exported(kinds) | (document.fields(specs) if specs else {})
             given, _, why, cells = (site.seed, "", "", ()) if listed is None else listed.rows[at]
             outcome = NO_SEED if why else site.outcome

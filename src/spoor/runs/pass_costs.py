@@ -26,20 +26,31 @@ LEAST = 0.25
 
 
 class PassCosts:
-    """What the documents of one pass have cost so far."""
+    """What the documents of one pass have cost so far, of a pass that may take `spare` seconds
+    beyond what their bytes give them. `in_order`: it reads them as they stand in the archive; else
+    none is told to be read again, and there are few of them."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        *,
+        spare: float = SPARE,
+        in_order: bool = True,
+    ) -> None:
         self._clock = clock
+        self._in_order = in_order
         self._left = MOST_AGAIN
         self._ends: dict[Path, int] = {}
         """File → up to where its records were read."""
-        self._spare = SPARE
+        self._spare = spare
         self._ahead = 0.0
         """Seconds that documents which are read ahead may take."""
 
     def unpacked(self, file: Path, offset: int, length: int, size: int) -> None:
         """`length` bytes at an offset of a file gave a body of so many bytes. Raises InputError
         where what was read before is read again, and that is too much."""
+        if not self._in_order:
+            return
         if file not in self._ends:
             self._ends[file] = 0
             self._left += MOST_AGAIN_RATIO * file.stat().st_size
@@ -53,6 +64,11 @@ class PassCosts:
                 f"unpacks to more than {MOST_AGAIN_RATIO} times what its archive has; it is "
                 "damaged, or made to cost; spoor show reads single ones"
             )
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether documents have only what their bytes give them."""
+        return self._spare <= 0
 
     def seconds(self, length: int) -> float:
         """Seconds of processor time that a document of so many archived bytes may take."""

@@ -191,9 +191,9 @@ class StoredRun:
         row = self.page(url)
         return None if row is None else RunDocument(self.path, row, self._passage_scores)
 
-    def document_of(self, page: PageRow) -> RunDocument:
-        """The document of a page of this run."""
-        return RunDocument(self.path, page, self._passage_scores)
+    def document_of(self, page: PageRow, costs: PassCosts | None = None) -> RunDocument:
+        """The document of a page of this run, which is read in a pass with these `costs`."""
+        return RunDocument(self.path, page, self._passage_scores, costs)
 
     @cached_property
     def _passage_scores(self) -> PassageScores:

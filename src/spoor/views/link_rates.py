@@ -8,6 +8,7 @@ policy chose these links, so the rates say what paid, not what all links of the 
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -28,7 +29,9 @@ MOST_PAGES = 10_000
 MOST_PARENTS = 200
 """Pages whose links are read out of the archive, those with most followed links first …"""
 MOST_BYTES = 10_000_000
-"""… and the bytes of these: some 10 to 20 MB are read in a second."""
+"""… and the bytes of these: some 10 to 20 MB are read in a second, …"""
+MOST_SECONDS = 3.0
+"""… if they are not made to cost, or larger than the rows of a stranger say."""
 MOST_GROUPS = 6
 """Most kinds of links that are shown, of those that paid and of those that did not."""
 EXAMPLES = 3
@@ -123,7 +126,8 @@ class _Group:
 
 def link_rates(run: Run) -> LinkRates:
     """The rates of a run, by its rows and the archived pages that its links stand on; all zero for
-    one without an archive. Costs at most about a second."""
+    one without an archive. Costs about a second at most, and where pages are made to cost
+    `MOST_SECONDS` and one of them."""
     pages = list(islice(run.pages(), MOST_PAGES))
     groups: dict[str, _Group] = {}
     followed = paid = 0
@@ -156,8 +160,10 @@ def _links(run: Run, pages: Sequence[PageRow]) -> Iterator[tuple[int, Anchor]]:
         if len(page.path) > 1 and page.path[-2] in rows:
             children.setdefault(page.path[-2], []).append(at)
     most = Counter({parent: len(found) for parent, found in children.items()})
-    room = MOST_BYTES
+    room, until = MOST_BYTES, time.monotonic() + MOST_SECONDS
     for parent, _ in most.most_common(MOST_PARENTS):
+        if time.monotonic() > until:
+            return
         if rows[parent].size > room:
             continue
         room -= rows[parent].size

@@ -9,6 +9,7 @@ from spoor.display import printable
 from spoor.formats.warc_records import DamagedError
 from spoor.legible import legible
 from spoor.runs.documents import RunDocument
+from spoor.runs.pass_costs import PassCosts
 from spoor.runs.reader import Run
 from spoor.runs.rows import PageRow
 
@@ -77,10 +78,11 @@ def _shown(text: str) -> str:
 
 
 class Previews:
-    """Previews of the pages of a run, out of its archive, with a cache."""
+    """Previews of the pages of a run, out of its archive, with a cache; read in a pass with these
+    `costs`, after which there are none with a text."""
 
-    def __init__(self, run: Run) -> None:
-        self._run = run
+    def __init__(self, run: Run, costs: PassCosts) -> None:
+        self._run, self._costs = run, costs
         self._made: dict[int, Preview | None] = {}
 
     def of(self, page: PageRow) -> Preview | None:
@@ -88,11 +90,16 @@ class Previews:
         if page.number not in self._made:
             if len(self._made) >= MOST_CACHED:
                 self._made.clear()
+            if self._costs.is_spent:
+                return _without_text(page, "", "it was not read, since others took long to read")
             try:
-                made = preview(self._run.document_of(page), IN_REPORT)
+                made = preview(self._run.document_of(page, self._costs), IN_REPORT)
             except DamagedError as error:
-                told = [("note", printable(str(error)))]
-                name = page.title or page.url
-                made = Preview(page.number, page.url, name, "damaged", told, [], 0, 0)
+                made = _without_text(page, "damaged", printable(str(error)))
             self._made[page.number] = made
         return self._made[page.number]
+
+
+def _without_text(page: PageRow, kind: str, note: str) -> Preview:
+    name = page.title or page.url
+    return Preview(page.number, page.url, name, kind, [("note", note)], [], 0, 0)

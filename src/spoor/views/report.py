@@ -16,6 +16,7 @@ from spoor.errors import InputError
 from spoor.runs.advised import NEAR
 from spoor.runs.by_seed import seeds_found
 from spoor.runs.labelling import policy_learns
+from spoor.runs.pass_costs import PassCosts
 from spoor.runs.reader import Run
 from spoor.runs.renders import render_totals
 from spoor.runs.requisites import requisite_totals
@@ -29,6 +30,9 @@ from spoor.views.sums import REFUSED, Directory, Failure, Host, Sums, curve
 
 RECENT = 20
 NEAR_SHOWN = 4
+DOCUMENTS = 5.0
+"""Seconds that the texts of a report may take beyond what their bytes give them (`PassCosts`), and
+so may their snippets: a crawl writes its report before it ends."""
 FAILURES = 30
 _TOLD_APART = frozenset((*REFUSED, "unreadable"))
 DIRECTORIES = 12
@@ -118,8 +122,8 @@ class Reporter:
         names = (topic.name if topic else "", settings.topic, settings.topic_file)
         self._topic = next(filter(None, names), ", ".join(settings.want))
         self._wish = shown(run.wish())
-        self._snippets = Snippets(run, topic)
-        self._previews = Previews(run)
+        self._snippets = Snippets(run, topic, PassCosts(spare=DOCUMENTS, in_order=False))
+        self._previews = Previews(run, PassCosts(spare=DOCUMENTS, in_order=False))
         self._kinds = Kinds(run)
         self.sums = Sums(run, rows)
         self._paid, self._paid_at = LinkRates(), (0, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
+from spoor.runs.pass_costs import PassCosts
 from spoor.runs.reader import Run
 from spoor.runs.rows import PageRow
 from spoor.types import Topic
@@ -23,10 +24,11 @@ Snippet = Sequence[tuple[str, bool]]
 
 
 class Snippets:
-    """Snippets of the pages of a run, from its archive, with a cache."""
+    """Snippets of the pages of a run, from its archive, with a cache; read in a pass with these
+    `costs`, after which there are no more."""
 
-    def __init__(self, run: Run, topic: Topic | None) -> None:
-        self._run = run
+    def __init__(self, run: Run, topic: Topic | None, costs: PassCosts) -> None:
+        self._run, self._costs = run, costs
         self._terms = terms_of(topic)
         self._made: dict[int, Snippet] = {}
         self._seen: set[str] = set()
@@ -38,7 +40,10 @@ class Snippets:
             if len(self._made) > MAX_CACHED:
                 self._made.clear()
                 self._seen.clear()
-            text = self._run.text(page)
+            if self._costs.is_spent or page.place is None:
+                return ()
+            with self._costs.reading(page.place[2]):
+                text = self._run.text(page)
             self._made[page.number] = snippet(text, self._terms, seen=self._seen) if text else ()
         return self._made[page.number]
 
