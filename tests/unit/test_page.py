@@ -59,6 +59,29 @@ def test_what_a_page_is_filed_under() -> None:
 
 
 @pytest.mark.parametrize(
+    ("to", "said", "is_tag"),
+    [
+        ("/search?subject:list=Old%20kilns", "Old kilns", True),
+        ("/tags/old-kilns/", "Old Kilns", True),
+        ("../category/old_kilns.html", "Old kilns", True),
+        ("/tags/old-kilns/", "More of this", False),
+        ("/old-kilns/", "Old kilns", False),
+        ("/search?subject=Old+kilns&page=2", "Old kilns", False),
+        ("/search?page=2", "2", False),
+        ("/read?title=Old_kilns", "Old kilns", False),
+    ],
+)
+def test_links_of_an_article_whose_urls_have_what_they_say_as_a_tag_are_tags(
+    to: str, said: str, is_tag: bool
+) -> None:
+    link = f"<a href={to}>{said}</a>"
+    url = "http://h/read?title=Kiln"
+    for name, found in (("article", is_tag), ("div", False)):
+        read = parse(f"<{name}><p>Text</p>{link}</{name}>".encode(), url, content_type="text/html")
+        assert read.keywords == (said,) * found
+
+
+@pytest.mark.parametrize(
     "name", ["nav aria-label=Breadcrumb", "div class='my-breadcrumbs x'", "ol id=breadcrumb"]
 )
 def test_a_page_is_filed_under_what_leads_back_from_it_to_the_home_page(name: str) -> None:

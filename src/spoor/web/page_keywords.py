@@ -3,8 +3,10 @@ links pass through that lead back from it to the home page."""
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from urllib.parse import unquote_plus
 
 from spoor.web.tree_walk import MOST_KEYWORDS, Walk
 
@@ -12,19 +14,32 @@ _WORDS = 8
 """Of a tag."""
 _LONGEST_TRAIL = 8
 """Links: what has more is no way back."""
+_FOLDERS = (
+    "tags? category categories topics? subjects? labels? keywords? schlagwort schlagworte "
+    "kategorien? themen? etiquettes? rubriques? mots-cles etiquetas? categorias? temas? categorie "
+    "argomenti trefwoorden kategorier? tagi"
+)
+_OF_TAG = re.compile(
+    rf"/(?:{'|'.join(_FOLDERS.split())})/([^/?#]+?)(?:\.html?|\.php)?/?|[^?]*\?[^=&]+=([^&]+)",
+    re.IGNORECASE,
+)
+"""The end of a URL that may be that of a tag: its name is the last segment, below a folder of tags,
+or the value of its only parameter."""
+_WORD = re.compile(r"[^\W_]+")
 
 
 def keywords_of(
     walk: Walk, words: Sequence[str], counts: Sequence[int], url: str, *, of_first: bool
 ) -> tuple[str, ...]:
     """What a page's head says, the tags of its document, and what the links say that lead back from
-    it. Tags are links with `rel=tag` that do not stand beside its main part. Where several articles
-    have tags, those of the first alone if `of_first`, since others are related ones; else none,
-    since the page is a list of them. `words` and `counts` are of the walk's text. O(tags)."""
+    it. Tags are links with `rel=tag` that do not stand beside its main part, and links of an
+    `article` whose URL has just what they say as a tag. Where several articles have tags, those of
+    the first alone if `of_first`, since others are related ones; else none, since the page is a
+    list of them. `words` and `counts` are of the walk's text. O(links)."""
     keywords = dict.fromkeys(filter(None, walk.keywords))
     article: tuple[int, bool] | None = None
     tags = list[str]()
-    for number in walk.tags:
+    for number in sorted({*walk.tags, *_as_tags(walk, words, counts, url)}):
         found, end = walk.found[number], walk.ends[number]
         if end < 0 or found.place.is_beside:
             continue
@@ -38,6 +53,25 @@ def keywords_of(
         keywords.update(dict.fromkeys(filter(None, tags)))
     keywords.update(dict.fromkeys(_passed(walk, words, counts, url)))
     return tuple(keywords)
+
+
+def _as_tags(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> Iterator[int]:
+    """The links of articles whose URLs have what they say as a tag."""
+    names = {part.partition("=")[0] for part in url.partition("?")[2].split("&")}
+    for number, to in enumerate(walk.urls):
+        its = _OF_TAG.fullmatch(to, max(0, to.rfind("/", 0, to.rstrip("/").rfind("/"))))
+        if its is None or walk.ends[number] < 0 or not walk.found[number].place.in_article:
+            continue
+        if its[2] and to.partition("?")[2].partition("=")[0] in names:
+            continue  # the page itself is named so, and so are others that it speaks of
+        said = words[counts[walk.found[number].begin] : counts[walk.ends[number]]][: _WORDS + 1]
+        name = _plain(unquote_plus(its[1] or its[2]))
+        if any(map(str.isalpha, "".join(name))) and _plain(" ".join(said)) == name:
+            yield number
+
+
+def _plain(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
 
 
 def _passed(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> list[str]:
