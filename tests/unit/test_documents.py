@@ -196,6 +196,22 @@ def test_the_lists_of_a_plain_page_are_its_text() -> None:
     assert "- Wood is fired last." in read.markdown
 
 
+def test_the_header_of_a_site_is_no_content_and_that_of_a_text_is() -> None:
+    """With a menu and without a title, above the text; not where all is to be read."""
+    menu = "<p>Your basket of pots is empty, as it was.</p><nav><a href=/>Home</a></nav>"
+    text = f"<h1>Kilns</h1><p>{WORDS}</p><p>{WORDS}</p>"
+
+    def has_it(body: str, *, whole: bool = False) -> bool:
+        source = f"<body>{body}".encode()
+        return "basket" in read_html("text/html", URL, source, Limits(), whole=whole).text
+
+    site = f"<header><div>{menu}</div></header>{text}"
+    assert has_it(f"<div><div>{menu}</div></div>{text}")
+    assert not has_it(site)
+    assert has_it(site, whole=True)
+    assert has_it(f"<header>{menu}<h1>Kilns</h1></header><p>{WORDS}</p><p>{WORDS}</p>")
+
+
 @pytest.mark.parametrize("of", ["<div class='navigation'>", "<body class='navbar'>"])
 def test_navigation_that_is_the_page_is_its_text(of: str) -> None:
     read = extract("text/html", URL, f"{of}<h1>Kilns</h1><p>{WORDS}".encode())

@@ -47,6 +47,7 @@ _WHOLE = frozenset(("body", "main", "article"))
 _CONTAINERS = frozenset(("article", "center", "dd", "div", "form", "main", "section", "td"))
 _MOST_WIDE = 8
 """Elements that are said to be navigation and hold half of the page: after these nothing is."""
+_PARTS = frozenset(("article", "aside", "main", "section"))
 ASIDE = frozenset(("nav", "footer", "aside"))
 NAVIGATION = frozenset(("nav",))
 _MOST_SKIPS = 3
@@ -200,7 +201,8 @@ def read_parts(body: LexborNode, reader: Reader) -> bool:
                 _on_text(node, content, reader)
         elif not kind.skipped and len(chain) < MAX_DEPTH:
             attributes = node.attributes
-            if attributes and _leads_away(node, kind.tag, attributes, body, reader):
+            may_lead = attributes or kind.tag == "header"
+            if may_lead and _leads_away(node, kind.tag, attributes, body, reader):
                 if kind.block and reader.words:
                     _flush(reader)
             else:
@@ -226,12 +228,14 @@ def _leads_away(
     reader: Reader,
 ) -> bool:
     """Whether an element is no text of the page: a link of a heading to itself, or what is said to
-    be navigation and holds less than half of the page."""
+    be navigation, or the header of the whole site, and holds less than half of the page."""
     if tag == "a" and (href := attributes.get("href") or "").startswith("#"):
         return _is_permalink(node) or _skips(href[1:], body, reader)
     named = attributes.get("class")
     is_said = named is not None and not _WAYS.isdisjoint(named.split())
-    if not is_said and attributes.get("role") != "navigation":
+    is_said = is_said or attributes.get("role") == "navigation"
+    is_whole = "footer" not in reader.beside
+    if not is_said and (tag != "header" or is_whole or not _is_of_site(node)):
         return False
     if tag in _WHOLE or reader.wide >= _MOST_WIDE:
         return False
@@ -240,6 +244,19 @@ def _leads_away(
         return True
     reader.wide += 1
     return False
+
+
+def _is_of_site(header: LexborNode) -> bool:
+    """Whether a header is that of the whole site: it has a menu and no title, and stands in no part
+    of the page."""
+    if header.css_first("nav") is None or header.css_first("h1") is not None:
+        return False
+    above, depth = header.parent, 0
+    while above is not None and depth < MAX_DEPTH:
+        if above.tag in _PARTS:
+            return False
+        above, depth = above.parent, depth + 1
+    return True
 
 
 def _skips(fragment: str, body: LexborNode, reader: Reader) -> bool:
