@@ -467,6 +467,7 @@ STATES: dict[str, Callable[[dict[str, Any]], object]] = {
         hosts=[["127.0.0.1", [], "x", "y", "z"]], answers=[["a", None]]
     ),
     "lists that are none": lambda state: part_of(state, "lists").update(lists=7),
+    "forms of no lists": lambda state: part_of(state, "list_forms").update(list_forms=[[7]]),
     "lists that are no links": lambda state: part_of(state, "lists")["lists"].update(ready=[[7]]),
     "links that are none": lambda state: part_of(state, "lists")["lists"].update(
         ready=[[["x", [0] * 9, 7], 0, 0, 0, 0, 0]]

@@ -37,4 +37,4 @@ class ListForms:
         return [*self._lists]
 
     def load(self, lists: list[int]) -> None:
-        self._lists = OrderedDict.fromkeys(map(int, lists))
+        self._lists = OrderedDict.fromkeys(map(int, lists[-_LISTS:]))

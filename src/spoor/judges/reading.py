@@ -463,7 +463,7 @@ class Reader:
             "together": self.together.copy(),
             "short": self.short.copy(),
             "repeated": self.repeated.save(),
-            "lists": self._lists.save(),
+            "list_forms": self._lists.save(),
             **self._anchors.save(),
         }
 
@@ -474,7 +474,7 @@ class Reader:
         self.together = np.array(state["together"], np.int64)
         self.short = np.array(state["short"], np.int64)
         self.repeated.load(state["repeated"])
-        self._lists.load(state.get("lists", []))
+        self._lists.load(state.get("list_forms", []))
         self._anchors.load(state)
 
 
