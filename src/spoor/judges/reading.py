@@ -15,6 +15,7 @@ from spoor.distribution import need_extra
 from spoor.hashing import hash64
 from spoor.judges.anchors import Anchors
 from spoor.judges.frequencies import Floats, Frequencies
+from spoor.judges.indexes import Indexes
 from spoor.judges.kept_pages import MOST_LINKS, MOST_TERMS, KeptPage, without
 from spoor.judges.link_numbers import LinkNumbers
 from spoor.judges.list_forms import ListForms
@@ -143,6 +144,7 @@ class Reader:
         self._link_numbers = LinkNumbers(self.frequencies.slots)
         self._anchors = Anchors(matcher)
         self._lists = ListForms()
+        self._indexes = Indexes()
         self.repeated = Repeated()
         self._weights = {
             part: np.array(
@@ -171,6 +173,8 @@ class Reader:
         if in_text is not None:
             self._note_places(in_text, words, memo)
             in_text.at = self.repeated.pages(site)
+            if in_text.of_headings:
+                self._indexes.read(page, site, lambda heading: self._is_filed([heading], memo))
         together = np.array(self._matcher.stand_together(parts), np.bool_)
         named = np.array(parts, np.int64) > 0
         if reasons:
@@ -222,7 +226,7 @@ class Reader:
             in_text=in_text if in_text is not None and len(in_text.pieces) else None,
             is_early=self.repeated.is_early(site, folder),
             is_list=self._lists.is_list(page),
-            is_filed=self._is_filed(words.fields["keywords"], memo),
+            is_filed=self._is_filed(words.fields["keywords"].splitlines(), memo),
             first_part=number_of_url(first) if first else 0,
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and words.near:
@@ -360,9 +364,13 @@ class Reader:
                 reasons.append((f"{leaf.shown!r} {where}{often}", round(1.0 - misses[1], 3)))
         return evidence, in_text if reasons else None, reasons, parts
 
-    def _is_filed(self, keywords: str, memo: WordNumbers) -> bool:
-        """Whether a page is filed under just what is wanted: one of its keywords, each a line."""
-        each = ((keyword, terms(keyword)) for keyword in keywords.splitlines())
+    def is_filed(self, page: KeptPage) -> bool:
+        """Whether its site files a page under just what is wanted."""
+        return page.is_filed or page.number in self._indexes
+
+    def _is_filed(self, keywords: Iterable[str], memo: WordNumbers) -> bool:
+        """Whether a page is filed under just what is wanted by one of its keywords."""
+        each = ((keyword, terms(keyword)) for keyword in keywords)
         return any(
             self._matcher.is_named_by(keyword, words, memo.count(words)[0])
             for keyword, words in each
@@ -464,6 +472,7 @@ class Reader:
             "short": self.short.copy(),
             "repeated": self.repeated.save(),
             "list_forms": self._lists.save(),
+            "indexed": np.array(self._indexes.save(), np.uint64),
             **self._anchors.save(),
         }
 
@@ -475,6 +484,7 @@ class Reader:
         self.short = np.array(state["short"], np.int64)
         self.repeated.load(state["repeated"])
         self._lists.load(state.get("list_forms", []))
+        self._indexes.load(state.get("indexed", np.zeros(0, np.uint64)).tolist())
         self._anchors.load(state)
 
 

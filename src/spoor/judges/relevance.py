@@ -261,7 +261,7 @@ class Relevance:
             # Whatever other pages say: one that says it in title and text is relevant, and so is
             # one that its site files under it.
             says_it = not menu and evidence >= max(PLAIN, 0.8 * self._model.best_words)
-            if says_it or page.is_filed:
+            if says_it or self._reader.is_filed(page):
                 value = max(value, cut)
             if page.tongue < 0.5:
                 value = min(value, 0.5 * cut)
