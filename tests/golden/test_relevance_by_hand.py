@@ -536,13 +536,15 @@ def test_half_of_the_pages_that_say_it_keep_their_verdict() -> None:
 
 
 def test_where_a_page_stands() -> None:
-    """Its host, its folders, the words of its name but numbers, and how the name begins."""
-    parts = ["pots.example/", "pots.example/a/", "pots.example/a/b/"]
+    """Its host, its folders but numbers and letters, the words of its name but numbers, and how the
+    name begins."""
+    parts = ["pots.example/", "pots.example/kilns/", "pots.example/kilns/k/7/gas/"]
     parts += ["name kiln", "name fire", "begins kiln02"]
     expected = [as_id(number_of_url(part)) for part in parts]
-    assert places_of("http://pots.example/a/b/kiln02fire.html?page=3") == expected
+    assert places_of("http://pots.example/kilns/k/7/gas/kiln02fire.html?page=3") == expected
     assert places_of("http://pots.example/") == expected[:1]
-    deep = "http://pots.example/" + "x/" * 5_000 + "y-" * 5_000
+    assert len(places_of("http://a/")) == 1
+    deep = "http://pots.example/" + "xx/" * 5_000 + "y-" * 5_000
     assert len(places_of(deep)) == 1 + 8 + 1 + 1
 
 

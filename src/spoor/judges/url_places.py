@@ -40,8 +40,12 @@ def places_of(url: str) -> list[int]:
 @lru_cache(maxsize=4096)
 def _folders(folder: str) -> tuple[int, ...]:
     parts = folder.split("/")[: FOLDERS + 1]
-    # A number, or the letter of an index, is no subject.
-    named = (end for end, part in enumerate(parts, 1) if len(part) > 1 and not part.isdecimal())
+    # A number, or the letter of an index, is no subject; the host comes first.
+    named = (
+        end
+        for end, part in enumerate(parts, 1)
+        if end == 1 or (len(part) > 1 and not part.isdecimal())
+    )
     return tuple(_place("/".join(parts[:end]) + "/") for end in named)
 
 
