@@ -53,6 +53,7 @@ GUIDE = f"{SEED}guide"
 WORDS = " ".join(f"word{at}" for at in range(120))
 ARTICLE = f"""<!doctype html><html lang="en-GB"><head><title>Firing a kiln: “cones” & more</title>
 <meta name="author" content="Ada Clay"><meta property="article:published_time" content="2026-03-04">
+<meta property="article:tag" content="Old kilns"><meta name="keywords" content="pots, cheap">
 <link rel="license" href="https://creativecommons.org/licenses/by/4.0/">
 <script type="application/ld+json">{{"@type": "Article", "headline": "Firing"}}</script></head>
 <body><nav><a href="/">Home</a> <a href="/about">About</a></nav><main><h1>Firing a kiln</h1>
@@ -268,12 +269,16 @@ def test_a_corpus_in_parts_and_what_came_since(
 
 def test_a_corpus_of_one_language(pots: Path, tmp_path: Path) -> None:
     pytest.importorskip("py3langid")
-    columns = ["--with", "words,text-language", "--field", "price=.price"]
+    columns = ["--with", "words,text-language,keywords", "--field", "price=.price"]
     out = exported(pots, tmp_path / "en.jsonl", "--all", "--language", "English", *columns)
     rows = by_url(map(json.loads, out.read_text("utf-8").splitlines()))
     assert GUIDE in rows
     assert rows[GUIDE]["text_language"] in ("en", None)
     assert rows[GUIDE]["words"] > 150
+    assert rows[GUIDE]["keywords"] == ["Old kilns"], "those for search engines are none"
+    assert [one.keywords for one in spoor.open(pots).documents() if one.url == GUIDE] == [
+        ["Old kilns"]
+    ]
     assert f"{SEED}0" not in rows, "made-up words are of no language"
     assert spoor.open(pots).export(tmp_path / "de.jsonl", everything=True, languages=["de"]) == 0
     assert run(["export", str(pots), str(out), "--language", "klingon"]) == 2

@@ -98,7 +98,7 @@ def export(
         typer.Option(
             "--with",
             help="More columns, with commas between: text, markdown, kind, language, date, author, "
-            "licence, words, text-language, links, json-ld, microdata, tables.",
+            "licence, keywords, words, text-language, links, json-ld, microdata, tables.",
         ),
     ] = "",
     field: Annotated[

@@ -53,7 +53,11 @@ def parts_row_of(body: bytes, url: str, content_type: str, names: Sequence[str])
     Markdown."""
     read = extract(content_type, url, body, replace(LIMITS, only=frozenset(names)))
     document = Document(url, read.kind, "") if isinstance(read, Unreadable) else read
-    return {name: _OF_PARTS[name](document) for name in names}
+    row = {name: _OF_PARTS[name](document) for name in names if name != "keywords"}
+    if "keywords" in names:
+        page = parse(body, url, content_type=content_type) if document.kind == "html" else Page(url)
+        row["keywords"] = [*page.keywords]
+    return row
 
 
 def html_parts_row_of(body: bytes, url: str, **asked: Any) -> dict[str, Any]:
@@ -69,7 +73,7 @@ def _urls(document: Document) -> list[str]:
 
 
 _OF_PARTS: Mapping[str, Callable[[Document], Any]] = {
-    **{name: attrgetter(name) for name in PARTS},
+    **{name: attrgetter(name) for name in PARTS - {"keywords"}},
     "links": _urls,
     "blocks": lambda document: [(one[0], one[1], "", *one[3:]) for one in document.blocks],
 }
@@ -77,7 +81,7 @@ _OF_PARTS: Mapping[str, Callable[[Document], Any]] = {
 
 def no_parts(names: Collection[str]) -> dict[str, Any]:
     """These `PARTS` of a document that has none."""
-    empty: dict[str, Any] = {"blocks": (), "links": []}
+    empty: dict[str, Any] = {"blocks": (), "links": [], "keywords": []}
     return {name: empty.get(name, "") for name in names}
 
 
@@ -85,12 +89,12 @@ def parts_of(row: Any, names: Sequence[str]) -> dict[str, Any]:
     """What `parts_row_of` was given for these names. Raises ValueError for what is none."""
     if not isinstance(row, dict) or row.keys() != set(names):
         raise ValueError("other parts than those that were asked for")
-    parts = dict(row)
+    parts, no_text = dict(row), {"blocks", "links", "keywords"}
     if "blocks" in parts:
         parts["blocks"] = tuple(_block(*one) for one in _listed(parts["blocks"], list))
-    if "links" in parts:
-        _listed(parts["links"], str)
-    if not all(isinstance(parts[name], str) for name in parts.keys() - {"blocks", "links"}):
+    for name in parts.keys() & {"links", "keywords"}:
+        _listed(parts[name], str)
+    if not all(isinstance(parts[name], str) for name in parts.keys() - no_text):
         raise ValueError("a part is no text")
     return parts
 

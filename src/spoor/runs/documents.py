@@ -13,6 +13,7 @@ from typing import Any
 
 from spoor.display import html_link, html_reasons, shown
 from spoor.documents.document import Document, Unreadable
+from spoor.documents.errors import UnreadableError
 from spoor.documents.kinds import tell
 from spoor.documents.rows import html_parts_row_of, no_parts, parts_of, parts_row_of
 from spoor.errors import InputError
@@ -22,7 +23,7 @@ from spoor.formats.warc_reader import Archived, reply_at
 from spoor.isolate.bounds import DOCUMENT
 from spoor.isolate.helper import MOST_ANSWER, GivenUpError, LateError, Question
 from spoor.isolate.lanes import bounded
-from spoor.isolate.parsing import extract
+from spoor.isolate.parsing import extract, parse_page
 from spoor.judges.page_language import surely
 from spoor.runs.pass_costs import PassCosts
 from spoor.runs.passages import Passage, PassageScores, passages_of
@@ -220,6 +221,20 @@ class RunDocument:
     def licence(self) -> str:
         """URL or name of the licence that it declares."""
         return str(self._part("licence"))
+
+    @property
+    def keywords(self) -> list[str]:
+        """The tags and categories that a page says it is filed under, and what its breadcrumbs pass
+        through; those that its head has for search engines are none."""
+        if "keywords" in self._ahead:
+            return list(self._ahead["keywords"])
+        if self._reply is None or self.kind != "html":
+            return []
+        try:
+            page = parse_page(self.bytes, self.url, content_type=self._reply.content_type)
+        except UnreadableError:
+            return []
+        return [*page.keywords]
 
     @property
     def text(self) -> str:

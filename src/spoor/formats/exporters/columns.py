@@ -39,6 +39,7 @@ ON_REQUEST: Mapping[str, str] = {
     "date": "string",
     "author": "string",
     "licence": "string",
+    "keywords": "list<string>",
     "words": "int64",
     "text_language": "string",
     "links": "list<string>",
@@ -47,6 +48,7 @@ ON_REQUEST: Mapping[str, str] = {
     "tables": "json",
 }
 """Column → its kind: what a document itself says, read out of the archive where it is asked for;
+`keywords` are the tags and categories that it says it is filed under, its breadcrumbs among them,
 `words` counts those of its text, and `text_language` is theirs by an identifier."""
 
 BODIES = frozenset(("text", "markdown", "links", "json_ld", "microdata", "tables"))
