@@ -207,17 +207,6 @@ def test_what_a_form_offers_is_no_text_above_the_articles_of_a_list() -> None:
     assert is_list(f"{offered}<h1>Kilns</h1>{offered}{articles(CARD, 3)}")
 
 
-@pytest.mark.parametrize(
-    ("name", "to", "is_one"),
-    [("All posts", "/9/", True), ("A long one", "/9/", False), ("All posts", "", False)],
-)
-def test_a_list_may_show_its_first_document_in_full(name: str, to: str, is_one: bool) -> None:
-    """Its heading leads to it; on its own page it is what that is called, or leads nowhere else."""
-    first = f"<aside><article><h1><a href='{to}'>A long one</a></h1><p>{TEXT}</p></article></aside>"
-    assert is_list(f"<title>{name}</title>{first}{entries(4, marked=True)}") == is_one
-    assert not is_list(f"<title>{name}</title>{first}{entries(2, marked=True)}")
-
-
 @pytest.mark.parametrize(("size", "is_one"), [(40, False), (8, True)])
 def test_articles_in_an_article_with_a_text_of_its_own_are_comments(
     size: int, is_one: bool

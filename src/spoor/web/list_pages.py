@@ -117,7 +117,6 @@ def is_list_page(
 
 def _has_entries(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> bool:
     entries = _entries(walk, counts, url)
-    whole, entries = _first_in_full(walk, words, counts, entries, url)
     marked = [entry.is_marked for entry in entries]
     own = _own_articles(walk.articles, entries)
     if len(entries) < LEAST and not (entries and (all(marked) or _are_all(walk, own))):
@@ -126,13 +125,11 @@ def _has_entries(walk: Walk, words: Sequence[str], counts: Sequence[int], url: s
     end, beside = _around(walk, counts, entries[-1].number)
     sizes = [after - before for before, after in pairwise([*begins, end])]
     usual = median(sizes)
-    if sum(min(size, LONGEST * usual) for size in sizes) < SHARE * (end - beside - len(whole)):
+    if sum(min(size, LONGEST * usual) for size in sizes) < SHARE * (end - beside):
         return False
     longest = max(TEXT, TEXTS * usual) if len(entries) >= LEAST else TEXT
     before = 0
     for begin, size in _said(walk, counts):
-        if begin in whole:
-            continue
         before += min(size, max(0, begins[0] - begin))
         if begin < end and size > (OWN if begin < begins[0] else longest):
             return False
@@ -141,38 +138,12 @@ def _has_entries(walk: Walk, words: Sequence[str], counts: Sequence[int], url: s
         return True
     if before > BEFORE or max(entry.title - entry.begin for entry in entries) > TEXT:
         return False
-    if not _are_titles(words, entries):
-        return False
-    if not whole and _below_date(walk, counts, begins[0]) > OWN_DATED:
+    if not _are_titles(words, entries) or _below_date(walk, counts, begins[0]) > OWN_DATED:
         return False
     if _above_nested(walk, counts, entries[0].cut, begins[0]) > OWN_DATED:
         return False
     dated = _dated(walk.times, words, entries, end)
     return any(sum(map(max, signs, marked)) >= least for signs in (dated, own))
-
-
-def _first_in_full(
-    walk: Walk, words: Sequence[str], counts: Sequence[int], entries: list[_Entry], url: str
-) -> tuple[range, list[_Entry]]:
-    """The words of the first `article` of a list that shows it in full, none for another page, and
-    the other entries. Its heading leads to it, and it is not what its page is called."""
-    none = range(0)
-    titles = walk.titles if len(entries) >= LEAST and len(walk.articles) > LEAST else ()
-    first = (at for at in titles if bisect_right(walk.articles, walk.found[at].begin) == 1)
-    if (number := next(first, -1)) < 0 or walk.ends[number] < 0:
-        return none, entries
-    others = [entry for entry in entries if entry.number != number]
-    at, known = walk.found[number].begin, (url, walk.canonical)
-    own = _own_articles(walk.articles[1:], others)
-    if len(others) < LEAST or others[0].cut < at or not all(own):
-        return none, entries
-    title = " ".join(words[counts[at] : counts[walk.ends[number]]]).lower()
-    whole = range(counts[at], others[0].begin)
-    if len(whole) <= TEXT or title in walk.title.lower():
-        return none, entries
-    if not _is_document(walk.urls[number], _site(url), url, known):
-        return none, entries
-    return whole, others
 
 
 def _has_rows(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> bool:
