@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from spoor.rendering import click_scripts, clicks
-from spoor.rendering.clicks import ClickedLinks, ClickedPage, ClickValues
+from spoor.rendering.clicks import ClickedPage, ClickValues
+from spoor.rendering.visit import MOST_LINKS, ClickedLinks
 
 HOME = "http://a.test/"
 
@@ -134,9 +135,9 @@ def test_a_site_on_which_all_clicks_were_in_vain_is_left_alone() -> None:
 
 def test_links_of_clicks_are_few_and_short() -> None:
     found = ClickedLinks()
-    for number in range(clicks.MOST_LINKS + 10):
+    for number in range(MOST_LINKS + 10):
         found.led_to(f"http://a.test/{number}")
-    assert len(found.links) == clicks.MOST_LINKS
+    assert len(found.links) == MOST_LINKS
     other = ClickedLinks()
     for url in ("about:blank", "http://a.test/" + "x" * 100_000, "javascript:1"):
         other.led_to(url)

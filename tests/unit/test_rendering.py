@@ -17,7 +17,6 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from spoor.errors import InputError
 from spoor.live.renders import Renders
 from spoor.rendering import browser
-from spoor.rendering.clicks import ClickedLinks
 from spoor.rendering.lacks import (
     APP_ROOT,
     ASKS,
@@ -31,7 +30,14 @@ from spoor.rendering.lacks import (
     shape,
 )
 from spoor.rendering.value import PROBES, Arm, Brought, RenderValues, is_text
-from spoor.rendering.visit import MOST_LETTERS, MOST_OF_A_PATH, HeldBackError, Visit, answer
+from spoor.rendering.visit import (
+    MOST_LETTERS,
+    MOST_OF_A_PATH,
+    ClickedLinks,
+    HeldBackError,
+    Visit,
+    answer,
+)
 from spoor.settings import Settings
 from spoor.types import Choice, Fetch
 from spoor.web import urls

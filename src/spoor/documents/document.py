@@ -78,9 +78,9 @@ class Unreadable:
     """As in `Document`, where it could be told."""
 
 
-PARTS = frozenset("title language date author licence blocks text markdown links keywords".split())
+PARTS = frozenset("title language date author licence blocks text markdown links".split())
 """What may be wanted of a document alone. `blocks` are without their Markdown, `links` without
-their words; `keywords` are those of its page (`spoor.types.Page`)."""
+their words."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,9 +48,9 @@ def document_row_of(body: bytes, url: str, content_type: str) -> dict[str, Any]:
 
 
 def parts_row_of(body: bytes, url: str, content_type: str, names: Sequence[str]) -> dict[str, Any]:
-    """What `PARTS` a document has of these names, as JSON values; all are empty where it is
-    unreadable. In half of the time of `document_row_of`, where these are neither links nor
-    Markdown."""
+    """What `PARTS` a document has of these names, and the `keywords` of its page, as JSON values;
+    all are empty where it is unreadable. In half of the time of `document_row_of`, where these are
+    neither links nor Markdown."""
     read = extract(content_type, url, body, replace(LIMITS, only=frozenset(names)))
     document = Document(url, read.kind, "") if isinstance(read, Unreadable) else read
     row = {name: _OF_PARTS[name](document) for name in names if name != "keywords"}
@@ -73,7 +73,7 @@ def _urls(document: Document) -> list[str]:
 
 
 _OF_PARTS: Mapping[str, Callable[[Document], Any]] = {
-    **{name: attrgetter(name) for name in PARTS - {"keywords"}},
+    **{name: attrgetter(name) for name in PARTS},
     "links": _urls,
     "blocks": lambda document: [(one[0], one[1], "", *one[3:]) for one in document.blocks],
 }

@@ -25,7 +25,6 @@ from spoor.distribution import import_extra
 from spoor.errors import InputError
 from spoor.rendering import page_scripts
 from spoor.rendering.browser_processes import MemoryBound, come_last, processes_of
-from spoor.rendering.clicks import Ask, ClickedPage, ClickValues
 from spoor.rendering.render_turns import RenderTurns
 from spoor.rendering.visit import MOST_ASKED, Load, Visit, answer
 from spoor.setting import MOST_OF_A_BODY
@@ -36,6 +35,8 @@ from spoor.web.urls import domain_of
 if TYPE_CHECKING:
     from playwright.async_api import Browser as Chromium
     from playwright.async_api import BrowserContext, Page, Playwright, Route
+
+    from spoor.rendering.clicks import Ask, ClickValues
 
 NAMES = (
     "chromium-headless-shell",
@@ -140,7 +141,8 @@ class Browser:
         self._body_limit = body_limit
         self._memory = MemoryBound(memory)
         self._watching: asyncio.Task[None] | None = None
-        self._clicks = ClickValues() if clicks else None
+        self._clicks = clicks
+        self._click_values: ClickValues | None = None
         self._report = report
         self._playwright: Playwright | None = None
         self._chromium: Chromium | None = None
@@ -353,7 +355,7 @@ class Browser:
             html = str(await ask(page_scripts.DOCUMENT % visit.most) or "")
         if cut and "<" not in html:
             raise TimeoutError
-        if self._clicks is not None and not cut:
+        if self._clicks and not cut:
             html = await self._clicked(ask, visit, html, until)
         most = min(4 * visit.most, MOST_OF_A_BODY)
         return _marked(html, visit.leads_to, visit.clicked.links).encode("utf-8", "replace")[
@@ -364,6 +366,8 @@ class Browser:
         """The document once what extends its lists was clicked; their items are clicked too."""
         from playwright.async_api import Error
 
+        from spoor.rendering.clicks import ClickedPage, ClickValues
+
         async def settle() -> None:
             await _complete(ask, visit, 0)
 
@@ -373,9 +377,9 @@ class Browser:
             await asyncio.sleep(_STEP)
             await settle()
 
-        assert self._clicks is not None
+        self._click_values = self._click_values or ClickValues()
         site = domain_of(visit.exchange.url)
-        page = ClickedPage(site, ask, settle, restart, self._clicks, visit.clicked)
+        page = ClickedPage(site, ask, settle, restart, self._click_values, visit.clicked)
         # Whatever clicks do to a page, its document is there already.
         with contextlib.suppress(TimeoutError, Error):
             async with asyncio.timeout_at(until):

@@ -17,14 +17,12 @@ from typing import Any, NamedTuple
 
 from spoor.bounded import BoundedDict
 from spoor.rendering import click_scripts
-from spoor.web.urls import MAX_LENGTH
+from spoor.rendering.visit import ClickedLinks
 
 MOST_EXTENSIONS = 10
 """Clicks on one page that extend its lists."""
 MOST_ITEMS = 60
 """Items of one page that are clicked."""
-MOST_LINKS = 2_000
-"""Links of one page that clicks bring."""
 _TRIES = 4
 """Controls of one page that are tried."""
 _MOST_KINDS = 100
@@ -78,29 +76,6 @@ class ClickValues:
         known.in_vain += links == 0
         if kind in known.kinds or len(known.kinds) < _MOST_KINDS:
             known.kinds[kind] = 0 if links else known.kinds.get(kind, 0) + 1
-
-
-@dataclass(slots=True)
-class ClickedLinks:
-    """The links of one page that clicks brought."""
-
-    links: dict[str, str] = field(default_factory=dict)
-    """URL → words of what was clicked, or of the link that came by it."""
-    clicking: str = ""
-    """Words of what is being clicked."""
-    clicks: int = 0
-    is_leaving: bool = False
-    """Whether items are clicked: what the pages behind them need is not asked for."""
-
-    def begin(self, words: str) -> None:
-        """What has these words is clicked now."""
-        self.clicking = words
-        self.clicks += 1
-
-    def led_to(self, url: str, words: str = "") -> None:
-        """A click led to a URL, or would have."""
-        if len(url) <= MAX_LENGTH and url.startswith("http") and len(self.links) < MOST_LINKS:
-            self.links.setdefault(url, words or self.clicking)
 
 
 class _Item(NamedTuple):

@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from spoor.rendering.clicks import ClickedLinks
 from spoor.web.exchange import Exchange, Requisite
 from spoor.web.urls import MAX_LENGTH, canonical
 
@@ -40,6 +39,8 @@ MOST_LETTERS = 1 << 18
 MOST_OF_A_PATH = 10
 """… and of those for which scripts ask, those that differ in their query alone: a page that asks
 how things stand does so again and again."""
+MOST_LINKS = 2_000
+"""Links of one page that clicks bring."""
 _HEADERS = frozenset(
     "content-type access-control-allow-origin access-control-allow-credentials "
     "access-control-expose-headers x-total-count link etag last-modified".split()
@@ -54,6 +55,29 @@ class HeldBackError(Exception):
 Load = Callable[[str, str, str], Awaitable[Exchange]]
 """(URL, kind, page that asks) → the reply, by the rules of the crawl. Raises HeldBackError, and
 what a request raises."""
+
+
+@dataclass(slots=True)
+class ClickedLinks:
+    """The links of one page that clicks brought."""
+
+    links: dict[str, str] = field(default_factory=dict)
+    """URL → words of what was clicked, or of the link that came by it."""
+    clicking: str = ""
+    """Words of what is being clicked."""
+    clicks: int = 0
+    is_leaving: bool = False
+    """Whether items are clicked: what the pages behind them need is not asked for."""
+
+    def begin(self, words: str) -> None:
+        """What has these words is clicked now."""
+        self.clicking = words
+        self.clicks += 1
+
+    def led_to(self, url: str, words: str = "") -> None:
+        """A click led to a URL, or would have."""
+        if len(url) <= MAX_LENGTH and url.startswith("http") and len(self.links) < MOST_LINKS:
+            self.links.setdefault(url, words or self.clicking)
 
 
 @dataclass(slots=True)

@@ -136,7 +136,7 @@ def export_run(
     kinds |= {name: kind for name, kind in ON_REQUEST.items() if name in asked or name in needs}
     kinds |= {} if selected.copies else {COPIES: "list<string>"}
     kinds |= column_of(specs)
-    parts = PARTS.intersection(kinds, ON_REQUEST)
+    parts = {*PARTS, "keywords"} & kinds.keys() & ON_REQUEST.keys()
     if selected.languages or {"words", "text_language"} & kinds.keys():
         parts |= {"text", "language"}
     if selected.languages:

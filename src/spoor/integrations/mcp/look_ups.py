@@ -80,7 +80,10 @@ def _documents(crawls: AgentCrawls, words: str, site: str) -> Iterator[RunDocume
     names = sorted(crawls.names(), key=lambda name: -int(name.rpartition("-")[2]))
     runs = list[Run]()
     for name in names:
-        run = crawls.run(name)
+        try:
+            run = crawls.run(name)
+        except InputError:  # it is just being begun, or damaged: others may answer
+            continue
         if site in map(site_of, run.settings.seeds):
             runs.append(run)
         if len(runs) == _MOST_RUNS:
