@@ -23,17 +23,21 @@ _COMMON = """
   };
 """
 
-LINKS = """(() => {
+LINKS = (
+    """(() => {"""
+    + _COMMON
+    + """
   const found = {};
   let count = 0;
   for (const e of document.querySelectorAll("a[href]")) {
     if (count >= 2000) break;
     if (!/^https?:/.test(e.href) || e.href.length > 2000 || e.href in found) continue;
-    found[e.href] = e.textContent.slice(0, 800).replace(/\\s+/g, " ").trim().slice(0, 200);
+    found[e.href] = words(e, 200);
     count++;
   }
   return found;
 })()"""
+)
 """URL → words of its first link, of the first 2,000."""
 
 _CONTROLS = (
@@ -121,18 +125,18 @@ BACK = "history.back()"
 def click(path: Sequence[int]) -> str:
     """Click on what stands at a path; false where nothing does. A click is seen by all that it
     stands in, so it is on the heading or the first thing inside."""
-    return f"""(way => {{
-  const e = way.reduce((e, k) => e && e.children[k], document.documentElement);
+    return f"""(() => {{{_COMMON}
+  const e = at({json.dumps([*path])});
   if (!e) return false;
   const inner = e.matches("button,a,input") ? e : e.querySelector("h1,h2,h3,h4,h5,h6,img,button,a");
   (inner || e.children[0] || e).click();
   return true;
-}})({json.dumps(list(path))})"""
+}})()"""
 
 
 def words_at(path: Sequence[int]) -> str:
-    """What stands at a path; null where nothing does."""
-    return f"""(way => {{
-  const e = way.reduce((e, k) => e && e.children[k], document.documentElement);
-  return e ? e.textContent.slice(0, 800).replace(/\\s+/g, " ").trim().slice(0, 200) : null;
-}})({json.dumps(list(path))})"""
+    """What stands at a path, as `ITEMS` say it; null where nothing does."""
+    return f"""(() => {{{_COMMON}
+  const e = at({json.dumps([*path])});
+  return e ? words(e, 200) : null;
+}})()"""
