@@ -341,15 +341,20 @@ def test_any_damage_to_what_a_watch_told(name: str, made: Path, tmp_path: Path) 
         ends(path, (name, what))
 
 
+def newest_state(path: Path) -> bytes:
+    """What a run goes on from, packed."""
+    with closing(sqlite3.connect(path / files.DATABASE)) as db:
+        (blob,) = db.execute("SELECT state FROM checkpoints ORDER BY generation DESC").fetchone()
+        return pack(read_state(db, blob, "state"))
+
+
 @pytest.mark.parametrize("value", OTHERS, ids=repr)
 def test_a_last_look_that_is_no_moment_is_told_in_one_line(
     value: object, made: Path, tmp_path: Path
 ) -> None:
     """The timeline of the live page goes up to it."""
     path = copy(made, tmp_path / "run")
-    with closing(sqlite3.connect(path / files.DATABASE)) as db:
-        (blob,) = db.execute("SELECT state FROM checkpoints ORDER BY generation DESC").fetchone()
-        state = unpack(pack(read_state(db, blob, "state")))
+    state = unpack(newest_state(path))
     put(state, ("tracker", "sources", "now"), value)
     change(path, "UPDATE checkpoints SET state = ?", pack(state))
     ends(path, value)
@@ -385,9 +390,7 @@ def test_texts_of_a_page_in_a_state_unpack_to_little_or_are_told(texts: bytes) -
 @pytest.mark.parametrize("ahead", [1e18, -1e18, float("nan")])
 def test_a_clock_that_is_none_is_told_in_one_line(ahead: float, made: Path, tmp_path: Path) -> None:
     path = copy(made, tmp_path / "run")
-    with closing(sqlite3.connect(path / files.DATABASE)) as db:
-        (blob,) = db.execute("SELECT state FROM checkpoints ORDER BY generation DESC").fetchone()
-        state = unpack(pack(read_state(db, blob, "state")))
+    state = unpack(newest_state(path))
     put(state, ("fleet", "known", "ahead"), ahead)
     change(path, "UPDATE checkpoints SET state = ?", pack(state))
     with pytest.raises(InputError, match="no clock"):
@@ -395,9 +398,7 @@ def test_a_clock_that_is_none_is_told_in_one_line(ahead: float, made: Path, tmp_
 
 
 def test_any_value_in_the_state_of_a_watch(made: Path, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(made / files.DATABASE)) as db:
-        (blob,) = db.execute("SELECT state FROM checkpoints ORDER BY generation DESC").fetchone()
-        saved = pack(read_state(db, blob, "state"))
+    saved = newest_state(made)
     values, path = cycle(OTHERS), copy(made, tmp_path / "run")
     for place in list(places(unpack(saved)))[:: 1 if MANY else 9]:
         state = unpack(saved)

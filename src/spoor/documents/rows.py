@@ -79,9 +79,13 @@ _OF_PARTS: Mapping[str, Callable[[Document], Any]] = {
 }
 
 
+_LISTS = frozenset(("links", "keywords"))
+"""Those that are lists of texts."""
+
+
 def no_parts(names: Collection[str]) -> dict[str, Any]:
     """These `PARTS` of a document that has none."""
-    empty: dict[str, Any] = {"blocks": (), "links": [], "keywords": []}
+    empty: dict[str, Any] = {"blocks": (), **{name: [] for name in _LISTS}}
     return {name: empty.get(name, "") for name in names}
 
 
@@ -89,12 +93,12 @@ def parts_of(row: Any, names: Sequence[str]) -> dict[str, Any]:
     """What `parts_row_of` was given for these names. Raises ValueError for what is none."""
     if not isinstance(row, dict) or row.keys() != set(names):
         raise ValueError("other parts than those that were asked for")
-    parts, no_text = dict(row), {"blocks", "links", "keywords"}
+    parts = dict(row)
     if "blocks" in parts:
         parts["blocks"] = tuple(_block(*one) for one in _listed(parts["blocks"], list))
-    for name in parts.keys() & {"links", "keywords"}:
+    for name in parts.keys() & _LISTS:
         _listed(parts[name], str)
-    if not all(isinstance(parts[name], str) for name in parts.keys() - no_text):
+    if not all(isinstance(parts[name], str) for name in parts.keys() - _LISTS - {"blocks"}):
         raise ValueError("a part is no text")
     return parts
 

@@ -44,11 +44,12 @@ MOST_SHARED = 5_000
 """Sentences of a host that are counted over its pages; those seen longest ago leave."""
 
 MOST_TEXTS = 20_000
+"""Pages of which the sentences themselves are kept; those that changed longest ago leave, and of
+what they lose only the number can be told."""
+
 MOST_OF_A_TEXT = 32 << 20
 """Bytes of the sentences of a page whose text is told: a state may come from a stranger, and zlib
 packs a thousand to one."""
-"""Pages of which the sentences themselves are kept; those that changed longest ago leave, and of
-what they lose only the number can be told."""
 
 LEAST_WORDS = 3
 """Words that have to come or go."""

@@ -194,8 +194,10 @@ class LinkedLooks(Looks):
         watching = self.watching
         assert watching is not None
         for url in watching.wanted:
-            key, stranger = hash64(self.urls[url]), self.stranger(sitemap, self.hosts[url])
-            if key in hashes and not (stranger or self.listed.elsewhere(key, sitemap)):
+            if (key := hash64(self.urls[url])) not in hashes:
+                continue
+            stranger = self.stranger(sitemap, self.hosts[url])
+            if not (stranger or self.listed.elsewhere(key, sitemap)):
                 self.hints.add(url, sitemap)
 
     def _has_room(self, name: str, stranger: str) -> bool:

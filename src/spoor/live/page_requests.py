@@ -243,9 +243,8 @@ class PageRequests:
         brought nothing of its host before, http is asked; nothing that its user is known by goes
         there (`spoor.http.credentials`). Where http leads back, https is what cannot be had."""
         scheme, _, rest = fetch.url.partition("://")
-        if (secure := f"https://{rest}") not in self._any_scheme or host(
-            secure
-        ) not in self._either:
+        secure = f"https://{rest}"
+        if secure not in self._any_scheme or host(secure) not in self._either:
             return reply
         if scheme == "https" and answered:
             self._either.discard(host(secure))
@@ -335,8 +334,8 @@ class PageRequests:
         if self._fetcher is not None:
             rules, allowed = await self._fetcher.ask(fetch)
             self._prepare_to_read()
-        if self._either and self._fetcher is not None and fetch.url.startswith("https:"):
-            self._either -= {host(fetch.url)} if rules is not DISALLOW_ALL else set()
+            if rules is not DISALLOW_ALL and self._either and fetch.url.startswith("https:"):
+                self._either.discard(host(fetch.url))
         if rules is DISALLOW_ALL:
             origin = origin_of(fetch.url)
             kind, reason = self._robots.failure(origin)

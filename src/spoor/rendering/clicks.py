@@ -25,6 +25,8 @@ MOST_ITEMS = 60
 """Items of one page that are clicked."""
 _TRIES = 4
 """Controls of one page that are tried."""
+_MOST_SITES = 5_000
+"""That are remembered."""
 _MOST_KINDS = 100
 """Of one site that are remembered."""
 _IN_VAIN = 2
@@ -55,8 +57,8 @@ class _Site:
 class ClickValues:
     """Learns on which sites clicks on which kinds of things bring links."""
 
-    def __init__(self, most_sites: int = 5_000) -> None:
-        self._sites = BoundedDict[str, _Site](most_sites)
+    def __init__(self) -> None:
+        self._sites = BoundedDict[str, _Site](_MOST_SITES)
 
     def pays(self, site: str, kind: str) -> bool:
         """Whether a click may bring something, as far as is known."""

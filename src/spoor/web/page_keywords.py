@@ -58,13 +58,15 @@ def keywords_of(
 def _as_tags(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> Iterator[int]:
     """The links of articles whose URLs have what they say as a tag."""
     names = {part.partition("=")[0] for part in url.partition("?")[2].split("&")}
-    for number, to in enumerate(walk.urls):
+    for number, (to, found) in enumerate(zip(walk.urls, walk.found, strict=True)):
+        if not found.place.in_article or walk.ends[number] < 0:
+            continue
         its = _OF_TAG.fullmatch(to, max(0, to.rfind("/", 0, to.rstrip("/").rfind("/"))))
-        if its is None or walk.ends[number] < 0 or not walk.found[number].place.in_article:
+        if its is None:
             continue
         if its[2] and to.partition("?")[2].partition("=")[0] in names:
             continue  # the page itself is named so, and so are others that it speaks of
-        said = words[counts[walk.found[number].begin] : counts[walk.ends[number]]][: _WORDS + 1]
+        said = words[counts[found.begin] : counts[walk.ends[number]]][: _WORDS + 1]
         name = _plain(unquote_plus(its[1] or its[2]))
         if any(map(str.isalpha, "".join(name))) and _plain(" ".join(said)) == name:
             yield number
