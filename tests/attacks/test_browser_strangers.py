@@ -8,6 +8,7 @@ import os
 import shutil
 import signal
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
@@ -86,8 +87,10 @@ async def nothing(*_: str) -> Exchange:
     raise HeldBackError
 
 
-def rendered(call: Callable[[Browser], Awaitable[list[Rendered]]], memory: int) -> list[Rendered]:
-    made = Browser(user_agent="x", timeout=4.0, body_limit=1 << 20, memory=memory)
+def rendered(
+    call: Callable[[Browser], Awaitable[list[Rendered]]], memory: int, *, clicks: bool = False
+) -> list[Rendered]:
+    made = Browser(user_agent="x", timeout=4.0, body_limit=1 << 20, memory=memory, clicks=clicks)
 
     async def go() -> list[Rendered]:
         try:
@@ -123,6 +126,46 @@ def test_what_a_page_sends_and_opens_ends_no_other(script: str) -> None:
 
     good = rendered(both, GIB // 2)
     assert [(one.failed, b"brought by a script" in one.html) for one in good] == [("", True)] * 4
+
+
+CARDS = (
+    "document.body.insertAdjacentHTML('beforeend', `<form><input name=children></form>"
+    "<ol><li value=2></li></ol><div><p>a<p>b<p>c</div><div>"
+    "<section>card0</section><section>card1</section><section>card2</section></div>"
+    "<a href=mailto:a@b></a><button id=more>More</button>`);"
+    "document.querySelector('[href]').click();"
+)
+"""What a script of forms may trip over, and a letter to somebody."""
+
+
+@pytest.mark.browser
+@in_chromium
+def test_a_click_that_ends_its_page_leaves_its_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no page starts a program of this machine."""
+    told = tmp_path / "told"
+    for name in ("xdg-open", "xdg-email"):
+        (tmp_path / name).write_text(f"#!/bin/sh\necho $@ >> {told}\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    leads = "onclick = event => history.pushState(0, '', '/' + event.target.textContent)"
+
+    async def go(made: Browser) -> list[Rendered]:
+        async def end(*_: str) -> Exchange:
+            tree = processes_of(f"--spoor={os.getpid()}-{id(made)}")
+            for process in [process for process, _, kind, _ in tree if kind == "renderer"]:
+                os.kill(process, signal.SIGKILL)
+            raise HeldBackError
+
+        ended = f"{CARDS} more.onclick = () => fetch('/end')"
+        first = await made.render(page("evil.test", ended), end)
+        return [first, await made.render(page("good.test", CARDS + leads), nothing)]
+
+    evil, good = rendered(go, GIB, clicks=True)
+    assert (evil.failed, b"card2" in evil.html) == ("", True)
+    assert [b'"http://good.test/card%d"' % n in good.html for n in range(3)] == [True] * 3
+    assert not told.exists()
 
 
 @pytest.mark.browser

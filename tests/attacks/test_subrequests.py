@@ -112,6 +112,36 @@ def test_parts_that_come_at_the_same_time_have_the_bound_of_all() -> None:
     assert MOST_BYTES <= sum(given) <= MOST_BYTES + len(body)
 
 
+def test_parts_that_a_page_asks_for_again_have_the_same_bound() -> None:
+    """What clicks ask for again comes from memory: 300 times 16 MiB lay in this process at once."""
+    given = list[int]()
+    known = replace(exchange("http://a.example/data", {}), body=bytes(1 << 20))
+
+    async def ask() -> None:
+        visit = Visit(exchange("http://a.example/", {}), cast(Load, None), 1000)
+        visit.clicked.is_leaving, visit.data[known.url] = True, known
+
+        async def abort(code: str) -> None:
+            assert code == "blockedbyclient"
+
+        async def fulfill(*, status: int, headers: dict[str, str], body: bytes) -> None:
+            given.append(len(body))
+
+        request = SimpleNamespace(
+            url=known.url,
+            resource_type="fetch",
+            method="GET",
+            headers={},
+            is_navigation_request=lambda: False,
+        )
+        route: Any = SimpleNamespace(request=request, abort=abort, fulfill=fulfill)
+        for _ in range(60):
+            await answer(route, visit)
+
+    asyncio.run(ask())
+    assert sum(given) == MOST_BYTES
+
+
 @pytest.mark.server
 def test_parts_take_of_the_room_for_all_bodies(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two MiB each of sixteen hosts of a page's domain at once, of which four MiB are kept."""

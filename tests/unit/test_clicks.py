@@ -142,3 +142,25 @@ def test_links_of_clicks_are_few_and_short() -> None:
     for url in ("about:blank", "http://a.test/" + "x" * 100_000, "javascript:1"):
         other.led_to(url)
     assert other.links == {}
+
+
+def test_what_ends_pages_is_clicked_twice_on_a_site() -> None:
+    """Each page with it took all the time that it had."""
+    values, clicks = ClickValues(), 0
+
+    class Hanging(MadeUp):
+        async def ask(self, script: str) -> Any:
+            if script == click_scripts.click(self.button()):
+                nonlocal clicks
+                clicks += 1
+                raise TimeoutError
+            return await super().ask(script)
+
+    for _ in range(4):
+        page = Hanging(links=True)
+        made = ClickedPage("a.test", page.ask, page.settle, page.restart, values, ClickedLinks())
+        try:
+            asyncio.run(made.extend_lists())
+        except TimeoutError:
+            made.end()
+    assert clicks == 2

@@ -133,6 +133,7 @@ def test_of_what_a_page_polls_little_is_noted() -> None:
         (False, {}, True),
         (False, {"sec-purpose": "prefetch"}, False),
         (False, {"next-router-prefetch": "1"}, False),
+        (False, {"referer": "http://a.test/how-to-prefetch"}, True),
         (True, {}, False),  # data of a page behind an item
     ],
 )

@@ -14,6 +14,7 @@ import contextlib
 import os
 import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Callable
 from html import escape
@@ -71,6 +72,9 @@ _CLOSE = 2.0
 """Seconds that a page, or the browser, has to close before it is ended."""
 _LAST = 1.0
 """Seconds that a page whose time is up has to give its document."""
+
+_STARTERS = ("xdg-open", "xdg-email")
+"""Programs by which Chromium starts another one, as for mail."""
 
 _ARGUMENTS = (
     "--proxy-server=http://127.0.0.1:9",
@@ -150,6 +154,8 @@ class Browser:
         """An argument that Chromium ignores, by which its processes are found."""
         self._pages = 0
         self._open = 0
+        self._starters: tempfile.TemporaryDirectory[str] | None = None
+        """Where the browser finds what does nothing in place of `_STARTERS`."""
         self._starting = asyncio.Lock()
         self._turns = RenderTurns(SiteTimes(time.monotonic))
         self.starts = 0
@@ -172,7 +178,6 @@ class Browser:
         for attempt in (1, 2):
             visit = Visit(exchange, load, self._body_limit)
             began = asyncio.get_running_loop().time()
-            html, failed = b"", ""
             chromium = await self._started()
             try:
                 self._pages += 1
@@ -180,16 +185,18 @@ class Browser:
                 if self._watching is None or self._watching.done():
                     self._watching = asyncio.create_task(self._watch())
                 try:
-                    html, failed = await self._visited(chromium, visit)
+                    failed = await self._visited(chromium, visit)
                 finally:
                     self._open -= 1
             except BrowserLostError:
                 await self._end_lost(chromium)
-                if attempt == 1:
-                    continue
                 failed = "it ends the browser"
+                if attempt == 1 and visit.html is None:
+                    continue
             break
         seconds = asyncio.get_running_loop().time() - began
+        html = b"" if visit.html is None else _marked(visit, visit.html)
+        failed = "" if html else failed  # else its clicks ended it
         counts = visit.requests, visit.received, visit.held_back
         return Rendered(html, seconds, *counts, failed, asked=tuple(visit.needs.values()))
 
@@ -212,12 +219,13 @@ class Browser:
         if is_root and not self.starts:
             self._report("Chromium runs without its sandbox, since this is root; see the guide")
         try:
+            self._starters = self._starters or tempfile.TemporaryDirectory(prefix="spoor-")
             async with asyncio.timeout(_START):
                 self._playwright = await api.async_playwright().start()
                 chromium: Chromium = await self._playwright.chromium.launch(
                     executable_path=program,
                     args=[*_ARGUMENTS, self._mark],
-                    env=_environment(),
+                    env=_environment(Path(self._starters.name)),
                     chromium_sandbox=not is_root,
                     handle_sigint=False,
                     handle_sigterm=False,
@@ -263,11 +271,13 @@ class Browser:
         if self._watching is not None:
             self._watching.cancel()
         await asyncio.shield(self._end())
+        if self._starters is not None:
+            self._starters.cleanup()
 
     # -- one page
 
-    async def _visited(self, chromium: Chromium, visit: Visit) -> tuple[bytes, str]:
-        """The document, or why there is none."""
+    async def _visited(self, chromium: Chromium, visit: Visit) -> str:
+        """Make the document of `visit`; returns why there is none."""
         from playwright.async_api import Error
 
         context: BrowserContext | None = None
@@ -286,18 +296,19 @@ class Browser:
                     accept_downloads=False,
                     viewport={"width": 1280, "height": 2000},
                 )
-                return await self._document(context, visit)
+                await self._document(context, visit)
+                return ""
         except TimeoutError:
-            return b"", visit.ended or f"its scripts take over {self._timeout:g} s"
+            return visit.ended or f"its scripts take over {self._timeout:g} s"
         except Exception as error:
             if visit.ended:
-                return b"", visit.ended
+                return visit.ended
             # Playwright has other errors where its own process is gone.
             if await _is_gone(chromium, error):
                 raise BrowserLostError from error
             if not isinstance(error, Error):
                 raise
-            return b"", f"Chromium gave it up: {str(error).splitlines()[0][:120]}"
+            return f"Chromium gave it up: {str(error).splitlines()[0][:120]}"
         finally:
             visit.end = lambda why: None
             for task in visit.answers:
@@ -308,7 +319,7 @@ class Browser:
                     await self._end_lost(chromium)
                 _forget_events(context)
 
-    async def _document(self, context: BrowserContext, visit: Visit) -> tuple[bytes, str]:
+    async def _document(self, context: BrowserContext, visit: Visit) -> None:
         async def answered(route: Route) -> None:
             try:
                 await answer(route, visit)
@@ -355,15 +366,12 @@ class Browser:
             html = str(await ask(page_scripts.DOCUMENT % visit.most) or "")
         if cut and "<" not in html:
             raise TimeoutError
+        visit.html = html
         if self._clicks and not cut:
-            html = await self._clicked(ask, visit, html, until)
-        most = min(4 * visit.most, MOST_OF_A_BODY)
-        return _marked(html, visit.leads_to, visit.clicked.links).encode("utf-8", "replace")[
-            :most
-        ], ""
+            await self._click(ask, visit, until)
 
-    async def _clicked(self, ask: Ask, visit: Visit, html: str, until: float) -> str:
-        """The document once what extends its lists was clicked; their items are clicked too."""
+    async def _click(self, ask: Ask, visit: Visit, until: float) -> None:
+        """Click on what extends its lists, which may make another document, and on their items."""
         from playwright.async_api import Error
 
         from spoor.rendering.clicks import ClickedPage, ClickValues
@@ -380,13 +388,17 @@ class Browser:
         self._click_values = self._click_values or ClickValues()
         site = domain_of(visit.exchange.url)
         page = ClickedPage(site, ask, settle, restart, self._click_values, visit.clicked)
-        # Whatever clicks do to a page, its document is there already.
-        with contextlib.suppress(TimeoutError, Error):
+        try:
             async with asyncio.timeout_at(until):
                 if await page.extend_lists():
-                    html = str(await ask(page_scripts.DOCUMENT % visit.most) or html)
+                    visit.html = str(await ask(page_scripts.DOCUMENT % visit.most) or visit.html)
                 await page.follow_items()
-        return html
+        except (TimeoutError, Error):
+            page.end()
+        except asyncio.CancelledError:
+            if visit.ended:
+                page.end()
+            raise
 
     async def _watch(self) -> None:
         """While there are pages, end those to blame where the browser takes too much memory; give
@@ -459,13 +471,18 @@ async def _shut(page: Page, visit: Visit) -> None:
         await page.close()
 
 
-def _environment() -> dict[str, str | float | bool]:
-    """The environment without passwords and tokens of the user, since a page might break out."""
-    return {
+def _environment(starters: Path) -> dict[str, str | float | bool]:
+    """The environment without passwords and tokens of the user, since a page might break out, and
+    with an empty folder filled by what does nothing, so that a page starts no other program."""
+    for name in _STARTERS:
+        with contextlib.suppress(FileExistsError):
+            (starters / name).symlink_to(shutil.which("true") or "/bin/true")
+    kept = {
         name: value
         for name, value in os.environ.items()
         if not name.upper().startswith("SPOOR_") and not name.upper().endswith("_PROXY")
     }
+    return {**kept, "PATH": f"{starters}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
 
 
 async def _closed(context: BrowserContext) -> bool:
@@ -476,14 +493,16 @@ async def _closed(context: BrowserContext) -> bool:
     return False
 
 
-def _marked(html: str, leads_to: list[str], clicked: dict[str, str]) -> str:
+def _marked(visit: Visit, html: str) -> bytes:
     """A document with where its scripts wanted to go, and where clicks led, as a page without
     scripts says it."""
     marks = "".join(
-        f'<meta http-equiv="refresh" content="0; url={escape(url)}">' for url in leads_to
+        f'<meta http-equiv="refresh" content="0; url={escape(url)}">' for url in visit.leads_to
     )
     links = "".join(
-        f'<li><a href="{escape(url)}">{escape(words)}</a></li>' for url, words in clicked.items()
+        f'<li><a href="{escape(url)}">{escape(words)}</a></li>'
+        for url, words in visit.clicked.links.items()
     )
     after = f"<nav><ul>{links}</ul></nav>" if links else ""
-    return f"<!doctype html>{marks}{html}{after}"
+    made = f"<!doctype html>{marks}{html}{after}".encode("utf-8", "replace")
+    return made[: min(4 * visit.most, MOST_OF_A_BODY)]

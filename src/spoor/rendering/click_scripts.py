@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 
 _COMMON = """
-  const words = (e, most) => (e.textContent || e.value || e.getAttribute("aria-label") || "")
+  const words = (e, most) => String(e.textContent || e.value || e.getAttribute("aria-label") || "")
     .slice(0, 4 * most).replace(/\\s+/g, " ").trim().slice(0, most);
   const path = e => {
     const way = [];
@@ -15,7 +15,7 @@ _COMMON = """
     return way.reverse();
   };
   const at = way => way.reduce((e, k) => e && e.children[k], document.documentElement);
-  const kind = e => e.tagName + "." + (e.getAttribute("class") || "").slice(0, 40);
+  const kind = e => e.tagName.slice(0, 40) + "." + (e.getAttribute("class") || "").slice(0, 40);
   const way = e => {
     const names = [];
     for (let n = 0; e && n < 4; e = e.parentElement, n++) names.push(kind(e));
@@ -46,6 +46,7 @@ _CONTROLS = (
   const NO_ITEM = new Set(["P", "BR", "SPAN", "B", "I", "EM", "OPTION", "SCRIPT", "STYLE", "LINK",
     "META", "TEMPLATE", "HR", "BUTTON", "INPUT", "PATH"]);
   const repeats = e => {
+    if (e.tagName === "FORM") return false;  // its fields may be called `children`
     const [a, b, c] = [...e.children].slice(-4);
     return !!c && a.tagName === b.tagName && b.tagName === c.tagName && !NO_ITEM.has(a.tagName);
   };
@@ -91,7 +92,7 @@ ITEMS = (
     "DT", "DD", "TD", "TH", "LABEL", "INPUT", "H1", "H2", "H3", "H4", "H5", "H6", "CODE", "B", "I",
     "EM", "STRONG", "SUP", "SUB", "G", "PATH", "SOURCE", "COL", "BUTTON"]);
   const lists = [];
-  for (const list of [...document.body.querySelectorAll("*")].slice(0, 5000)) {
+  for (const list of [...document.body.querySelectorAll("*:not(form)")].slice(0, 5000)) {
     if (list.children.length < 3 || list.children.length > 1000) continue;
     const count = {};
     for (const {tagName} of list.children) count[tagName] = (count[tagName] || 0) + 1;

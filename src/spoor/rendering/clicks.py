@@ -109,6 +109,8 @@ class ClickedPage:
         """Whether it may show something else than at first, or after a click on an item."""
         self._items: dict[str, _Item] = {}
         """Words → the item of a list that is no link, where it was first seen."""
+        self._kind = ""
+        """The kind of what is being clicked."""
 
     async def extend_lists(self) -> bool:
         """Click on what extends its lists. Returns whether its document has more links or items
@@ -119,7 +121,7 @@ class ClickedPage:
         worth = [kind for kind in dict.fromkeys(kinds) if self._values.pays(self._site, kind)]
         for kind in worth[:_TRIES]:
             while len(self._extending) < MOST_EXTENSIONS:
-                self._is_changed = True
+                self._is_changed, self._kind = True, kind
                 if not await self._extended(kind):
                     return False
                 self._extending.append(kind)
@@ -156,10 +158,15 @@ class ClickedPage:
                 await self._restart()
             self._is_changed = not await self._is_there(item)
             if not self._is_changed:
-                clicks += 1
+                clicks, self._kind = clicks + 1, item.kind
                 count = len(self._clicked.links)
                 self._is_changed = not await self._followed(item, first[item.kind])
                 self._values.learn(self._site, item.kind, len(self._clicked.links) - count)
+
+    def end(self) -> None:
+        """A click ended the page, or the time that it has: it brought nothing."""
+        if self._kind:
+            self._values.learn(self._site, self._kind, 0)
 
     async def _listed(self) -> dict[str, str]:
         """URL → words of its links, and words of its items that are no links → words."""

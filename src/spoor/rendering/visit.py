@@ -25,7 +25,7 @@ MOST_ASKED = 2_000
 """Requests of one page, images and styles too; the browser does not answer itself, so each further
 one waits until its page is ended."""
 MOST_BYTES = 32 << 20
-"""That these bring."""
+"""That these bring, and as many where they are asked for again."""
 _LOADED = frozenset({"script", "xhr", "fetch"})
 """Kinds of requests that are sent."""
 _METHODS = frozenset({"GET", "HEAD"})
@@ -106,7 +106,11 @@ class Visit:
     """URL → what it asked for to be shown."""
     clicked: ClickedLinks = field(default_factory=ClickedLinks)
     data: dict[str, Exchange] = field(default_factory=dict)
-    """URL → the reply to what its scripts asked for, for when they ask again."""
+    """URL → the reply to what its scripts asked for, for when they ask again; …"""
+    again: int = 0
+    """… and the bytes that they got so."""
+    html: str | None = None
+    """Its document, once it is complete; clicks may end the page afterwards."""
     by_path: Counter[str] = field(default_factory=Counter)
     """URL without its query → how much of that scripts asked for."""
 
@@ -156,8 +160,10 @@ async def answer(route: Route, visit: Visit) -> None:
     if _is_ahead(request) or (visit.clicked.is_leaving and kind != "script"):
         # Of the pages behind items no more is asked for than the scripts that lead there; the page
         # itself may need again what it had.
-        if url in visit.data:
-            await _fulfil(route, visit.data[url])
+        known = visit.data.get(url)
+        visit.again += 0 if known is None else len(known.body)
+        if known is not None and visit.again <= MOST_BYTES:
+            await _fulfil(route, known)
         else:
             await route.abort("blockedbyclient")
         return
@@ -192,8 +198,11 @@ async def answer(route: Route, visit: Visit) -> None:
 
 def _is_ahead(request: Request) -> bool:
     """Whether a request says that it is for a page that may be visited next (`Sec-Purpose:
-    prefetch` and the like)."""
-    return any("prefetch" in f"{name} {value}" for name, value in request.headers.items())
+    prefetch` and the like); the page that it comes from may have the word in its address."""
+    return any(
+        "prefetch" in (f"{name} {value}" if "purpose" in name else name)
+        for name, value in request.headers.items()
+    )
 
 
 async def _fulfil(route: Route, reply: Exchange) -> None:
