@@ -12,6 +12,7 @@ import sqlite3
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -706,6 +707,25 @@ def test_no_second_run_of_a_process_opens_its_database(path: Path, tmp_path: Pat
             reopened(again)
     run.close()
     reopened(again).close()
+
+
+def test_runs_of_several_threads_are_locked_while_others_are_deleted(tmp_path: Path) -> None:
+    """As shards of one process are, and the runs of a notebook."""
+
+    def runs(thread: int) -> None:
+        for at in range(25):
+            folder = tmp_path / f"{thread}-{at}"
+            with Lock(folder) as lock:
+                lock.hold_database()
+            shutil.rmtree(folder)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor() as threads:
+            list(threads.map(runs, range(6)))
+    finally:
+        sys.setswitchinterval(before)
 
 
 def reopened_lock(path: Path) -> Lock:

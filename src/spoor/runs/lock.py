@@ -7,6 +7,7 @@ import fcntl
 import os
 import struct
 import sys
+import threading
 from contextlib import suppress
 from pathlib import Path
 from typing import Self
@@ -52,19 +53,20 @@ class Lock:
     def hold_database(self) -> None:
         """Take the database, too, before SQLite opens it; made where it is missing. By another name
         (a hard link) it is not opened a second time then. Raises as `hold` does, and OSError."""
-        opened = _descriptor(self._path / files.DATABASE)
-        if opened in _held:
-            raise self._busy()
-        try:
-            _lock_byte(opened, locked=True)
-        except OSError as error:
-            if error.errno in (errno.EAGAIN, errno.EACCES):
-                raise self._busy() from None
-            raise InputError(
-                f"cannot lock {self._path / files.DATABASE} ({error.strerror}); choose an --out on "
-                "a local disk"
-            ) from error
-        _held.add(opened)
+        with _changes:
+            opened = _descriptor(self._path / files.DATABASE)
+            if opened in _held:
+                raise self._busy()
+            try:
+                _lock_byte(opened, locked=True)
+            except OSError as error:
+                if error.errno in (errno.EAGAIN, errno.EACCES):
+                    raise self._busy() from None
+                raise InputError(
+                    f"cannot lock {self._path / files.DATABASE} ({error.strerror}); choose an "
+                    "--out on a local disk"
+                ) from error
+            _held.add(opened)
         self._database = opened
 
     def _take(self, opened: int) -> None:
@@ -79,9 +81,10 @@ class Lock:
     def close(self) -> None:
         """Release it; after SQLite has closed the database."""
         if self._database >= 0:
-            with suppress(OSError):
-                _lock_byte(self._database, locked=False)
-            _held.discard(self._database)
+            with _changes:
+                with suppress(OSError):
+                    _lock_byte(self._database, locked=False)
+                _held.discard(self._database)
             self._database = -1
         for opened in (self._file, self._folder):
             with suppress(OSError):
@@ -106,6 +109,9 @@ open: closing one would release the locks of SQLite on all others that this proc
 
 _held: set[int] = set()
 """Those that are locked."""
+
+_changes = threading.Lock()
+"""Held while one of these two changes: shards and notebooks have runs in several threads."""
 
 
 def _descriptor(file: Path) -> int:
