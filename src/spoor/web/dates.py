@@ -47,9 +47,9 @@ def last_modified(exchange: Exchange) -> float | None:
 def dates_in(body: bytes) -> list[float]:
     """All dates that a page states about itself."""
     head, written = body[:MAX_BYTES], list[bytes]()
-    # Most pages have neither: this quick check rules them out.
-    names = _NAMES.finditer(head) if b"ed_time" in head else ()
-    linked = _LINKED_DATA.finditer(head) if b'"date' in head else ()
+    # Most pages have neither, and the others at one place.
+    names = _NAMES.finditer(head, *_between(head, b"ed_time"))
+    linked = _LINKED_DATA.finditer(head, *_between(head, b'"datePublished"', b'"dateModified"'))
     for name in islice(names, MOST_DATES):
         # The enclosing tag, within a window, so that a hostile page costs no more than another.
         begin = head.rfind(b"<", max(0, name.start() - 250), name.start())
@@ -58,6 +58,14 @@ def dates_in(body: bytes) -> list[float]:
             written += _CONTENT.findall(head[begin:end])
     written += [match[1] for match in islice(linked, MOST_DATES)]
     return [date for date in map(_iso_date, written) if date is not None]
+
+
+def _between(head: bytes, *words: bytes) -> tuple[int, int]:
+    """From where to where these words stand, with what belongs to each; nowhere without one."""
+    first = [at for word in words if (at := head.find(word)) >= 0]
+    if not first:
+        return 0, 0
+    return max(0, min(first) - 32), max(map(head.rfind, words)) + 128
 
 
 def _iso_date(written: bytes) -> float | None:

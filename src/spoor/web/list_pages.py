@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Container, Iterator, Sequence
-from functools import lru_cache
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
@@ -67,15 +66,8 @@ _DAY = re.compile(
 )
 """A day as people write it, whatever the name of the month."""
 _YEARS = re.compile(_YEAR)
-_ROW = re.compile(r"(?:tr|li|dt|article)(?![^.#])")
-"""An element that is a row, …"""
-_CELL = re.compile(r"(?:tr|li|td|th|dl|dt|dd|article)(?![^.#])")
-"""… or a part of one."""
 _CLOCK = re.compile(r"(?<![\w:.])[0-2]?\d:[0-5]\d(?![\w:.]*\d)")
 """A time of day, below the day that stands above some rows."""
-_MORE = re.compile(r"[.#].*")
-"""The names and classes of an element, after its tag."""
-_NUMBERS = re.compile(r"\d+")
 _DIGIT = re.compile(r"\d")
 TITLE = 3.0
 """Words of the titles of rows, in the mean, from which on they are no names of people."""
@@ -109,8 +101,8 @@ def is_list_page(
     """Of a page that was walked; `text`: its words, `counts`: words before each cut. O(links)."""
     if _has_entries(walk, words, counts, url):
         return True
-    may_be_dated = len(walk.times) >= FILES or text.count("19") + text.count("20") >= FILES
-    if not may_be_dated:
+    may_be_dated = len(walk.times) >= FILES or text.count("20") >= FILES
+    if not may_be_dated and text.count("19") + text.count("20") < FILES:
         return False
     return _has_rows(walk, words, counts, url) or _has_table(walk, words, counts, url)
 
@@ -228,39 +220,28 @@ def _titles_of_rows(
     and the link say, each to another page of the site with other words; those that say most
     first."""
     site = _site(url)
-    groups: dict[str, list[_Entry]] = {}
-    seen: dict[str, set[str]] = {}
-    for number, (to, found, end) in enumerate(zip(walk.urls, walk.found, walk.ends, strict=True)):
-        place = found.place
-        if end < 0 or counts[end] == counts[found.begin] or place.is_beside:
-            continue
-        group = _of_row(place.path)
-        if group and _is_document(to, site, url, known := seen.setdefault(group, {url})):
-            known.add(to)
-            marks = (place.in_entry, place.in_article, False)
-            entry = _Entry(found.begin, counts[found.begin], counts[end], *marks, number)
-            groups.setdefault(group, []).append(entry)
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for number, (found, end) in enumerate(zip(walk.found, walk.ends, strict=True)):
+        if end >= 0 and counts[end] > counts[found.begin] and (group := found.place.row):
+            groups[group].append(number)
     titled = list[tuple[int, Sequence[_Entry]]]()
-    for rows in groups.values():
+    for numbers in groups.values():
+        if len(numbers) < LEAST:
+            continue
+        rows, seen = list[_Entry](), {url}
+        for number in numbers:
+            to, found = walk.urls[number], walk.found[number]
+            if _is_document(to, site, url, seen):
+                seen.add(to)
+                marks = (found.place.in_entry, found.place.in_article, False)
+                end = counts[walk.ends[number]]
+                rows.append(_Entry(found.begin, counts[found.begin], end, *marks, number))
         if len(rows) >= LEAST and _are_titles(words, rows):
             titles = {" ".join(words[row.begin : row.title]) for row in rows}
             if len(titles) >= DATED * len(rows):
                 titled.append((sum(row.title - row.begin for row in rows), rows))
-    titled.sort(key=lambda one: -one[0])
+    titled.sort(key=lambda one: (-one[0], one[1][0].number))
     return [rows for _, rows in titled[:_GROUPS]]
-
-
-@lru_cache(maxsize=4_096)
-def _of_row(path: str) -> str:
-    """The path of a place with that of its row, whose own classes say how it differs from others:
-    odd, unread, closed. Empty for one in no row."""
-    steps = path.split("/")
-    at = next((at for at in range(len(steps) - 1, -1, -1) if _ROW.match(steps[at])), -1)
-    if at < 0:
-        return ""
-    return "/".join(
-        _NUMBERS.sub("#", _MORE.sub("", step) if _CELL.match(step) else step) for step in steps
-    )
 
 
 def _entries(walk: Walk, counts: Sequence[int], url: str) -> list[_Entry]:
@@ -341,12 +322,14 @@ def _is_day(times: Sequence[int], gap: Sequence[str], cut: int, end: int) -> boo
     begins at another."""
     if times and (at := bisect_right(times, cut)) < len(times) and times[at] <= end:
         return True
-    return len(gap) > 0 and (_has_day(gap) or _has_day(gap, at_end=True))
+    return len(gap) > 0 and _has_day_near(gap)
 
 
 def _is_document(to: str, site: str, url: str, seen: Container[str | None]) -> bool:
     """Whether a link leads to another page of the site that is no folder of this one."""
-    return to not in seen and _site(to) == site and not (to.endswith("/") and url.startswith(to))
+    if to in seen or (to.endswith("/") and url.startswith(to)):
+        return False
+    return _site(to) == site
 
 
 def _site(url: str) -> str:
@@ -467,12 +450,17 @@ def _dated(
         if to - entry.begin <= SHORT:
             before[number] = before[number] or _has_day(words[last : entry.begin], at_end=True)
             text = words[entry.title : to]
-            after[number] = after[number] or _has_day(text) or _has_day(text, at_end=True)
+            after[number] = after[number] or _has_day_near(text)
             last = entry.title
         without += not (before[number] or after[number] or entry.is_marked)
         if len(entries) - without < DATED * len(entries):
             break  # whatever the others have
     return max(after, before, key=sum)
+
+
+def _has_day_near(words: Sequence[str]) -> bool:
+    """Whether a day is written among the first or the last of these words."""
+    return _has_day(words) or (len(words) > NEAR + _DATE_WORDS and _has_day(words, at_end=True))
 
 
 def _has_day(words: Sequence[str], *, at_end: bool = False) -> bool:

@@ -21,6 +21,13 @@ _TEXTS = frozenset({"entry-content", "e-content"})
 _TRAIL = re.compile(r"(?<![^\W_])bread-?crumbs?(?![^\W_])", re.IGNORECASE)
 """In the name, the classes or the label of the links that lead back from a page to the home page,
 through what it belongs to."""
+_ROW = re.compile(r"(?:tr|li|dt|article)(?![^.#])")
+"""An element that is a row, …"""
+_CELL = re.compile(r"(?:tr|li|td|th|dl|dt|dd|article)(?![^.#])")
+"""… or a part of one."""
+_MORE = re.compile(r"[.#].*")
+"""The names and classes of an element, after its tag."""
+_DIGITS = re.compile(r"\d+")
 _ROLES = {
     "navigation": "nav",
     "banner": "header",
@@ -48,6 +55,9 @@ class Place:
     """… and in the header or footer of that, which is not the page's."""
     in_trail: bool = False
     """It stands among the links that lead back to the home page."""
+    row: str = ""
+    """The path with that of its row, whose own classes say how it differs from others: odd, unread,
+    closed. Empty for one that stands in no row, or beside the main part of its page."""
     below: dict[object, Place] = field(default_factory=dict)
     """By tag, by everything that distinguishes elements, and by path and region."""
 
@@ -102,8 +112,20 @@ class Places:
         place = above.below.get(same)
         if place is None:
             place = above.below[same] = Place(path, region, *marks)
+            place.row = "" if place.is_beside else _row_of(path)
         above.below[key] = place
         return place
+
+
+def _row_of(path: str) -> str:
+    steps = path.split("/")
+    if not any(map(_ROW.match, steps)):
+        return ""
+    return intern(
+        "/".join(
+            _DIGITS.sub("#", _MORE.sub("", step) if _CELL.match(step) else step) for step in steps
+        )
+    )
 
 
 PLACES = Places()

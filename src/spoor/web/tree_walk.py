@@ -233,13 +233,14 @@ def walk_tree(root: LexborNode, walk: Walk) -> None:
                 part(_BREAK)
                 child = node.first_child
             else:
-                if kind.block:
+                tag, block, enter, children = kind
+                if block:
                     part(_BREAK)
-                if kind.enter is not None and kind.enter(node, kind.tag, walk):
+                if enter is not None and enter(node, tag, walk):
                     opened.append(len(ends) - 1)
                     depths.append(innermost)
                     innermost = depth
-                if kind.children:
+                if children:
                     child = node.first_child
             if child is not None:
                 if depth < MAX_DEPTH:
@@ -259,11 +260,14 @@ def walk_tree(root: LexborNode, walk: Walk) -> None:
                         continue
                 else:
                     walk.flags.add("too-deep")
-            if innermost == depth:
-                _leave(walk, opened.pop())
-                innermost = depths.pop()
-            elif kind.block:
+            if kind is _BLOCK:
                 part(_BREAK)
+            elif kind is not _INLINE:
+                if innermost == depth:
+                    _leave(walk, opened.pop())
+                    innermost = depths.pop()
+                elif kind.block:
+                    part(_BREAK)
         following = node.next
         while following is None:
             if depth <= 1:
@@ -273,11 +277,14 @@ def walk_tree(root: LexborNode, walk: Walk) -> None:
             depth -= 1
             if len(places) > depth:
                 places.pop()
-            if innermost == depth:
-                _leave(walk, opened.pop())
-                innermost = depths.pop()
-            elif kind.block:
+            if kind is _BLOCK:
                 part(_BREAK)
+            elif kind is not _INLINE:
+                if innermost == depth:
+                    _leave(walk, opened.pop())
+                    innermost = depths.pop()
+                elif kind.block:
+                    part(_BREAK)
             following = node.next
         node = following
         kind = kind_of(node.tag_id, _INLINE)
@@ -293,33 +300,38 @@ def _leave(walk: Walk, link: int) -> None:
 def _on_link(node: LexborNode, tag: str, walk: Walk) -> bool:
     attributes = node.attributes
     href = attributes.get(_SOURCES[tag])
-    if not href or len(walk.urls) >= walk.max_links or walk.link_room <= 0:
-        if href:
-            walk.flags.add("truncated")
+    if not href:
+        return False
+    number = len(walk.urls)
+    if number >= walk.max_links or walk.link_room <= 0:
+        walk.flags.add("truncated")
         return False
     is_route = walk.routes and ("#/" in href or "#!" in href)
     join = walk.joiner.route if is_route else walk.joiner.join
     target = join(href, walk.base)
     if target is None:
         return False
-    rel = attributes.get("rel")
-    words = ""
-    if tag != "a":
-        words = attributes.get("alt") or attributes.get("title") or attributes.get("name") or ""
-    else:
-        words = attributes.get("title") or ""
-    rels = () if rel is None else rel.lower().split()
-    nofollow = "nofollow" in rels
-    if "tag" in rels:
-        walk.tags.append(len(walk.urls))
+    own = attributes.get("title") or ""
+    nofollow = False
+    if rel := attributes.get("rel"):
+        rels = rel.lower().split()
+        nofollow = "nofollow" in rels
+        if "tag" in rels:
+            walk.tags.append(number)
     place = _place(tag, attributes, walk)
-    if place.in_trail and tag == "a":
-        walk.trail.append(len(walk.urls))
-    kind = "place" if tag == "a" and "#" in href and place_within(href) else tag
-    if place.is_heading and kind == "a":
-        walk.titles.append(len(walk.urls))
-    walk.add_link(target, kind, place, nofollow, words)
-    return tag == "a"
+    if tag != "a":
+        own = attributes.get("alt") or own or attributes.get("name") or ""
+        walk.add_link(target, tag, place, nofollow, own)
+        return False
+    if place.in_trail:
+        walk.trail.append(number)
+    kind = tag
+    if "#" in href and place_within(href):
+        kind = "place"
+    elif place.is_heading:
+        walk.titles.append(number)
+    walk.add_link(target, kind, place, nofollow, own)
+    return True
 
 
 def _on_image(node: LexborNode, tag: str, walk: Walk) -> None:
@@ -491,7 +503,11 @@ def _above(walk: Walk) -> Place:
         number = node.tag_id
         key: object = number if number < _KNOWN_TAGS else node.tag
         if of := node.attributes:
-            key = (key, of.get("id"), of.get("class"), of.get("role"), of.get("aria-label"))
+            classes = of.get("class")
+            if classes and len(of) == 1:  # as most that have any
+                key = (key, classes)
+            else:
+                key = (key, of.get("id"), classes, of.get("role"), of.get("aria-label"))
         above = above.below.get(key) or PLACES.new(above, key, node.tag or "", of)
         places.append(above)
     return above
@@ -499,8 +515,9 @@ def _above(walk: Walk) -> Place:
 
 def _place(tag: str, attributes: Mapping[str, str | None], walk: Walk) -> Place:
     """The place of an element inside the open elements."""
-    above = _above(walk)
+    places = walk.places
+    above = places[-1] if places and len(places) == len(walk.chain) else _above(walk)
     key: object = tag
-    if attributes:
+    if len(attributes) > 1:  # one is its target
         key = (tag, attributes.get("id"), attributes.get("class"), attributes.get("role"))
     return above.below.get(key) or PLACES.new(above, key, tag, attributes)

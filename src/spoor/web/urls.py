@@ -271,13 +271,18 @@ class Joiner:
     None where there is no fetchable URL.
     """
 
-    __slots__ = ("_above", "_aboves", "_base", "_directory", "_memo", "_size")
+    __slots__ = ("_above", "_aboves", "_base", "_directory", "_here", "_kept", "_memo", "_size")
 
     def __init__(self, *, size: int = 4_096) -> None:
-        self._memo: dict[tuple[str, str], str | None] = {}
+        self._memo: dict[str, dict[str, str | None]] = {}
+        """What references were joined to → reference → URL."""
+        self._kept = 0
+        """How many these are."""
         self._size = size
         self._base = self._directory = ""
-        """The last base, and its directory."""
+        """The last base, its directory, …"""
+        self._here: dict[str, str | None] = {}
+        """… and what is known of references to that."""
         self._above: list[str] | None = None
         """That and the directories above it, down to the host; none if the base is not canonical,
         None if nobody asked."""
@@ -294,38 +299,47 @@ class Joiner:
 
     def join(self, href: str, base: str) -> str | None:
         """The canonical URL of `href` on a page whose canonical base is `base`."""
+        if base is not self._base:
+            self._base, self._directory = base, base.partition("?")[0].rpartition("/")[0]
+            self._above, self._here = None, self._known(self._directory)
+        if (joined := self._here.get(href, "")) != "":
+            return joined
         # A reference depends on the base's directory only, unless its path is empty; blanks and
         # a scheme without slashes may precede it ("http:?page=2").
-        head = href[:1]
+        head, known = href[:1], self._here
         if href.startswith(("http://", "https://")):
-            directory = ""
+            known = self._known("")
         elif head <= " " or head in "?#" or (head in "hH" and ":" in href):
-            directory = base
-        else:
-            if base is not self._base:
-                self._base, self._directory = base, base.partition("?")[0].rpartition("/")[0]
-                self._above = None
-            directory = self._directory
-        key = (directory, href)
-        try:
-            return self._memo[key]
-        except KeyError:
-            pass
+            known = self._known(f"{base}?")  # which is no directory
+            href = "#" if head == "#" else href  # whatever place on the page it names
+        if known is not self._here and (joined := known.get(href, "")) != "":
+            return joined
         joined = None
-        if directory is not base:
-            if directory and (plain := _PLAIN_REFERENCE.fullmatch(href)):
+        if known is self._here:
+            if plain := _PLAIN_REFERENCE.fullmatch(href):
                 joined = self._join_plain(plain)
-            elif not directory and (plain := _PLAIN_URL.fullmatch(href)):
-                joined = self._join_path(plain)
+        elif plain := _PLAIN_URL.fullmatch(href):
+            joined = self._join_path(plain)
         if joined is None:
             with contextlib.suppress(ValueError):
                 joined = canonical(href, base)
         answer = joined if joined is not None and len(joined) <= MAX_LENGTH else None
-        if len(self._memo) >= self._size:
+        if self._kept >= self._size:
             self._memo.clear()
             self._aboves.clear()
-        self._memo[key] = answer
+            self._kept = 0
+            self._here = self._known(self._directory)
+        else:
+            known[href] = answer
+            self._kept += 1
         return answer
+
+    def _known(self, to: str) -> dict[str, str | None]:
+        """What is known of references to a directory, to a page, or to nothing."""
+        if (known := self._memo.get(to)) is None:
+            known = self._memo[to] = {}
+            self._kept += 1
+        return known
 
     def _join_plain(self, reference: re.Match[str]) -> str | None:
         """The same of a plain reference, in a tenth of the time; None where there is more to it."""
