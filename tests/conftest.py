@@ -7,8 +7,11 @@ import contextlib
 import gc
 import os
 import stat
+import sys
+import typing
 import warnings
 from collections.abc import Iterator
+from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,6 +20,10 @@ from hypothesis import HealthCheck, settings
 # a process that a test starts, only wait for one another. Before the first import of NumPy.
 for library in ("OPENBLAS", "OMP", "MKL"):
     os.environ.setdefault(f"{library}_NUM_THREADS", "1")
+
+# Before Python 3.12 each `isinstance` of a protocol looks for its names anew.
+if sys.version_info < (3, 12):
+    vars(typing)["_get_protocol_attrs"] = cache(vars(typing)["_get_protocol_attrs"])
 
 # The same commit has the same outcome. Who looks for new examples asks for `spoor-random` by
 # pytest's --hypothesis-profile.

@@ -272,28 +272,25 @@ def test_searches_at_the_same_moment_make_one_index(tmp_path: Path) -> None:
 
 def test_a_table_that_is_small_on_the_disk_is_not_unpacked(tmp_path: Path) -> None:
     """22 KiB took 6.4 GiB. What a page of the file unpacks to, its head says as it likes."""
-    pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
+    pyarrow = pytest.importorskip("pyarrow", reason="the extra parquet is not installed")
+    from pyarrow import parquet
+
     file = tmp_path / "x.parquet"
-
-    def python(code: str) -> str:  # in a process that has no memory to spare
-        code = f"from pathlib import Path; file = Path({str(file)!r})\n{code}"
-        told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-        return told.stderr
-
-    assert not python(
-        "import pyarrow, pyarrow.parquet as tables\n"
-        "column = {'url': ['http://a.example/'], 'text': ['a' * (64 << 20)]}\n"
-        "table = pyarrow.table(column)\n"
-        "tables.write_table(table, file, compression='zstd', use_dictionary=False)"
-    )
+    table = pyarrow.table({"url": ["http://a.example/"], "text": ["a" * (64 << 20)]})
+    parquet.write_table(table, file, compression="zstd", use_dictionary=False)
+    del table
     assert file.stat().st_size < 32_768
-    told = python(
+    # In a process that has no memory to spare.
+    code = (
+        "from pathlib import Path\n"
+        f"file = Path({str(file)!r})\n"
         "from spoor.formats.export import remove\n"
         "from spoor.formats.exporters import parquet\n"
         "parquet.MOST_MEMORY = 32 << 20\n"
         "remove(file, 'parquet', ['http://a.example/'])"
     )
-    assert f"InputError: cannot take pages out of {file}: " in told
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert f"InputError: cannot take pages out of {file}: " in told.stderr
 
 
 def test_lists_of_rows_count_for_the_size_of_a_group() -> None:

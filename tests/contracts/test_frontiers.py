@@ -216,8 +216,9 @@ class FirstOnes:
     ],
 )
 def test_a_broken_frontier_is_found(broken: Make, told: str) -> None:
+    walks = 0 if broken is Lopsided else 60  # draws are looked at after the walks
     with pytest.raises(AssertionError, match=told):
-        check_frontier(broken)
+        check_frontier(broken, walks=walks)
 
 
 def test_a_failure_is_told_with_few_calls() -> None:

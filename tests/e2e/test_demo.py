@@ -25,8 +25,9 @@ FETCHED_BY_A_READER = re.compile(
 
 
 def test_a_demo_finds_more_with_aim_than_without(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("spoor.cli.demo.PAGES", 500)
     out = tmp_path / "demo"
     assert run(["demo", "--pages", "60", "--out", str(out), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)

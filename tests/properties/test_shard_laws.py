@@ -473,7 +473,7 @@ def test_the_number_of_shards_may_change_and_nothing_is_lost_or_fetched_again(
     deaths=st.sampled_from([0.0, 0.1]),
     guard=st.sampled_from(["traps", "traps and shares"]),
 )
-@settings(max_examples=12)
+@settings(max_examples=8)
 def test_a_crawl_ends_once_no_shard_keeps_anything_for_its_end(
     small_limits: None, seed: int, shards: int, deaths: float, guard: str
 ) -> None:

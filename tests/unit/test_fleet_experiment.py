@@ -22,7 +22,7 @@ kind = "fleets"
 title = "Small"
 seeds = 2
 [settings]
-days = 0.25
+days = 0.15
 fleets = ["WL", "RL", { fleet = "round-robin", seeds = 1 }]
 [settings.webs]
 plain = { news = { days = 1.0, backlog_days = 1.0, sections = 3, words = 10 } }
@@ -90,7 +90,7 @@ def test_fleets_are_compared_over_webs_and_not_over_runs() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (SMALL.replace("days = 0.25", "day = 0.25"), "unknown setting 'day'"),
+        (SMALL.replace("days = 0.15", "day = 0.25"), "unknown setting 'day'"),
         (SMALL.replace('"WL"', '"Wl"'), "unknown fleet 'Wl'"),
         (SMALL.replace("[settings.webs]", "[settings.web]"), "unknown setting 'web'"),
         ('kind = "fleets"\ntitle = "x"\n', "settings name webs and fleets"),

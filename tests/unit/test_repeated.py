@@ -462,7 +462,7 @@ def small_sites(draw: st.DrawFn) -> list[Page]:
     return pages
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(small_sites(), st.sampled_from(["rhythms", "vocal OR pitches", "lang:en layout"]), st.data())
 def test_a_crawl_that_is_resumed_anywhere_judges_the_same(
     pages: list[Page], wish: str, data: st.DataObject

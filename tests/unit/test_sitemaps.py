@@ -199,8 +199,8 @@ def test_what_is_written_in_a_text_is_no_entry() -> None:
 def test_many_faults_are_read_in_one_pass() -> None:
     for fault in ("<url>&", "<url <!--", "<url><![CDATA[", "&", "<url:", "<" * 3, "<url></b>"):
         began = time.process_time()
-        urls("<urlset>&" + fault * (500_000 // len(fault)))
-        assert time.process_time() - began < 4, fault  # those that are quadratic take longer
+        urls("<urlset>&" + fault * (250_000 // len(fault)))
+        assert time.process_time() - began < 2, fault  # those that are quadratic take longer
 
 
 LAUGHS = (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spoor.errors import InputError
@@ -51,6 +51,7 @@ SIGNS = "".join(map(chr, range(0x2010, 0x2030)))
 @pytest.mark.parametrize("times", [1, 60], ids=["short", "long"])
 @pytest.mark.parametrize("letters", ["", "é", "Σ", "界"])
 @pytest.mark.parametrize("signs", ["", "’", "—»", "\x01’\x01", SIGNS, f"{SIGNS}’"])
+@settings(max_examples=25)  # of each of the 48
 @given(data=st.data())
 def test_tokens_are_the_same_whatever_signs_part_them(
     data: st.DataObject, signs: str, letters: str, times: int

@@ -83,7 +83,7 @@ def _is_not_of(domain: str, url: str) -> bool:
 
 
 @given(CALLS)
-@settings(max_examples=200)
+@settings(max_examples=100)
 def test_links_that_wait_in_groups_are_those_of_the_plainest_list(
     calls: list[tuple[str, str, int, int, bool]],
 ) -> None:

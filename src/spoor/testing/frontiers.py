@@ -73,9 +73,9 @@ def check_calls(make: Make, calls: Sequence[Call], *, delay: float, per_host: in
     """Make these calls and compare what a frontier answers with what the model says."""
     walk = _Walk(make, delay, per_host)
     try:
-        for call in calls:
+        for number, call in enumerate(calls, 1):
             walk.make_call(call)
-            walk.compare()
+            walk.compare(links=number % 4 == 0 or number == len(calls))
     except AssertionError as error:
         raise AssertionError(f"{error}\n{walk.log()}") from None
     except SpoorError as error:
@@ -449,8 +449,9 @@ class _Walk:
 
     # -- comparing
 
-    def compare(self) -> None:
-        """Compare everything that does not change the frontier; `due` only if nothing is due."""
+    def compare(self, *, links: bool = True) -> None:
+        """Compare everything that does not change the frontier; `due` only if nothing is due, and
+        what is known of each link only where `links` is set."""
         frontier, model, now = self._frontier, self._model, self._now
         expected = model.offered(now)
         offer = frontier.offer(now)
@@ -466,7 +467,7 @@ class _Walk:
         opened, found = model.in_state("open"), list(frontier.open())
         _demand(found == opened, "open() gives {}", found)
         _demand(frontier.open_count == len(opened), "open_count is {}", frontier.open_count)
-        for link, target in enumerate(model.targets):
+        for link, target in enumerate(model.targets if links else ()):
             url, depth, path = frontier.url(link), frontier.depth(link), list(frontier.path(link))
             steps = model.path(link)
             _demand(url == target.url, "url({}) is {!r}", link, url)
@@ -510,7 +511,7 @@ class _Walk:
 # ---------------------------------------------------------------- draws
 
 
-def check_draws(make: Make, *, trials: int = 3_000) -> None:
+def check_draws(make: Make, *, trials: int = 1_500) -> None:
     """Draws are uniform over what is on offer, few hosts of many being free, or most."""
     for busy in (0, 1, 4):
         frontier = make(delay=1.0, per_host=1)
