@@ -233,7 +233,7 @@ def test_a_text_that_does_not_end_costs_little(before: str, record_property: Not
     assert fault.id is None
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, None])
+@pytest.mark.parametrize("how", [signal.SIGINT, None])
 def test_a_server_at_a_pipe_ends_though_its_client_says_nothing(how: int | None) -> None:
     """By a signal while the pipe stays open, and where its client has gone."""
     command = [sys.executable, "-m", "spoor", "mcp"]
