@@ -108,7 +108,7 @@ INDEXES = {
     "lists in lists": lambda: b"sidebarNodes=" + b"[" * 10 * MB,
     "lists": lambda: b'sidebarNodes={"a":[' + b"[]," * 3_400_000,
     "a string": lambda: b'sidebarNodes={"a":"' + b'\\"' * 5 * MB,
-    "packed": lambda: INVENTORY + zlib.compress(bytes(300 * MB)),
+    "packed": lambda: INVENTORY + zlib.compress(bytes(MB) * 100),
     "packed lines": lambda: INVENTORY + zlib.compress(b"a std:doc -1 $ b\n" * 4_000_000),
     "packed words": lambda: INVENTORY + zlib.compress(b"a std:doc x\n" * 5_000_000),
     "packed in vain": lambda: INVENTORY + zlib.compress(b"")[:-4] + b"\0\0\0\xff\xff" * 2_000_000,
@@ -185,7 +185,7 @@ def test_long_rules_of_many_hosts_have_a_bound(record_property: Note) -> None:
     assert gc.isenabled()
     gc.disable()  # a crawl collects garbage seldom
     try:
-        for host in range(8):
+        for host in range(5):
             rules = robots.parse(body, "us")
             kept.add(rules._patterns)
             assert cache.store(f"http://{host}.example", rules, 0.0) is rules
@@ -193,9 +193,9 @@ def test_long_rules_of_many_hosts_have_a_bound(record_property: Note) -> None:
     finally:
         gc.enable()
     record_property("bound", "32 MB")
-    record_property("measured", f"{len(kept)} of 8 kept")
+    record_property("measured", f"{len(kept)} of 5 kept")
     assert 1 <= len(kept) < 4
-    assert cache.rules("http://7.example", 1.0) is not None
+    assert cache.rules("http://4.example", 1.0) is not None
     assert cache.rules("http://small.example", 1.0) is small
 
 
@@ -445,9 +445,9 @@ SHAPES = {
     "end tags in comments": "<div><!--</div>-->x" * 27_000,
     "end tags out of reach": "<div><table></div></table>x" * 19_000,
     "end tags through blocks": "<span><div></span></div>x" * 20_000,
-    "short links, 4 MiB": "<a href=x>y</a> " * 262_144,
-    "bold letters, 4 MiB": "<b>x</b>" * 524_288,
-    "tables, 4 MiB": "<table><tr><td>a<td>b<tr><td>c<td>d</table>" * 97_500,
+    "short links, 2 MiB": "<a href=x>y</a> " * 131_072,
+    "bold letters, 2 MiB": "<b>x</b>" * 262_144,
+    "tables, 2 MiB": "<table><tr><td>a<td>b<tr><td>c<td>d</table>" * 48_750,
     "signs of Markdown, 4 MiB": "*_[]" * 1_048_576,
 }
 """Documents of .1 to .5 MB, and longer ones; the longest took up to a minute, and a gigabyte."""

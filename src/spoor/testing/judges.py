@@ -108,9 +108,10 @@ def _check_sequence(make: Callable[[], Judge], pages: list[Page], alone: list[Ju
             again.load(unpack(state))
             again_saved = pack(again.save())
             _demand(again_saved == state, "a state that is loaded once more is another")
-        rest = [_judged(again, page) for page in pages[at:]]
+        few = slice(at, None if at else 10)  # all of them are judged by two that were never saved
+        rest = [_judged(again, page) for page in pages[few]]
         _demand(
-            rest == judgements[at:], f"saved and loaded after {at} pages, it judges differently"
+            rest == judgements[few], f"saved and loaded after {at} pages, it judges differently"
         )
 
 
@@ -174,13 +175,13 @@ def odd_pages() -> tuple[tuple[str, Page], ...]:
     """(oddity, page): unusual pages of the web, as a parser may return them."""
     url = "http://odd.example/page"
     many = [Link(f"{url}/{at}", Anchor("more", position=at)) for at in range(2_000)]
-    words = " ".join(f"word{at % 5_000}" for at in range(100_000))
+    words = " ".join(f"word{at % 5_000}" for at in range(40_000))
     pages = {
         "nothing": Page(url),
         "no path": Page("http://odd.example/"),
         "white space": Page(url, title=" \n\t", text=" \u00a0\u2003\n" * 100),
         "many words": Page(url, title="Long", text=words),
-        "one word of a million letters": Page(url, text="a" * 1_000_000),
+        "one word of many letters": Page(url, text="a" * 300_000),
         "a long title": Page(url, title="kiln " * 20_000, description="clay " * 20_000),
         "many headings": Page(url, headings=tuple(f"part {at}" for at in range(5_000))),
         "many links": Page(url, text="links", links=many),
