@@ -1,5 +1,4 @@
-"""The order of tests: the long files first, so that no process waits for another's at the end, and
-processes that wait beside those that compute. And no test fails because the machine is slow."""
+"""The order of tests, and what no test may leave behind. No test fails because the machine is slow."""
 
 from __future__ import annotations
 
@@ -15,6 +14,7 @@ from functools import cache
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 # Tests run side by side and compute with small matrices: more threads for each of them, here or in
 # a process that a test starts, only wait for one another. Before the first import of NumPy.
@@ -33,33 +33,16 @@ settings.register_profile(
 settings.register_profile("spoor", settings.get_profile("spoor-random"), derandomize=True)
 settings.load_profile("spoor")
 
-LONG = (
-    *("test_docs.py", "test_scrapy.py", "test_policies.py", "test_kill.py", "test_control_room.py"),
-    *("test_small_documents.py", "test_read_ahead.py", "test_search_indexes.py", "test_disk.py"),
-    *("test_shards.py", "test_hostile_documents.py", "test_refresh.py", "test_watching.py"),
-    *("test_trap_rests.py", "test_moved_documents.py", "test_chains.py", "test_agents.py"),
-    *("test_rendered_crawls.py", "test_rendered_watch.py", "test_watch_for_months.py"),
-    *("test_frontiers.py", "test_durable.py", "test_ui.py", "test_documents_crawl.py"),
-    *("test_damaged_files.py", "test_watch.py", "test_lab_commands.py", "test_isolate.py"),
-    *("test_watch_durable.py", "test_turns_of_hosts.py", "test_whatif.py", "test_evolving.py"),
-    *("test_sampled_refresh.py", "test_watches.py", "test_traps.py", "test_crawl_laws.py"),
-    *("test_shard_laws.py", "test_td.py", "test_sarsa.py", "test_live.py", "test_worse_model.py"),
-    *("test_watch_ends.py", "test_watching_seldom.py", "test_site_search.py", "test_repeated.py"),
-)
-"""Files that take five seconds or more on a quiet machine, or start what others wait for: the
-longest first, so that what is begun last is short."""
+# Nor does it depend on what else a process has imported: Hypothesis would read all of that for numbers
+# and texts to try, in each process anew.
+providers._get_local_constants = lambda: providers._local_constants
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The long files first, in their order. Of the others, those that wait for servers and commands
-    stand among those that compute, one after two."""
-    paths = list(dict.fromkeys(item.path for item in items))
-    waiting = [path for path in paths if "e2e" in path.parts]
-    computing = [path for path in paths if "e2e" not in path.parts]
-    place = {path: 2.0 * at for at, path in enumerate(waiting)}
-    place |= {path: at + 0.5 for at, path in enumerate(computing)}
-    place |= {path: LONG.index(path.name) - len(LONG) for path in paths if path.name in LONG}
-    items.sort(key=lambda item: place[item.path])
+    """The largest files first: nearly all that take long are large, so that what is begun last is
+    short, and no process waits for another's at the end."""
+    sizes = {path: path.stat().st_size for path in {item.path for item in items}}
+    items.sort(key=lambda item: (-sizes[item.path], item.path))
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

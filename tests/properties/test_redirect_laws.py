@@ -131,7 +131,7 @@ class Driver:
 @example(seed=32, policy="breadth-first", in_flight=3)  # a link to the middle, too late
 @example(seed=145, policy="random", in_flight=2)
 @example(seed=366, policy="breadth-first", in_flight=1)  # two ways, each shorter in its own way
-@settings(max_examples=100)
+@settings(max_examples=50)
 def test_a_long_chain_takes_no_page_from_a_shorter_one(
     seed: int, policy: str, in_flight: int
 ) -> None:

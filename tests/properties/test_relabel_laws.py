@@ -64,7 +64,7 @@ def crawled(
         cut = None
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(
     seed=st.integers(0, 500),
     policy=st.sampled_from(["trail", "best-first", "host-bandit"]),

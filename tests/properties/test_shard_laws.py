@@ -144,7 +144,7 @@ def _page(url: str, links: list[str]) -> Page:
 
 
 @given(seed=st.integers(0, 10_000), shards=st.integers(2, 5))
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_links_arrive_once_whatever_is_lost_on_the_way(seed: int, shards: int) -> None:
     rng = np.random.default_rng(seed)
     sender = Outbox(0, shards)
@@ -409,7 +409,7 @@ def _alone(seed: int, guard: str = "") -> set[str]:
     guard=GUARDED,
 )
 @example(seed=66, shards=5, policy="random", deaths=0.0, guard="depth and shares")
-@settings(max_examples=12)
+@settings(max_examples=8)
 def test_shards_fetch_what_one_crawl_fetches_each_page_once(
     small_limits: None, seed: int, shards: int, policy: str, deaths: float, guard: str
 ) -> None:

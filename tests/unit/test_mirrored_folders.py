@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spoor.crawl import Crawl
@@ -248,6 +248,7 @@ PATHS = st.lists(
 )
 
 
+@settings(max_examples=50)
 @given(st.lists(st.tuples(PATHS, st.integers(0, 2)), max_size=40))
 def test_a_saved_state_goes_on_the_same(pages: list[tuple[list[tuple[str, int]], int]]) -> None:
     first, second = Mirrors().others(), Mirrors()

@@ -132,7 +132,7 @@ class Queues(RuleBasedStateMachine):
         assert self.queue.among(some).tolist() == [link in self.model for link in some.tolist()]
 
 
-Queues.TestCase.settings = settings(max_examples=60, stateful_step_count=40)
+Queues.TestCase.settings = settings(max_examples=40, stateful_step_count=40)
 TestQueues = Queues.TestCase
 
 

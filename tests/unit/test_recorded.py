@@ -109,7 +109,7 @@ def webs(draw: st.DrawFn) -> dict[str, Page]:
     }
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(webs())
 @pytest.mark.long
 def test_every_field_of_every_page_comes_back(

@@ -562,7 +562,7 @@ class Moody(CrawlFilter):
 
 
 @given(st.integers(2, 9), st.integers(1, 6))
-@settings(max_examples=25)
+@settings(max_examples=12)
 def test_what_is_skipped_is_learned_from_once_and_never_asked_for(each: int, flying: int) -> None:
     policy = Counted()
     world = GeneratedWorld(GeneratedSettings(pages=60, hosts=3, seed=4))

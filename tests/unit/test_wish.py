@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spoor.errors import InputError
@@ -140,6 +140,7 @@ part: st.SearchStrategy[Part] = st.recursive(
 )
 
 
+@settings(max_examples=50)
 @given(part, st.lists(part, max_size=2), st.sets(st.sampled_from(["de", "is", "ja"]), max_size=2))
 @example(Words(("find", "me")), [Words(("oven",))], set())
 @example(Words(("pages", "on")), [], {"is"})
