@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 from zlib import crc32
 
@@ -47,6 +48,17 @@ def chances_of(
     return dict(zip([*fetched, *open_], chances.tolist(), strict=True))
 
 
+@lru_cache(maxsize=1 << 12)
+def _stems(text: str) -> frozenset[str]:
+    """Kept: each half of a run has most of the links of the whole."""
+    return frozenset(stem(tokens(text)))
+
+
+@lru_cache(maxsize=1 << 12)
+def _around(before: str, after: str) -> frozenset[str]:
+    return frozenset(stem(tokens(before)[-10:] + tokens(after)[:10]))
+
+
 DENSE = 7
 """Plain numbers of a page: see `_features`."""
 
@@ -71,9 +83,8 @@ def _features(
         numbers[0], numbers[1] = 1.0, bool(named & topic_words)
         for item, link in links:
             anchor = link.anchor
-            words = set(stem(tokens(anchor.text)))
-            around = set(stem(tokens(anchor.before)[-10:] + tokens(anchor.after)[:10]))
-            heading = set(stem(tokens(anchor.headings[-1]))) if anchor.headings else set[str]()
+            words, around = _stems(anchor.text), _around(anchor.before, anchor.after)
+            heading = _stems(anchor.headings[-1] if anchor.headings else "")
             for kind, some, weight in (
                 ("anchor", words, 1.0),
                 ("around", around, 0.5),
