@@ -81,11 +81,9 @@ class _Words:
 
     fields: Mapping[str, str]
     """Its title, headings, keywords, description, text and URL as they stand."""
-    all: Sequence[str]
+    numbers: NDArray[np.int64]
     """Those of its parts, one after the other as `_READ` names them; of its text those in scripts
     with spaces that its site does not repeat."""
-    numbers: NDArray[np.int64]
-    """Of each of these."""
     ends: Sequence[int]
     """Of each part."""
     headings: Sequence[str]
@@ -183,10 +181,8 @@ class Reader:
             self.short += named
             self.together += together
         # Terms are those of its title, headings and text.
-        its_words, numbers = words.all[words.terms :], words.numbers[words.terms :]
-        slots_of_terms, times = memo.terms(
-            its_words, numbers, words.runs, self._counted, self._pairs
-        )
+        its = words.numbers[words.terms :]
+        slots_of_terms, times = memo.terms(its, words.runs, self._counted, self._pairs)
         outward, slots_of_links = self._links(page, site, memo)
         places = places_of(page.url)
         slots = self.frequencies.slots
@@ -264,21 +260,18 @@ class Reader:
             terms(page.title[:20_000]),
             terms(fields["headings"]),
         )
-        words = [*chain(*before, spaced)]
-        numbers = memo.of(words)
-        begin = len(words) - len(spaced)
+        numbers = memo.of([*chain(*before, spaced)])
+        begin = len(numbers) - len(spaced)
         own, pieces = self.repeated.add(site, folder, memo.hashes(numbers[begin:]), again=again)
         if own is not None:
-            words = [*words[:begin], *compress(spaced, own.tolist())]
             numbers = np.concatenate([numbers[:begin], numbers[begin:][own]])
         own, pieces_of_runs = self.repeated.add(site, folder, numbers_of_runs(runs), again=again)
         if own is not None:
             runs = [*compress(runs, own.tolist())]
-        ends = [*accumulate(map(len, before)), len(words)]
+        ends = [*accumulate(map(len, before)), len(numbers)]
         script = most_of(scripts)
         return _Words(
             fields,
-            words,
             numbers,
             ends,
             headings,
@@ -309,7 +302,7 @@ class Reader:
         `SHORT_PARTS` each leaf stands, as bits. `number`: of the page's URL."""
         matcher, fields, is_latin = self._matcher, words.fields, words.script == LATIN
         found: dict[str, Found] = dict(
-            zip(_READ, memo.found(words.all, words.numbers, words.ends), strict=True)
+            zip(_READ, memo.found(words.numbers, words.ends), strict=True)
         )
         exact_in_text = found["text"][0]
         for part, in_runs in matcher.fits_of_runs(words.runs):
@@ -383,16 +376,19 @@ class Reader:
         _note(in_text, self._with_leaves(parts), words.pieces_of_runs)
         if named := self._places(words, words.in_headings, memo):
             sizes = [len(terms(its)) for its in words.headings]
-            if sum(sizes) == len(words.all[words.in_headings]):
+            if sum(sizes) == len(words.numbers[words.in_headings]):
                 before = len(in_text.pieces)
                 _note(in_text, named, np.repeat(words.of_headings, sizes))
                 in_text.of_headings = len(in_text.pieces) - before
 
     def _places(self, words: _Words, part: slice, memo: WordNumbers) -> list[tuple[int, int]]:
         """Which words of a part fit a leaf of the wish, and which."""
-        its = words.all[part]
-        places = memo.places(words.numbers[part])[:PLACES]
-        parts = [(at, part) for at in places for part, _, _ in memo.fits.get(its[at], ())]
+        its = words.numbers[part]
+        parts = [
+            (at, part)
+            for at in memo.places(its)[:PLACES]
+            for part, _, _ in memo.fits[memo.words[its.item(at)]]
+        ]
         return self._with_leaves(parts)
 
     def _with_leaves(self, parts: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

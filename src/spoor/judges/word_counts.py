@@ -262,6 +262,8 @@ class WordNumbers(dict[str, int]):
         """… and the number of its first letters."""
         self.fits: dict[str, tuple[Fit, ...]] = {}
         """What parts of the wish a word fits, if any."""
+        self.words: dict[int, str] = {}
+        """Number → its word, of those that fit the wish and of runs."""
 
     def trim(self) -> None:
         """Between two pages: forget all words where there are too many, and those that are long."""
@@ -271,6 +273,7 @@ class WordNumbers(dict[str, int]):
             if (number := self.pop(word, None)) is not None:
                 self._coded.pop(int(self._slot[number]), None)
                 self.fits.pop(word, None)
+                self.words.pop(number, None)
         self._long.clear()
 
     def __missing__(self, word: str) -> int:
@@ -296,6 +299,7 @@ class WordNumbers(dict[str, int]):
         first = self._next - len(words)
         for word, number in zip(words, hashes, strict=True):
             if not word.isascii() and UNSPACED.fullmatch(word):
+                self.words[first + len(codes)] = word
                 codes.append(_RUN)
                 if runs_may_fit and (fits := matcher.fits_of_run(word)):
                     self.fits[word] = fits
@@ -318,7 +322,9 @@ class WordNumbers(dict[str, int]):
         self._slot[first : self._next] = codes
         self._hash[first : self._next] = hashes
         if any_may_fit and self.fits:
-            self._may_say[first : self._next] = [*map(self.fits.__contains__, words)]
+            may_say = [*map(self.fits.__contains__, words)]
+            self._may_say[first : self._next] = may_say
+            self.words.update(compress(enumerate(words, first), may_say))
 
     def _code_of(self, word: str, *, may_fit: bool) -> int:
         """Of one that may fit the wish or be several terms."""
@@ -343,16 +349,17 @@ class WordNumbers(dict[str, int]):
         """`number_of` each word, whatever else is known."""
         return self._hash.take(numbers).astype(np.uint64)
 
-    def found(self, words: Sequence[str], numbers: Numbers, ends: Sequence[int]) -> list[Found]:
+    def found(self, numbers: Numbers, ends: Sequence[int]) -> list[Found]:
         """What words say of the parts of the wish, by the part of the page in which they stand:
-        after which word each of these ends. `numbers`: those of the words."""
+        after which word each of these ends."""
         if not self.fits:
             return [({}, {}) for _ in ends]
         places = self.places(numbers)
+        words = [self.words[number] for number in numbers.take(places).tolist()]
         found, begin = [], 0
         for end in ends:
             until = bisect_left(places, end)
-            found.append(self._said([words[at] for at in places[begin:until]]))
+            found.append(self._said(words[begin:until]))
             begin = until
         return found
 
@@ -374,20 +381,14 @@ class WordNumbers(dict[str, int]):
         return exact, like
 
     def terms(
-        self,
-        words: Sequence[str],
-        numbers: Numbers,
-        runs: Sequence[str],
-        counted: Counted,
-        pairs: Pairs,
+        self, numbers: Numbers, runs: Sequence[str], counted: Counted, pairs: Pairs
     ) -> tuple[Numbers, NDArray[Any]]:
         """The slots of all terms of some words and more runs, in the order of their first places,
-        those that stand in runs at last, and how often each stands there. `numbers`: those of the
-        words."""
+        those that stand in runs at last, and how often each stands there."""
         codes = self._slot.take(numbers)
         if len(codes) and int(codes.min()) <= _RUN:
             if (is_run := codes == _RUN).any():
-                runs = [*runs, *compress(words, is_run.tolist())]
+                runs = [*runs, *map(self.words.__getitem__, numbers[is_run].tolist())]
             if (is_coded := codes < _RUN).any():
                 several = [self._coded[code] for code in codes[is_coded].tolist()]
                 times = np.ones(len(codes), np.int64)
