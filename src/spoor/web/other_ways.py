@@ -287,7 +287,7 @@ def other_ways(page: Page, links: Sequence[Link], *, data: bool = True) -> froze
         or ("?" in url and other_way(url))
         or (source and view_of_source(url, page.url))
         or (url.endswith(_ENDS) and markup_of(url, page.url))
-        or (("?" in url or ":" in url[8:]) and view_of_list(url, page.url))
+        or (("?" in url or ":" in url[url.find("/", 8) :]) and view_of_list(url, page.url))
         or (data and ("?" in url or url.endswith(_DATA_ENDS)) and data_of(url, page.url))
         for url, kind in zip(urls_of(links), kinds_of(links), strict=True)
     ]

@@ -76,11 +76,13 @@ def may_cost_much(body: bytes) -> bool:
         return True
     if count * count <= MOST_ELEMENTS and count * len(body) <= MOST_BYTES:
         return False
-    if not _reopens_much(body, tags, count):
-        return False
     # A closed element with text alone is not reopened; nor, then, its closed parent.
-    rest = _CLOSED.sub(b"", _CLOSED.sub(b"", body))
-    return _reopens_much(rest, _tags(rest), count)
+    for _ in range(2):
+        if not _reopens_much(body, tags, count):
+            return False
+        body = _CLOSED.sub(b"", body)
+        tags = _tags(body)
+    return _reopens_much(body, tags, count)
 
 
 def _tags(body: bytes) -> NDArray[np.int64]:
