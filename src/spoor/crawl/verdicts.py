@@ -155,10 +155,11 @@ class _Columns:
         """What `save` gave."""
         made, links = cls(), np.asarray(state["links"], np.int64)
         if len(links):
-            if links.min() < 0 or len(np.unique(links)) < len(links):
-                raise ValueError("two pages have one link")
+            at = np.arange(len(links), dtype=np.int32)
             place = np.full(int(links.max()) + 1, -1, np.int32)
-            place[links] = np.arange(len(links), dtype=np.int32)
+            place[links] = at
+            if links.min() < 0 or (place[links] != at).any():
+                raise ValueError("two pages have one link")
             made._place = array("i", place.tobytes())
         made._links = array("q", links.tobytes())
         made._tickets = array("q", state["tickets"].astype(np.int64).tobytes())
