@@ -13,9 +13,11 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import aiohttp
@@ -31,7 +33,9 @@ from spoor.integrations.mcp.crawls import (
     AgentCrawls,
     AgentLimits,
 )
+from spoor.integrations.mcp.look_ups import checked_question
 from spoor.rendering.visit import HeldBackError
+from spoor.runs import answers as run_answers
 from spoor.runs.reader import Run
 from spoor.runs.search import Found
 from spoor.settings import Settings
@@ -324,3 +328,42 @@ def test_a_server_does_not_wait_for_a_host_that_does_not_answer(tmp_path: Path) 
             began = time.monotonic()
             crawls.close()
         assert time.monotonic() - began < 5
+
+
+def test_an_answer_keeps_no_document_and_reads_no_more_than_it_compares(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Documents of megabytes all lay in memory at once, and a heading of megabytes was joined to
+    each of thousands of passages."""
+    monkeypatch.setattr(run_answers, "MOST_COMPARED", 50)
+    alive, read, above = weakref.WeakSet[Any](), list[int](), ("H" * 10_000,)
+
+    class Held:
+        def __init__(self, number: int) -> None:
+            texts = [f"kiln {number} {at} {'x' * 1_100}" for at in range(20)]
+            self.title, self.url, self.content = "T" * 10_000, f"http://a.test/{number}", self
+            self.text, size = "".join(texts), 0
+            self.blocks = list[Any]()
+            for text in texts:
+                self.blocks.append(
+                    SimpleNamespace(kind="paragraph", text=text, headings=above, begin=size)
+                )
+                size += len(text)
+
+    def documents() -> Iterator[Any]:
+        for number in range(10):
+            gc.collect()
+            assert len(alive) <= 1  # the one before, which the caller may still look at
+            read.append(number)
+            made = Held(number)
+            alive.add(made)
+            yield made
+
+    found = run_answers.answers("kiln", documents())
+    assert read == [0, 1, 2]
+    assert (len(found[0].title), *map(len, found[0].headings)) == (300, 300)
+
+
+def test_a_question_has_a_bound(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="at most 500 characters"):
+        checked_question("kiln " * 101)

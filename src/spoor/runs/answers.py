@@ -9,13 +9,16 @@ from typing import Any
 
 from spoor.judges.similarity import Bm25, content_stems
 from spoor.runs.documents import RunDocument
+from spoor.runs.passages import PassageScores, passages_of
 from spoor.types import Page
 
 MOST_PER_DOCUMENT = 2
 """Passages of one document."""
 
 MOST_COMPARED = 5_000
-"""Passages, of all documents together."""
+"""Passages, of all documents together; further ones are not read."""
+_MOST_HEADING = 300
+"""Characters of a title or heading: they stand with each passage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,8 @@ class Answer:
         """As a line for a program."""
         return {
             "url": self.url,
-            "title": self.title[:300],
-            "headings": [heading[:300] for heading in self.headings],
+            "title": self.title,
+            "headings": list(self.headings),
             "score": round(self.score, 3),
             "lacks": list(self.lacks),
             "text": self.text,
@@ -47,24 +50,26 @@ class Answer:
 
 def answers(question: str, documents: Iterable[RunDocument], *, limit: int = 5) -> list[Answer]:
     """The passages of some documents that hold most of a question's words, best first, two of a
-    document at most. It reads the documents: O(their bytes). Raises InputError where the question
-    has no word that tells topics apart."""
+    document at most. It reads one document after the other, and keeps none: O(their bytes). Raises
+    InputError where the question has no word that tells topics apart."""
     judge = Bm25(question)
     words = list(dict.fromkeys(content_stems(question)))
-    found: list[tuple[RunDocument, tuple[str, ...], str, Page]] = []
-    seen = set[str]()
+    found: dict[str, tuple[str, str, tuple[str, ...], Page]] = {}
+    """Text of a passage → URL and title of its document, headings, and what is judged."""
     for document in documents:
-        for one in document.all_passages:
-            if len(found) == MOST_COMPARED:
-                break
-            if one.text in seen:
-                continue
-            seen.add(one.text)
-            page = Page("", title=" ".join((document.title, *one.headings))[:1_000], text=one.text)
-            judge.judge(page)
-            found.append((document, one.headings, one.text, page))
+        url, title, text = document.url, document.title[:_MOST_HEADING], document.text
+        unscored = passages_of(document.content.blocks, PassageScores(None), text, everything=True)
+        for one in unscored:
+            if one.text not in found and len(found) < MOST_COMPARED:
+                headings = tuple(heading[:_MOST_HEADING] for heading in one.headings)
+                page = Page("", title=" ".join((title, *headings))[:1_000], text=one.text)
+                judge.judge(page)
+                found[one.text] = url, title, headings, page
+        if len(found) == MOST_COMPARED:
+            break
     known, ranked = judge.save(), list[tuple[float, int, tuple[str, ...]]]()
-    for at, (*_, page) in enumerate(found):
+    passages = [*found.values()]
+    for at, (*_, page) in enumerate(passages):
         judge.load(known)
         if score := judge.judge(page).score:
             held = frozenset(content_stems(f"{page.title} {page.text}"))
@@ -72,10 +77,10 @@ def answers(question: str, documents: Iterable[RunDocument], *, limit: int = 5) 
             ranked.append((score * (1 - len(lacks) / len(words)), at, lacks))
     best, of_document = list[Answer](), Counter[str]()
     for score, at, lacks in sorted(ranked, key=lambda one: (-one[0], one[1])):
-        document, headings, text, _ = found[at]
-        of_document[document.url] += 1
-        if of_document[document.url] <= MOST_PER_DOCUMENT:
-            best.append(Answer(document.url, document.title, headings, text, score, lacks))
+        url, title, headings, page = passages[at]
+        of_document[url] += 1
+        if of_document[url] <= MOST_PER_DOCUMENT:
+            best.append(Answer(url, title, headings, page.text, score, lacks))
         if len(best) == limit:
             break
     return best

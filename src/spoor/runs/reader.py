@@ -18,6 +18,7 @@ from spoor.runs.documents import RunDocument
 from spoor.runs.export import export_run
 from spoor.runs.labelling import label_page
 from spoor.runs.labels import Label
+from spoor.runs.pass_costs import PassCosts
 from spoor.runs.search import Found, search
 from spoor.runs.selection import Selection
 from spoor.runs.stored_run import StoredRun
@@ -46,11 +47,13 @@ class Run(StoredRun):
         words = " ".join(content_words(question))
         return answers(question, self.documents_with(words), limit=limit)
 
-    def documents_with(self, words: str) -> Iterator[RunDocument]:
-        """The `LOOKED_AT` documents that hold most of some words, best first. Raises InputError
-        where there is no word."""
+    def documents_with(self, words: str, costs: PassCosts | None = None) -> Iterator[RunDocument]:
+        """The `LOOKED_AT` documents that hold most of some words, best first, in a pass with these
+        `costs`. Raises InputError where there is no word."""
+        costs = PassCosts(in_order=False) if costs is None else costs
         found = search(self, words, limit=LOOKED_AT, any_word=True)
-        return map(self.document_of, self.numbered([one.number for one in found]))
+        for row in self.numbered([one.number for one in found]):
+            yield self.document_of(row, costs)
 
     def to_pandas(
         self,

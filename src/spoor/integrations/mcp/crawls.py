@@ -43,6 +43,9 @@ MOST_RESTING = 10_000
 MOST_OF_A_URL = 2_000
 """Characters."""
 
+MOST_OF_A_WISH = 500
+"""Characters, of a question too."""
+
 MOST_CHARACTERS = 50_000
 """Characters of a document, or of a list of them, in one answer."""
 
@@ -103,8 +106,8 @@ class AgentCrawls:
     def begin(self, wish: str, seeds: Sequence[str], pages: int, seconds: float = math.inf) -> str:
         """Begin a crawl of at most so many pages and seconds; returns its name. Raises BusyError
         where another one has to end first."""
-        if not wish.strip() or len(wish) > 500:
-            raise InputError("say in at most 500 characters what is wanted")
+        if not wish.strip() or len(wish) > MOST_OF_A_WISH:
+            raise InputError(f"say in at most {MOST_OF_A_WISH} characters what is wanted")
         if wish.strip().endswith(SUFFIXES):
             raise InputError("a wish is words; files of this machine are not read")
         if not 0 < len(seeds) <= 50:

@@ -7,10 +7,11 @@ import time
 from collections.abc import Iterator
 
 from spoor.errors import InputError
-from spoor.integrations.mcp.crawls import AgentCrawls, listed, site_of
+from spoor.integrations.mcp.crawls import MOST_OF_A_WISH, AgentCrawls, listed, site_of
 from spoor.judges.similarity import content_stems, content_words
 from spoor.runs.answers import Answer, answers
 from spoor.runs.documents import RunDocument
+from spoor.runs.pass_costs import PassCosts
 from spoor.runs.reader import Run
 
 LEAST = 5
@@ -26,6 +27,9 @@ _MOST_RUNS = 8
 _PASSAGES = 5
 
 _MANY_WORDS = 5
+
+_SPARE = 10.0
+"""Seconds that documents may take together beyond what their bytes give them."""
 
 
 def known_answer(crawls: AgentCrawls, question: str, start: str) -> str:
@@ -88,8 +92,9 @@ def _documents(crawls: AgentCrawls, words: str, site: str) -> Iterator[RunDocume
             runs.append(run)
         if len(runs) == _MOST_RUNS:
             break
+    costs = PassCosts(spare=_SPARE, in_order=False)
     for run in runs:
-        for document in run.documents_with(words):
+        for document in run.documents_with(words, costs):
             here = site_of(document.url) == site
             if here and document.row.time >= since and document.url not in seen:
                 seen.add(document.url)
@@ -97,6 +102,8 @@ def _documents(crawls: AgentCrawls, words: str, site: str) -> Iterator[RunDocume
 
 
 def checked_question(question: str) -> None:
-    """Raises InputError where a question has no word to look for."""
+    """Raises InputError where a question is long, or has no word to look for."""
+    if len(question) > MOST_OF_A_WISH:
+        raise InputError(f"ask in at most {MOST_OF_A_WISH} characters")
     if not content_words(question):
         raise InputError(f"{question[:100]!r} has no word to look for")

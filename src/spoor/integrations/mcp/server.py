@@ -70,18 +70,19 @@ def make_server(crawls: AgentCrawls) -> MCPServer[Any]:
         context: Context[Any, Any],
         enough: Callable[[int], bool] = lambda fetched: False,
     ) -> dict[str, Any]:
-        """Report how a crawl goes until it ends, or has `enough`, which is asked at each further
-        page; a cancelled call stops it."""
-        last = 0
+        """Report how a crawl goes until it ends, or has `enough`, which is asked at further pages
+        for half of the time at most; a cancelled call stops it."""
+        last, free = 0, 0.0
         try:
             while not await asked(lambda: crawls.wait(name, TICK)):
                 now = await asked(lambda: crawls.status(name))
                 says = f"{now['found']} found of {now['fetched']} fetched"
                 await context.report_progress(now["fetched"], pages, says)
-                if now["fetched"] > last:
+                if now["fetched"] > last and (began := time.monotonic()) >= free:
                     last = now["fetched"]
                     if await asked(partial(enough, last)):
                         crawls.cancel(name)
+                    free = 2 * time.monotonic() - began
         except asyncio.CancelledError:
             crawls.cancel(name)
             raise
@@ -114,7 +115,7 @@ def make_server(crawls: AgentCrawls) -> MCPServer[Any]:
         about a second a page. A look-up on the same site that goes on is waited for. Cancel the
         call to stop it."""
         await asked(lambda: checked_question(question))
-        begin, end = time.monotonic(), time.monotonic() + max(seconds, 1.0)
+        begin, end = time.monotonic(), time.monotonic() + max(1.0, seconds)
         other = ""
         while True:
             if not fresh:
