@@ -16,6 +16,7 @@ from http.cookies import SimpleCookie
 from itertools import pairwise
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import brotli
 import numpy as np
@@ -25,11 +26,13 @@ from yarl import URL
 
 from attacks.measure import Note, within_law
 from spoor.bounded_json import json_of, json_of_line
+from spoor.compression import FIRST_BYTES, zstd
 from spoor.documents.document import Document
 from spoor.documents.extract import extract
 from spoor.errors import InputError
 from spoor.files import toml_of
-from spoor.formats.exporters import parquet, wacz
+from spoor.formats.export import urls_of
+from spoor.formats.exporters import jsonl, parquet, wacz
 from spoor.formats.jsonlines import recording
 from spoor.formats.mirror import Mirror
 from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
@@ -54,6 +57,7 @@ from spoor.web.content_encoding import Layers, decoded
 from spoor.web.sitemaps import dates_of
 from spoor.worlds.evolving import EvolvingWorld
 from spoor.worlds.generated import GeneratedWorld
+from spoor.worlds.import_evolving import rows
 from spoor.worlds.import_web import record
 from spoor.worlds.recorded import RecordedWorld
 
@@ -468,3 +472,40 @@ def test_lists_without_end_are_no_dates_and_no_states(
     assert read_status(tmp_path) is None
     feed = b'{"version": "https://jsonfeed.org/version/1", "items": ' + LISTS + b"}"
     assert dates_of(feed, "http://a.example/feed") == ()
+
+
+@pytest.mark.parametrize("form", ["jsonl", "jsonl.gz", "jsonl.zst", "parquet"])
+def test_an_earlier_export_is_no_bomb(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """190 kB of Zstandard held 80 million rows, of which each took eight bytes and 5 µs."""
+    for module in (jsonl, parquet):
+        monkeypatch.setattr(module, "MAX_BYTES", 10_000)
+    path, count = tmp_path / f"corpus.{form}", 100_000
+    line = b'{"url":"http://a.test/"}\n'
+    if form == "parquet":
+        table = pytest.importorskip("pyarrow").table({"url": ["http://a.test/"] * count})
+        pytest.importorskip("pyarrow.parquet").write_table(table, path)
+    else:
+        opened: dict[str, Any] = {"jsonl.gz": gzip.open, "jsonl.zst": zstd.open}
+        with opened.get(form, open)(path, "wb") as file:
+            file.write(line * count)
+    if form == "jsonl":
+        assert sum(1 for _ in urls_of(path)) == count
+        return
+    with pytest.raises(InputError, match="unpacks to over 200 times its size"):
+        for _ in urls_of(path):
+            pass
+
+
+def test_a_small_history_has_no_window_of_gigabytes(tmp_path: Path) -> None:
+    row = b'{"t": 1}\n'
+    for exponent, fits in ((10, True), (20, False)):
+        head = FIRST_BYTES + bytes((0, exponent << 3)) + (len(row) << 3 | 1).to_bytes(3, "little")
+        path = tmp_path / f"{exponent}.jsonl.zst"
+        path.write_bytes(head + row)
+        if fits:
+            assert [*rows(path, ["t"])] == [{"t": 1}]
+            continue
+        with pytest.raises(InputError, match="damaged"):
+            list(rows(path, ["t"]))

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,8 @@ from spoor.runs.stored_run import StoredRun
 if TYPE_CHECKING:
     from spoor.runs.requisites import Needed
 
+_MORE = 1 << 20
+"""URLs of earlier exports that are taken at a time, and as many as are known."""
 _HEAD = 100_000
 """Characters of the first line of a table that are looked at."""
 
@@ -193,12 +196,15 @@ def export_run(
 
 
 class _Earlier:
-    """The URLs of the documents of earlier exports: 8 bytes each, and as much while they are
+    """The URLs of the documents of earlier exports: 8 bytes each, and thrice as much while they are
     read."""
 
     def __init__(self, exports: Sequence[Path | str]) -> None:
         found = (hash64(url) for path in exports for url in urls_of(Path(path)))
-        self._hashes = np.unique(np.fromiter(found, np.uint64))
+        self._hashes = np.empty(0, np.uint64)
+        # An export may have one URL again and again.
+        while len(more := np.fromiter(islice(found, max(_MORE, len(self._hashes))), np.uint64)):
+            self._hashes = np.union1d(self._hashes, more)
 
     def __contains__(self, url: str) -> bool:
         # A table for spreadsheets has some of them otherwise.

@@ -19,6 +19,7 @@ from spoor.compression import windows_up_to, zstd
 from spoor.errors import InputError
 from spoor.files import files_below
 from spoor.formats.reading_costs import recordings
+from spoor.formats.source_file import MAX_WINDOW, MEMORY, PER_BYTE
 from spoor.formats.sources import open_source
 from spoor.types import Failed, Fetched, Recording, Redirected
 from spoor.web.urls import canonical
@@ -42,7 +43,8 @@ def rows(file: Path, needed: Sequence[str]) -> Iterator[Any]:
     before = -math.inf
     try:
         with file.open("rb") as opened:
-            stream = zstd.ZstdFile(opened, options=windows_up_to(1 << 31))
+            window = min(MAX_WINDOW, MEMORY + PER_BYTE * file.stat().st_size)
+            stream = zstd.ZstdFile(opened, options=windows_up_to(window))
             text = io.TextIOWrapper(stream, "utf-8")
             for number, line in enumerate(iter(lambda: text.readline(MOST_LINE), ""), start=1):
                 row = json_of_line(line.encode())

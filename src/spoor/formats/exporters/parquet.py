@@ -10,6 +10,7 @@ from typing import Any
 
 from spoor.distribution import import_extra
 from spoor.formats.exporters.columns import Options, Row, plain
+from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
 from spoor.process_memory import at_most
 
 BATCH = 1_000
@@ -88,12 +89,17 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
 
 
 def urls(source: Path) -> Iterator[str]:
-    """Those of the rows of a table. Raises InputError without the extra, and the library's errors
-    where it is none."""
+    """Those of the rows of a table. Raises InputError without the extra, ValueError where it
+    unpacks to `MAX_BYTES` and `MAX_RATIO` times its size, and the library's errors where it is
+    none."""
     arrow, format_ = import_extra("parquet", "Parquet", "pyarrow", "pyarrow.parquet")
     arrow.set_memory_pool(arrow.system_memory_pool())
+    left = MAX_BYTES + MAX_RATIO * source.stat().st_size
     with at_most(MOST_MEMORY), format_.ParquetFile(source) as file:
         for batch in file.iter_batches(BATCH, columns=["url"]):
+            left -= 32 * batch.num_rows
+            if left < 0:
+                raise ValueError(f"it unpacks to over {MAX_RATIO} times its size")
             yield from map(str, batch.column(0).to_pylist())
 
 
