@@ -55,6 +55,11 @@ class Hook(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         Hook.asked += 1
+        if self.path == "/wrong":
+            Hook.got.append((json.loads(body)["id"], ""))
+            self.send_response(422 if b"id0" in body else 204)
+            self.end_headers()
+            return
         if self.path == "/odd":
             if Hook.asked > 1:
                 self.send_response(204)
@@ -156,6 +161,17 @@ def test_a_command_that_fails_holds_nothing_for_ever(tmp_path: Path) -> None:
     ] * 2
     (done,) = json.loads((tmp_path / "delivered.json").read_text()).values()
     assert done == [size, "id1"]
+
+
+def test_a_line_that_a_webhook_calls_wrong_holds_nothing_for_ever(
+    tmp_path: Path, hook: str
+) -> None:
+    """A site chooses what a line says, and some receivers take no such thing."""
+    size = write(tmp_path, [line(0), line(1)])
+    again, passed = deliver(tmp_path, "", (f"{hook}wrong",), size)
+    assert "it answered 422; it is told again later" in again
+    assert "it answered 422; a line is passed over" in passed
+    assert [told for told, _ in Hook.got] == ["id0"] * 8 + ["id1"]
 
 
 def test_tries_of_a_command_count_over_short_passes(tmp_path: Path) -> None:

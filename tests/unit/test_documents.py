@@ -520,3 +520,12 @@ def test_urls_in_a_text_are_found_in_time_that_grows_with_it() -> None:
     (link,) = links
     assert (link.url, link.anchor.after[:6]) == ("http://a.example/b", "for it")
     assert sum(read) <= 1_000 * 400
+
+
+def test_metadata_has_no_control_characters() -> None:
+    """Many a database takes no text with a NUL, nor does who tells it a line of a watch."""
+    read = extract(
+        "application/json", "http://a.test/", b'{"title": "a\\u0000b", "text": "c\\u0001"}'
+    )
+    assert isinstance(read, Document)
+    assert (read.title, read.text[-2:]) == ("a�b", "c�")

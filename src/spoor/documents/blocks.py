@@ -154,7 +154,7 @@ class Blocks:
             return
         if kind != "item":
             self._lists.clear()
-        text, markdown = _clean(text), _clean(markdown)
+        text, markdown = cleaned(text), cleaned(markdown)
         begin = self._end + 2 if self.blocks else 0
         room = self._room - begin
         if room <= 0:
@@ -169,7 +169,8 @@ class Blocks:
         self._end = begin + len(text)
 
 
-def _clean(text: str) -> str:
+def cleaned(text: str) -> str:
+    """Text with line feeds alone for line breaks, and without control characters."""
     return text if text.isprintable() else _CONTROLS.sub("�", _BREAK.sub("\n", text))
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
+from spoor.documents.blocks import cleaned
 from spoor.documents.document import Document, Limits, Unreadable
 from spoor.documents.errors import UnreadableError
 from spoor.documents.kinds import KINDS, Told, tell
 from spoor.errors import InputError
 
 LIMITS = Limits()
+_METADATA = ("title", "language", "date", "author", "description", "licence")
 
 
 def extract(
@@ -25,7 +28,7 @@ def extract(
     if not body.strip():
         return Unreadable("it is empty", told.kind)
     try:
-        return _read(told, content_type, url, body, limits)
+        return _cleaned(_read(told, content_type, url, body, limits))
     except (UnreadableError, InputError) as error:
         return Unreadable(str(error), told.kind)
     except MemoryError:
@@ -37,6 +40,15 @@ def extract(
         if isinstance(error, (SelectolaxError, SystemError)):
             raise MemoryError from error
         return Unreadable(f"the {told.kind} is damaged ({type(error).__name__})", told.kind)
+
+
+def _cleaned(document: Document) -> Document:
+    """A document whose metadata has no control characters, as its blocks have none."""
+    told = {name: getattr(document, name) for name in _METADATA}
+    odd: dict[str, Any] = {
+        name: cleaned(text) for name, text in told.items() if not text.isprintable()
+    }
+    return replace(document, **odd) if odd else document
 
 
 def _read(told: Told, content_type: str, url: str, body: bytes, limits: Limits) -> Document:

@@ -15,8 +15,14 @@ from spoor.http.names import Names
 from spoor.http.proxies import Proxies
 from spoor.settings import Settings, user_agent
 
+_OF_THE_BODY = frozenset({400, 413, 422})
+"""Statuses of answers that say that what was sent is wrong."""
 _HEAD = 256 << 10
 """Bytes before the body of an answer, interim answers included."""
+
+
+class RefusedError(ValueError):
+    """The server says that what it was sent is wrong: it will say so again."""
 
 
 def address(url: str) -> URL:
@@ -40,8 +46,8 @@ def post(
     the URL alone.
 
     Raises TimeoutError, and ValueError for an address that is none, a server that cannot be
-    reached or speaks another language, and any status but 2xx; their texts have nothing of the URL
-    but its host.
+    reached or speaks another language, and any status but 2xx (RefusedError for some); their texts
+    have nothing of the URL but its host.
     """
     asked = _post(address(url), body, headers, seconds, most)
     try:
@@ -86,7 +92,8 @@ async def _post(
                 ) as reply,
             ):
                 if not 200 <= reply.status < 300:
-                    raise ValueError(f"it answered {reply.status}")
+                    refused = RefusedError if reply.status in _OF_THE_BODY else ValueError
+                    raise refused(f"it answered {reply.status}")
                 found = bytearray()
                 while len(found) < most and (part := await reply.content.read(most - len(found))):
                     found += part

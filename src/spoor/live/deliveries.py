@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 from spoor.errors import DAMAGED, InputError
 from spoor.files import read_json, write_whole
-from spoor.http.post import address, post
+from spoor.http.post import RefusedError, address, post
 from spoor.runs import files
 
 COMMAND_SECONDS = 60.0
@@ -36,7 +36,8 @@ RETRIES = (1.0, 5.0, 30.0, 120.0, 600.0)
 """Seconds before a receiver that failed is told the line again; the last one repeats."""
 
 MOST_TRIES = 8
-"""Of a line, by a command; a webhook is tried until it answers with 2xx."""
+"""Of a line, by a command, or by a webhook that says that the line is wrong; else a webhook is
+tried until it answers with 2xx."""
 
 _LONGEST = 1 << 20
 """Bytes of a line; of the last one, which is looked for, too."""
@@ -50,7 +51,7 @@ class _Place(NamedTuple):
     last: str
     """Name of the line that ends there (`_key`); empty where it is not known."""
     tries: int = 0
-    """Of the line that begins there, by a command, in all processes."""
+    """Of the line that begins there, those that count, in all processes."""
 
 
 _START = _Place(0, "")
@@ -65,8 +66,8 @@ class Receiver(NamedTuple):
     name: str
     """Its key in `delivered.json`."""
     tell: Tell
-    most_tries: int
-    """Of a line, which is then passed over; 0: no limit."""
+    counts: tuple[type[Exception], ...]
+    """Errors of which a line may have `MOST_TRIES`; then it is passed over."""
     name_before: str = ""
     """Its key as earlier versions wrote it."""
     end: Callable[[], None] = lambda: None
@@ -79,7 +80,8 @@ def receivers(on_new: str, webhooks: tuple[str, ...]) -> list[Receiver]:
     found = []
     if on_new:
         command = _Command(on_new)
-        found.append(Receiver(f"command {on_new}", command.tell, MOST_TRIES, end=command.end))
+        every = (OSError, *DAMAGED)
+        found.append(Receiver(f"command {on_new}", command.tell, every, end=command.end))
     for url in webhooks:
         try:
             host = address(url).host
@@ -88,7 +90,7 @@ def receivers(on_new: str, webhooks: tuple[str, ...]) -> list[Receiver]:
         # Most such addresses hold a key, and the folder may be given away.
         digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()[:16]
         name = f"webhook {host} {digest}"
-        found.append(Receiver(name, _webhook(url), 0, f"webhook {url}"))
+        found.append(Receiver(name, _webhook(url), (RefusedError,), f"webhook {url}"))
     return found
 
 
@@ -284,23 +286,24 @@ class Deliveries:
         return self._done.get(receiver.name, _START).end
 
     def _serve(self, receiver: Receiver) -> None:
-        tries = self._done.get(receiver.name, _START).tries
+        tries, failed = self._done.get(receiver.name, _START).tries, 0
         while (found := self._next(receiver)) is not None:
             line, end = found
             try:
                 receiver.tell(line)
             except (OSError, *DAMAGED) as error:
-                tries += 1
-                if not receiver.most_tries or tries < receiver.most_tries:
-                    if tries == 1:
+                counts = isinstance(error, receiver.counts)
+                tries, failed = tries + counts, failed + 1
+                if tries < MOST_TRIES:
+                    if failed == 1 and tries <= 1:
                         self._report(f"{receiver.name}: {error}; it is told again later")
-                    if receiver.most_tries:
+                    if counts:
                         place = self._done.get(receiver.name, _START)
                         self._keep(receiver, place._replace(tries=tries))
-                    self._wait(self._ended, RETRIES[min(tries, len(RETRIES)) - 1])
+                    self._wait(self._ended, RETRIES[min(max(tries, failed), len(RETRIES)) - 1])
                     continue
                 self._report(f"{receiver.name}: {error}; a line is passed over")
-            tries = 0
+            tries = failed = 0
             self._keep(receiver, _Place(end, _key(line)))
 
     def _next(self, receiver: Receiver) -> tuple[bytes, int] | None:
