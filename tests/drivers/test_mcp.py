@@ -303,8 +303,16 @@ def test_a_cancelled_call_and_the_tool_stop_a_crawl(site: Loopback, tmp_path: Pa
 
 
 def test_a_question_is_looked_up(site: Loopback, tmp_path: Path) -> None:
-    """A look-up that finds its site busy waits; what was fetched answers again without a request."""
+    """A look-up that finds its site busy waits, and holds no thread meanwhile; what was fetched
+    answers again without a request."""
     known = crawls(site, tmp_path)
+    waits, wait = set[float](), known.wait
+
+    def waited(name: str, seconds: float) -> bool:
+        waits.add(seconds)
+        return wait(name, seconds)
+
+    known.wait = waited  # type: ignore[method-assign]
 
     async def work() -> None:
         async with agent(known) as client:
@@ -320,6 +328,7 @@ def test_a_question_is_looked_up(site: Loopback, tmp_path: Path) -> None:
             assert "6 pages fetched." in (first := await call) or "No passage" not in first
             assert busy.startswith("crawl-2: 6 pages fetched.")
             assert sorted(known.names()) == ["crawl-1", "crawl-2"]
+            assert 0.0 in waits
             again = await ask("kilns?")
             assert again.startswith("Of pages that were fetched before; no request was sent.")
             rows = [json.loads(line) for line in again.splitlines() if line.startswith("{")]

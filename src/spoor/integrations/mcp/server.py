@@ -127,6 +127,7 @@ def make_server(crawls: AgentCrawls) -> MCPServer[Any]:
             if name:
                 break
             while not await asked(partial(is_over, other)):
+                await asyncio.sleep(TICK)  # and not in one of the few threads: many may wait
                 says = f"waits for {other}"
                 await context.report_progress(time.monotonic() - begin, seconds, says)
                 if time.monotonic() > end:
@@ -147,7 +148,7 @@ def make_server(crawls: AgentCrawls) -> MCPServer[Any]:
 
     def is_over(name: str) -> bool:
         try:
-            return crawls.wait(name, TICK)
+            return crawls.wait(name, 0.0)
         except SpoorError:  # it ended by one, which its own call tells
             return True
 
