@@ -38,7 +38,8 @@ MOVES = 2.5 * DAY
 
 
 class Leads(NamedTuple):
-    """From then on a URL leads to another one: from when the story has moved, if not told."""
+    """From then on a URL leads to another one: from when the story has moved, if not told. With
+    status 200 it shows that, and names its URL as its own."""
 
     to: str
     status: int = 301
@@ -58,6 +59,11 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
         def answered(world: EvolvingWorld, fetch: Fetch) -> Reply:
             name = fetch.url.removeprefix(SITE)
             to, status, since = leads.get(name, ("", 0, math.inf))
+            if world.now > BEGIN + since and status == 200:
+                shown = answer(world, replace(fetch, url=f"{SITE}{to}"))
+                assert isinstance(shown, Fetched)
+                its = replace(shown.page, url=fetch.url, canonical=shown.page.url)
+                return replace(shown, page=its)
             if world.now > BEGIN + since:
                 return Redirected(fetch.ticket, to if "//" in to else f"{SITE}{to}", status)
             reply = answer(world, fetch)
@@ -88,7 +94,7 @@ def front(at: float, *links: str, old: Sequence[str] = FEW) -> Version:
     return page(at, "", ["Front."], "", *links, *old)
 
 
-@pytest.mark.parametrize("how", ["404", "redirects", "chain", "both", "both, then 404"])
+@pytest.mark.parametrize("how", ["404", "redirects", "chain", "both", "both, then 404", "named"])
 @pytest.mark.parametrize("shown", [True, False], ids=["linked", "not linked"])
 @pytest.mark.parametrize(
     "text",
@@ -108,12 +114,13 @@ def test_a_story_that_moved_is_one_document(
     answers(
         {
             "redirects": {"a": Leads("b")},
+            "named": {"a": Leads("b", 200)},
             "chain": {"a": Leads("m1"), "m1": Leads("m2", 302), "m2": Leads("b")},
         }.get(how, {})
     )
     lines = watched(site(*versions), 8)
     moved = [("moved", "b")] if how != "both" else []
-    if not shown and how not in ("redirects", "chain"):
+    if not shown and how not in ("redirects", "chain", "named"):
         # Nothing leads to its new URL.
         assert lines == [("new", "a"), *([("gone", "a")] if how != "both" else [])]
     elif text in (STORY[4:], REWRITTEN) and how.startswith("both"):
@@ -121,6 +128,25 @@ def test_a_story_that_moved_is_one_document(
         assert lines[:2] == [("new", "a"), ("new", "b")]
     else:
         assert lines == [("new", "a"), *moved]
+
+
+@pytest.mark.parametrize(("to", "since"), [("b", 0.0), ("old7", MOVES)], ids=["ever", "known"])
+def test_a_page_that_names_another_url_has_not_moved(
+    to: str, since: float, answers: Answers
+) -> None:
+    """As one under two URLs always does, or each page after a mistake in a template."""
+    answers({"a": Leads(to, 200, since)})
+    assert watched(site(page(DAY / 2, "a", STORY), page(DAY / 2, "b", STORY)), 8) == [("new", "a")]
+
+
+def test_a_story_that_moves_is_one_though_the_judge_does_not_want_it_there_yet(
+    answers: Answers,
+) -> None:
+    answers({})
+    versions = [page(DAY / 2, "a", STORY), page(MOVES, "a", [], gone=True)]
+    versions += [page(MOVES, "b", [one for one in STORY if one != LIT]), front(MOVES, "b")]
+    lines = watched(site(*versions), 8)
+    assert lines == [("new", "a"), ("moved", "b")]
 
 
 def test_another_story_at_the_time_at_which_one_goes_is_new(answers: Answers) -> None:

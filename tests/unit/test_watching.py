@@ -126,6 +126,12 @@ def test_what_says_nothing_is_left_out_with_and_without_digits(text: str) -> Non
     assert plain(text) == " ".join(words)
 
 
+@pytest.mark.parametrize("when", ["Less than a minute ago", "about 1 hour ago", "5 minutes ago"])
+def test_how_long_something_is_ago_says_nothing(when: str) -> None:
+    assert plain(f"Added by Ann {when}, with words") == "added by ann with words"
+    assert plain(f"It was long ago, in {when[:4]}").startswith("it was long ago")
+
+
 @given(st.text(max_size=400))
 @hypothesis_settings(max_examples=100, deadline=None)
 def test_any_text_has_sentences(text: str) -> None:
@@ -915,22 +921,40 @@ def test_a_feed_says_where_to_look() -> None:
     assert not known.hints.believed(source)
 
 
-def test_a_line_of_numbers_that_is_another_one_now_and_then_is_told_a_few_times() -> None:
-    """As one of who wrote most today; what comes beside it is told."""
+@pytest.mark.parametrize("quiet", [0, 20])
+@pytest.mark.parametrize("who", ["writer {0}", "ann", "{1} with {0}"])
+def test_a_line_of_numbers_that_is_another_one_now_and_then_is_told_a_few_times(
+    who: str, quiet: int
+) -> None:
+    """As one of who wrote most today, also after a quiet night; what comes beside it is told."""
     contents, text = Contents(), article(3)
 
     def line(at: int) -> str:
-        return f"Those who have written are nine in ten of us and today it is writer {at // 2}."
+        writer = who.format(at // 2, ("ann", "bob", "cas")[at // 4 % 3])
+        return f"Those who have written are nine in ten of us and now {at // 2} and it is {writer}."
 
     told = list[bool]()
-    for at in range(24):
-        its = Page(f"{SITE}a", title="Numbers", text=" ".join([*text, line(at), "And so on."]))
-        told.append(contents.see(0, "h", its) is not None)
-    assert sum(told) <= 3
-    more = Page(f"{SITE}a", title="Numbers", text=" ".join([*text, "A new one is here.", line(24)]))
-    change = contents.see(0, "h", more)
+    for at in range(24 + quiet):
+        its = [*text, line(max(0, at - quiet)), "And so on."]
+        page = Page(f"{SITE}a", title="Numbers", text=" ".join(its))
+        told.append(contents.see(0, "h", page) is not None)
+    assert sum(told) <= 2
+    its = [*text, "A new one is here.", line(24)]
+    change = contents.see(0, "h", Page(f"{SITE}a", title="Numbers", text=" ".join(its)))
     assert change is not None
     assert change.added == ("A new one is here.",)
+
+
+@pytest.mark.parametrize("every", [2, 6])
+def test_a_sentence_that_is_edited_now_and_then_is_news_each_time(every: int) -> None:
+    contents, text, told = Contents(), article(3), 0
+    for at in range(8 * every):
+        its = " ".join(
+            [*text, f"By now {at // every} are lit, as the potters say, of these kilns."]
+        )
+        page = Page(f"{SITE}a", title="Kilns", text=f"{its} And so on.")
+        told += contents.see(0, "h", page) is not None
+    assert told == (7 if every == 6 else 2)
 
 
 NOTICE = "The specified talk does not exist. Log in or look for others."

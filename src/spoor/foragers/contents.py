@@ -35,7 +35,8 @@ NEARLY_ALWAYS = 0.6
 """Share of the looks at which a place that changes by itself differs, in [0, 1] …"""
 
 REPLACED = 0.3
-"""… and one at which a sentence stands that has half of the words of the one before it."""
+"""… and, of the looks since it differed first, one at which a sentence that came has half of the
+words of the one that went, or is a counter: what is at rest at night counts by day."""
 
 MOST_FLIPS = 500
 """Sentences and places of a page that are remembered as coming and going."""
@@ -93,8 +94,9 @@ class _Seen:
     flips: OrderedDict[int, None] = field(default_factory=OrderedDict)
     """Sentences that come and go."""
     places: OrderedDict[int, int] = field(default_factory=OrderedDict)
-    """Place → looks at which it differed. A place is the lasting sentence before it, or the words
-    of a counter."""
+    """Place → looks at which it differed, and above these 16 bits the look at which it did first.
+    A place is the lasting sentence before it (with `_SLOT` for where a sentence gave way to one
+    like it), or the words of a counter."""
 
     def packed(self) -> bytes:
         """In some 30 bytes, and 8 for each sentence: of 10⁵ pages of a site all are kept."""
@@ -120,6 +122,10 @@ class _Seen:
             OrderedDict(zip(places, numbers, strict=True)),
         )
 
+
+_SLOT = 1
+_LOOKS = 0xFFFF
+"""Looks that are counted."""
 
 _SIZES = Struct("<5I")
 """Looks, and how many sentences, those that went, those that come and go, and places a row has."""
@@ -187,11 +193,22 @@ class Contents:
         words = {key: len(texts.get(key, "").split()) or UNKNOWN_WORDS for key in both}
         return sum(words[key] for key in common) / sum(words.values())
 
+    def resembles(self, url: int, host: str, page: Page) -> bool:
+        """Whether a download says half of what the page said before that does not stand on several
+        others of its host, and several sentences of it."""
+        own, now = self.own(url, host), content(page).keys()
+        return len(own & now) >= max(LEAST_COMMON, len(own) / 2)
+
     def forget(self, url: int) -> None:
         """Keep nothing of a page."""
         if self._pages[url]:
             self._keep(url, b"")
         self._texts.pop(url, None)
+
+    def note(self, url: int, page: Page, now: Mapping[int, str]) -> None:
+        """Keep a content, of which nothing is said to be on several pages of its host."""
+        self._keep(url, _Seen(title(page), list(now)).packed())
+        self._keep_text(url, now.values())
 
     def see(self, url: int, host: str, page: Page) -> Change | None:
         """Take in a download; what changed since the one before, None where nothing did that
@@ -199,9 +216,8 @@ class Contents:
         now = content(page)
         row = self._pages[url]
         if not row:
-            self._keep(url, _Seen(title(page), list(now)).packed())
+            self.note(url, page, now)
             self._share(host, now)
-            self._keep_text(url, now.values())
             return None
         seen = _Seen.unpacked(row)
         seen.looks += 1
@@ -240,30 +256,37 @@ class Contents:
         went: list[int],
         texts: Mapping[int, str],
     ) -> None:
-        """What comes and goes by itself."""
-        new, counters = set(came), dict[int, int]()
-        for key in went:
-            if key in texts:
-                counters[signature(without_digits(plain(texts[key])))] = key
-        places: dict[int, list[int]] = {}
-        last = 0
-        for key, sentence in now.items():
-            if key not in new:
-                last = 0 if key in seen.flips else key
-                continue
-            if key in seen.gone:
-                remember(seen.flips, key, None, MOST_FLIPS)
-            words = without_digits(plain(sentence))
-            mask = signature(words)
-            counted = mask in counters
-            places.setdefault(mask if counted else last, []).append(key)
-            if counted:
-                places[mask].append(counters[mask])
-        replaced = _replaced(places, seen, now, texts) | counters.keys()
-        for place, keys in places.items():
-            often = seen.places[place] = seen.places.pop(place, 0) + 1
-            share = REPLACED if place in replaced else NEARLY_ALWAYS
-            if often >= OFTEN and often >= share * seen.looks:
+        """What comes and goes by itself. O(sentences)."""
+        said = {key: plain(texts[key]) for key in went if key in texts}
+        counters = {signature(without_digits(words)): key for key, words in said.items()}
+        before, now_at = _places(went, seen.keys, seen), _places(came, now, seen)
+        differ: dict[int, list[int]] = {}
+        """Place → what came or went there."""
+        kept: set[int] = set()
+        """Those of which a sentence, or a number, gave way to another one of the same kind."""
+        for place, keys in now_at.items():
+            for at, key in enumerate(keys):
+                if key in seen.gone:
+                    remember(seen.flips, key, None, MOST_FLIPS)
+                words = plain(now[key])
+                mask = signature(without_digits(words))
+                if mask in counters:
+                    differ.setdefault(mask, []).extend((key, counters[mask]))
+                    kept.add(mask)
+                others = before.get(place, [])[max(0, at - 1) : at + 2]
+                old = next((one for one in others if _alike(said.get(one, ""), words)), None)
+                if old is not None:
+                    differ.setdefault(place ^ _SLOT, []).extend((key, old))
+                    kept.add(place ^ _SLOT)
+                elif mask not in counters:
+                    differ.setdefault(place, []).append(key)
+        look = min(seen.looks, _LOOKS)
+        for place, keys in differ.items():
+            first, often = divmod(seen.places.pop(place, look * (_LOOKS + 1)), _LOOKS + 1)
+            often = min(often + 1, _LOOKS)
+            seen.places[place] = first * (_LOOKS + 1) + often
+            least = REPLACED * (look - first + 1) if place in kept else NEARLY_ALWAYS * seen.looks
+            if often >= max(OFTEN, least):
                 for key in keys:
                     remember(seen.flips, key, None, MOST_FLIPS)
         while len(seen.places) > MOST_FLIPS:
@@ -333,24 +356,21 @@ def _pieces(data: NDArray[np.uint8], sizes: NDArray[np.int64]) -> Iterator[bytes
     return pieces_of(data.tobytes(), sizes)
 
 
-def _replaced(
-    places: Mapping[int, Sequence[int]],
-    seen: _Seen,
-    now: Mapping[int, str],
-    texts: Mapping[int, str],
-) -> set[int]:
-    """Of the places of sentences that came, those at which one stood that had half of the words.
-    O(sentences)."""
-    found, last = set[int](), 0
-    for key in seen.keys:
-        if key in now:
+def _places(keys: Collection[int], whole: Iterable[int], seen: _Seen) -> dict[int, list[int]]:
+    """Some sentences of a whole page by the places at which they stand."""
+    some, found, last = set(keys), dict[int, list[int]](), 0
+    for key in whole:
+        if key in some:
+            found.setdefault(last, []).append(key)
+        else:
             last = 0 if key in seen.flips else key
-        elif key in texts and last in places and last not in found:
-            old = set(plain(texts[key]).split())
-            its = (set(plain(now[one]).split()) for one in places[last][:OFTEN] if one in now)
-            if any(2 * len(old & new) >= max(len(old), len(new)) for new in its):
-                found.add(last)
     return found
+
+
+def _alike(one: str, other: str) -> bool:
+    """Whether two sentences, as `plain` gives them, have half of their words in common."""
+    its, own = set(one.split()), set(other.split())
+    return bool(its) and 2 * len(its & own) >= max(len(its), len(own))
 
 
 def identity_of(keys: Iterable[int]) -> int:

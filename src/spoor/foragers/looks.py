@@ -191,6 +191,8 @@ class Looks(Urls):
                 watching.stand_for(url)
             if first:
                 self._find_original(watching, url, page, now)
+                if url not in watching.wanted:
+                    watching.contents.forget(url)
             if counts:
                 self.date[url] = self._date(watching, url, page, self.dated(now), first=first)
                 if first and born > NEVER:
@@ -209,13 +211,13 @@ class Looks(Urls):
         """A page was read for the first time: whether it is another URL of a document that is
         known. Where its link appeared, that is looked at once more: it has moved, or there are two
         of it. What says only nearly the same is held until it is known whether the other is
-        there."""
+        there. So is what the judge does not want as yet."""
         copies = watching.copy_of
-        if url not in copies and url in watching.wanted:
+        if url not in copies and url in watching.contents:
             came = self._came_from(watching, url)
             if came >= 0:
                 copies[url] = copies.get(came, came)
-            elif self._born[url] > NEVER:
+            elif self._born[url] > NEVER and not self.kinds.is_list(url):
                 self._find_near_copy(watching, url, page, now)
         other = copies.get(url, -1)
         if self._born[url] == NEVER or other not in watching.wanted:
@@ -441,6 +443,13 @@ class Looks(Urls):
         if self.watching is None or isinstance(reply, Failed):
             return reply
         page = reply.page if isinstance(reply, Fetched) else None
+        if page is not None and (target := self._is_now_at(url, page)):
+            number = self.moved(url, target, now)
+            if self.redirects.next(url) != number:
+                self.leads(url, number, lasting=True)
+                self.watching.copy_of[number] = url
+                self.again[number] = now
+            return Failed(reply.ticket, "duplicate", f"its document is now {target}", 200)
         gone = self.emptied.see(url, self.hosts[url], page, self.watching.contents, now)
         if gone is False:
             return reply
@@ -448,6 +457,24 @@ class Looks(Urls):
         if gone:
             return Failed(reply.ticket, "absent", "it says nothing of what it said", 200)
         return Failed(reply.ticket, "gated", "it says nothing of what it said, as yet", 200)
+
+    def _is_now_at(self, url: int, page: Page) -> str:
+        """Where the document is that stood at a URL, by what the page there says (`canonical`), as
+        that of a wiki of which the title is another now; empty where it names none, or one as
+        ever, or one that was read before: some sites name their front page, or another, on all."""
+        watching, target = self.watching, page.canonical
+        if watching is None or not target or url not in watching.contents:
+            return ""
+        number = self._numbers.get(target, -1)
+        if watching.copy_of.get(number) == url:
+            return target
+        is_read = number >= 0 and self.looked[number] > NEVER
+        stood = is_read and self._born[number] <= self.dated(self.looked[url])
+        if stood or self.kinds.is_at_another(url):
+            return ""
+        its, own = (registrable_domain(host(one)) for one in (target, page.url))
+        same = watching.contents.resembles(url, self.hosts[url], page)
+        return target if same and its == own and self.admits(target) else ""
 
     def tried(self, url: int, now: float) -> None:
         """It was asked for."""

@@ -17,6 +17,7 @@ class PageKinds:
     def __init__(self) -> None:
         self._lists = NumberSet()
         self._closed = NumberSet()
+        self._elsewhere = NumberSet()
         self._open = set[str]()
         """Hosts that have pages to be found: where all of one is closed, that says nothing."""
 
@@ -25,6 +26,7 @@ class PageKinds:
         for its, has in (
             (self._lists, "list" in page.flags),
             (self._closed, page.flags >= _CLOSED),
+            (self._elsewhere, page.canonical is not None),
         ):
             if has:
                 its.add(url)
@@ -42,15 +44,21 @@ class PageKinds:
         are: a version, the history or another view of one."""
         return url in self._closed and host in self._open
 
+    def is_at_another(self, url: int) -> bool:
+        """Whether a page names another URL as its own."""
+        return url in self._elsewhere
+
     def leave(self, left: Collection[int]) -> None:
         """Pages are known no more."""
         self._lists.difference_update(left)
         self._closed.difference_update(left)
+        self._elsewhere.difference_update(left)
 
     def save(self) -> State:
         return {
             "lists": self._lists.numbers(),
             "closed": self._closed.numbers(),
+            "elsewhere": self._elsewhere.numbers(),
             "open": sorted(self._open),
         }
 
@@ -58,4 +66,6 @@ class PageKinds:
         """Go on from `save`."""
         self._lists = NumberSet(state["lists"].tolist())
         self._closed = NumberSet(state["closed"].tolist())
+        if "elsewhere" in state:
+            self._elsewhere = NumberSet(state["elsewhere"].tolist())
         self._open = set(state["open"])

@@ -132,7 +132,11 @@ class Watching:
         if url not in self.wanted:
             self.contents.forget(url)
             if first or self.judgement is not None:
-                key = _key(content(page), host, page)
+                its = content(page)
+                key = _key(its, host, page)
+                if first and (like := self.near.candidates(host, its, title(page))):
+                    self._like = like
+                    self.contents.note(url, page, its)
                 if first or not before:
                     self._find_copy(url, key, first=first)
                 elif key and self._same.find(key) < 0:

@@ -40,7 +40,8 @@ _TIMES = re.compile(
     rf"\d{{1,4}}[-/.]\d{{1,2}}[-/.]\d{{1,4}}|\d{{1,2}}:\d\d(?::\d\d)?(?:\s*[ap]\.?m\b)?"
     rf"|\d{{1,2}}(?:st|nd|rd|th)?\.?\s+(?:{_MONTHS})\b\.?(?:,?\s+\d{{4}})?"
     rf"|\b(?:{_MONTHS})\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}})?"
-    r"|(?<!\d)\d+\s+(?:seconds?|minutes?|mins?|hours?|days?|weeks?|months?|years?)\s+ago)"
+    r"|(?:\b(?:(?:less|more)\s+than|about|almost|over)\s{1,3})?(?:(?<!\d)\d+|\ban?)\s+"
+    r"(?:seconds?|minutes?|mins?|hours?|days?|weeks?|months?|years?)\s+ago)"
 )
 _IN_TIMES = re.compile(r"\d[-/.:]\d")
 """A part of each of these that has neither the name of a month nor "ago": to look for all of them
@@ -82,12 +83,10 @@ def _pieces(sentence: str) -> Iterator[str]:
 def plain(sentence: str) -> str:
     """The words of a sentence without what changes by itself; empty where nothing else is left."""
     text = sentence.lower()
-    if _DIGITS.search(text):
-        if _IN_TIMES.search(text) or "ago" in text or _names_month(text):
-            text = _TIMES.sub(" ", text)
-        text = _ID.sub(" ", text)
-    else:
-        text = _LETTERS.sub(" ", text)
+    has_digit = _DIGITS.search(text) is not None
+    if "ago" in text or (has_digit and (_IN_TIMES.search(text) or _names_month(text))):
+        text = _TIMES.sub(" ", text)
+    text = (_ID if has_digit else _LETTERS).sub(" ", text)
     words = _WORD.findall(text)
     if len(words) <= SHORT:
         words = [word for word in words if not word.isdecimal()]
