@@ -60,10 +60,11 @@ def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
             name = fetch.url.removeprefix(SITE)
             to, status, since = leads.get(name, ("", 0, math.inf))
             if world.now > BEGIN + since and status == 200:
-                shown = answer(world, replace(fetch, url=f"{SITE}{to}"))
+                its_own = fetch.url if "//" in to else f"{SITE}{to}"
+                shown = answer(world, replace(fetch, url=its_own))
                 assert isinstance(shown, Fetched)
-                its = replace(shown.page, url=fetch.url, canonical=shown.page.url)
-                return replace(shown, page=its)
+                canonical = to if "//" in to else its_own
+                return replace(shown, page=replace(shown.page, url=fetch.url, canonical=canonical))
             if world.now > BEGIN + since:
                 return Redirected(fetch.ticket, to if "//" in to else f"{SITE}{to}", status)
             reply = answer(world, fetch)
@@ -130,13 +131,23 @@ def test_a_story_that_moved_is_one_document(
         assert lines == [("new", "a"), *moved]
 
 
-@pytest.mark.parametrize(("to", "since"), [("b", 0.0), ("old7", MOVES)], ids=["ever", "known"])
+@pytest.mark.parametrize(
+    ("to", "since", "text"),
+    [
+        ("b", 0.0, STORY),
+        (f"{SITE}old7", MOVES, STORY),
+        ("http://other.example/b", MOVES, STORY),
+        ("b", MOVES, [*article(9), LIT]),
+    ],
+    ids=["as ever", "one that was read", "of another site", "with another text"],
+)
 def test_a_page_that_names_another_url_has_not_moved(
-    to: str, since: float, answers: Answers
+    to: str, since: float, text: list[str], answers: Answers
 ) -> None:
     """As one under two URLs always does, or each page after a mistake in a template."""
     answers({"a": Leads(to, 200, since)})
-    assert watched(site(page(DAY / 2, "a", STORY), page(DAY / 2, "b", STORY)), 8) == [("new", "a")]
+    lines = watched(site(page(DAY / 2, "a", STORY), page(DAY / 2, "b", text)), 8)
+    assert lines == [("new", "a"), *([("changed", "a")] if text != STORY else [])]
 
 
 def test_a_story_that_moves_is_one_though_the_judge_does_not_want_it_there_yet(

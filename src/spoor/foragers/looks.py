@@ -447,7 +447,6 @@ class Looks(Urls):
             number = self.moved(url, target, now)
             if self.redirects.next(url) != number:
                 self.leads(url, number, lasting=True)
-                self.watching.copy_of[number] = url
                 self.again[number] = now
             return Failed(reply.ticket, "duplicate", f"its document is now {target}", 200)
         gone = self.emptied.see(url, self.hosts[url], page, self.watching.contents, now)
@@ -466,8 +465,6 @@ class Looks(Urls):
         if watching is None or not target or url not in watching.contents:
             return ""
         number = self._numbers.get(target, -1)
-        if watching.copy_of.get(number) == url:
-            return target
         is_read = number >= 0 and self.looked[number] > NEVER
         stood = is_read and self._born[number] <= self.dated(self.looked[url])
         if stood or self.kinds.is_at_another(url):
