@@ -945,6 +945,23 @@ def test_a_line_of_numbers_that_is_another_one_now_and_then_is_told_a_few_times(
     assert change.added == ("A new one is here.",)
 
 
+def test_what_gives_way_to_something_else_at_each_second_look_is_news_and_a_counter_is_none() -> (
+    None
+):
+    """Also one that stands now here, now there."""
+    contents, random, told, counted = Contents(), Random(5), 0, 0
+    for at in range(20):
+        if at % 2 == 0:
+            some = sentence(random)
+        page = Page(f"{SITE}a", title="Kilns", text=" ".join([*article(3), some, "And so on."]))
+        told += contents.see(0, "h", page) is not None
+        text = article(4)
+        text.insert(1 + at // 2 % 2 * 4, f"In all {at // 2} people came to see it here today.")
+        counter = Page(f"{SITE}b", title="Numbers", text=" ".join(text))
+        counted += contents.see(1, "h", counter) is not None
+    assert (told, counted) == (9, 2)
+
+
 @pytest.mark.parametrize("every", [2, 6])
 def test_a_sentence_that_is_edited_now_and_then_is_news_each_time(every: int) -> None:
     contents, text, told = Contents(), article(3), 0

@@ -285,7 +285,7 @@ class Contents:
             first, often = divmod(seen.places.pop(place, look * (_LOOKS + 1)), _LOOKS + 1)
             often = min(often + 1, _LOOKS)
             seen.places[place] = first * (_LOOKS + 1) + often
-            least = REPLACED * (look - first + 1) if place in kept else NEARLY_ALWAYS * seen.looks
+            least = REPLACED * (look - first) if place in kept else NEARLY_ALWAYS * seen.looks
             if often >= max(OFTEN, least):
                 for key in keys:
                     remember(seen.flips, key, None, MOST_FLIPS)
