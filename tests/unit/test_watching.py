@@ -1009,6 +1009,18 @@ def test_a_document_of_which_nothing_is_left_is_gone_while_its_site_is_there(who
     assert lines == [], "what returns is not new"
 
 
+def test_a_document_where_nothing_was_is_told_though_elsewhere_nothing_is_either() -> None:
+    """With status 200, as a forum says of each number that it has not given yet."""
+    begin = 1e9
+    pages = [Version(begin - 5, f"{SITE}{one}", "The board", NOTICE) for one in "xy"]
+    pages.append(version(begin + 5_000.0, "y", [*article(1), "The kiln is lit."]))
+    front = version(begin - 5, "", ["Front.", *article(5)], "x", "y")
+    world = EvolvingWorld([front, *pages], roots=[SITE], start=begin, end=begin + DAY)
+    fleet = fleet_of(world, Watching(TextPattern("kiln is lit")), delay=200.0)
+    lines = run(fleet, world, begin + 39_000.0, ChangeTracker(fleet))
+    assert [line["url"] for line in lines] == [f"{SITE}y"]
+
+
 def test_what_changes_on_a_page_that_lists_others_is_told_where_it_leads() -> None:
     begin = 1e9
     fleet = fleet_of(

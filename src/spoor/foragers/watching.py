@@ -155,6 +155,9 @@ class Watching:
         # Of one without a content that it had first, any is another.
         other = not before or key != before
         counts = self.change is not None or (not known and (first or other))
+        original = self.copy_of.get(url, -1)
+        if counts and not (first or known) and original >= 0 and original not in self.wanted:
+            del self.copy_of[url]  # both said that nothing is there
         if counts:
             self._find_copy(url, key, first=first)
         return counts
