@@ -393,7 +393,7 @@ LIES = ["application/octet-stream", "", "text/html", "image/png", "application/p
 
 def reports_web(seed: int = 2) -> tuple[dict[str, tuple[str, bytes]], list[str]]:
     """(path → (media type, body), paths of the PDFs about kilns): six departments of five groups of
-    ten people; two groups of each have a page of publications, which lists PDFs. Only the PDFs
+    twelve people; two groups of each have a page of publications, which lists PDFs. Only the PDFs
     say what they are about."""
     rng = random.Random(seed)
     web: dict[str, tuple[str, bytes]] = {}
@@ -410,7 +410,7 @@ def reports_web(seed: int = 2) -> tuple[dict[str, tuple[str, bytes]], list[str]]
         groups = [f"{path}/group{group}" for group in range(5)]
         page(f"{path}/", f"Department {number}", [(f"{one}/", words_of(rng, 2)) for one in groups])
         for at, group in enumerate(groups):
-            people = [f"{group}/person{one}" for one in range(10)]
+            people = [f"{group}/person{one}" for one in range(12)]
             links = [(one, words_of(rng, 2)) for one in people]
             if at < 2:
                 links.insert(3, (f"{group}/publications", "Publications"))
