@@ -219,7 +219,7 @@ CELL = "<table:table-cell><text:p>a</text:p></table:table-cell>"
 ROW = f"<table:table-row>{CELL * 90}</table:table-row>"
 LONG: dict[str, Callable[[], bytes]] = {
     "odt, paragraphs": lambda: odt(FIRST + "<text:p>a</text:p>" * 300_000),
-    "odt, empty paragraphs": lambda: odt(FIRST + "<text:p/>" * 1_000_000),
+    "odt, empty paragraphs": lambda: odt(FIRST + "<text:p/>" * 500_000),
     "odt, one paragraph": lambda: odt(
         f"{FIRST}<text:p>{'<text:span>a</text:span>' * 300_000}</text:p>"
     ),
@@ -228,12 +228,12 @@ LONG: dict[str, Callable[[], bytes]] = {
         FIRST + '<text:a xlink:href="http://a.example/">a</text:a>' * 200_000
     ),
     "odt, attributes": lambda: odt(FIRST + '<text:p text:id="a" text:style-name="b"/>' * 300_000),
-    "docx, paragraphs": lambda: docx("<w:p><w:r><w:t>a</w:t></w:r></w:p>" * 500_000),
-    "docx, empty paragraphs": lambda: docx("<w:p/>" * 2_000_000),
+    "docx, paragraphs": lambda: docx("<w:p><w:r><w:t>a</w:t></w:r></w:p>" * 250_000),
+    "docx, empty paragraphs": lambda: docx("<w:p/>" * 1_000_000),
     "docx, a table": lambda: docx(
         f"<w:tbl>{'<w:tr>' + '<w:tc><w:p/></w:tc>' * 90 + '</w:tr>'}</w:tbl>" * 4_000
     ),
-    "pptx, paragraphs": lambda: pptx(500_000),
+    "pptx, paragraphs": lambda: pptx(250_000),
     "epub, chapters": lambda: epub(
         {f"c{at}": "<p>kilns</p>" * 1_000 for at in range(400)}, [f"c{at}" for at in range(400)]
     ),
@@ -245,16 +245,16 @@ LONG: dict[str, Callable[[], bytes]] = {
         [f"c{at}" for at in range(60)],
     ),
     "xlsx, wide rows": lambda: sheet(f"<row>{'<c><v>1</v></c>' * 16_000}</row>" * 100),
-    "xlsx, what is no row": lambda: sheet("<x/>" * 3_000_000),
+    "xlsx, what is no row": lambda: sheet("<x/>" * 1_500_000),
     "xlsx, one cell": lambda: sheet(
-        f'<row><c t="inlineStr"><is>{"<r><t>a</t></r>" * 1_000_000}</is></c></row>'
+        f'<row><c t="inlineStr"><is>{"<r><t>a</t></r>" * 500_000}</is></c></row>'
     ),
-    "xlsx, texts": lambda: shared("<si><t>kilns</t></si>" + "<si><t>a</t></si>" * 1_000_000),
+    "xlsx, texts": lambda: shared("<si><t>kilns</t></si>" + "<si><t>a</t></si>" * 500_000),
     "xlsx, parts of a text": lambda: shared(
-        "<si><t>kilns</t></si><si>" + "<r><t>a</t></r>" * 1_000_000 + "</si>"
+        "<si><t>kilns</t></si><si>" + "<r><t>a</t></r>" * 500_000 + "</si>"
     ),
     "xlsx, fonts": lambda: workbook(
-        {"xl/styles.xml": lambda old: old.replace("</fonts>", "<font/>" * 500_000 + "</fonts>")}
+        {"xl/styles.xml": lambda old: old.replace("</fonts>", "<font/>" * 250_000 + "</fonts>")}
     ),
     "feed, entries": lambda: feed(
         b"<item><title>a</title><link>http://a.b/</link></item>" * 20_000
