@@ -60,6 +60,21 @@ def test_two_chapters_between_which_a_comma_stands_are_both_found() -> None:
     assert told("virtual hosts, rewrite rules") == hosts | rules
 
 
+def test_where_no_page_says_the_whole_wish_its_words_mean_something_else() -> None:
+    """Each page is worth a share of the best one, so some would be found on any site."""
+    judge = Relevance(parse("kubernetes hosts"))
+    for page in manual():
+        judge.judge(page)
+    assert not any(its.relevant for _, its in judge.revise())
+    one = f"{SITE}hosts/0"
+    judge.label(one, True)
+    assert {url for url, its in judge.revise() if its.relevant} > {one}, "unless somebody says so"
+    judge.label(one, False)
+    judge.revise()
+    wanted = Page(f"{SITE}new", title="Kubernetes hosts", text="kubernetes hosts " * 5)
+    assert judge.judge(wanted).relevant
+
+
 def test_a_page_is_of_the_topic_that_it_says_most_of_or_is_most_like() -> None:
     judge = Relevance(parse("virtual hosts, rewrite rules"))
     said = {page.url: judge.judge(page) for page in manual()}

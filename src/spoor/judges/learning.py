@@ -37,7 +37,7 @@ from spoor.judges.many_sites import (
 )
 from spoor.judges.repeated import repeating
 from spoor.judges.said import Said
-from spoor.judges.surest import SEEDS, Kept, likeness_to_surest, written_alike
+from spoor.judges.surest import SEEDS, SURE, Kept, likeness_to_surest, written_alike
 from spoor.judges.term_matrix import matrix
 
 LINKED = 0.4
@@ -65,6 +65,10 @@ STRONG = 0.3
 STRONG_SHARE = 0.7
 """… as a share of the most that any page has, too; the cut is lowered
 until half of them are relevant."""
+NOTHING = 1.5
+"""Where no page says the whole wish, what its words say of the best one is something else
+(*operators* of railways, where those of Kubernetes are wanted): the cut is at least so many times
+the best value, and as much more evidence is needed to be relevant by it alone."""
 VALUE_CUT = 1.0
 """The fixed cut of values; where no page links to another, half of what a value can reach."""
 DOUBT = 40.0
@@ -179,6 +183,10 @@ def learn(
         cuts = _cuts(counted, stands_for, fixed, strong, is_wanted, of_sites)
         model.cut, model.cut_of_new = cuts
         model.top = float(np.sort(counted)[-BEST:].mean())
+        if said.wholly(pages)[documents].max() < SURE and not (among.labels > 0).any():
+            model.cut = max(model.cut, NOTHING * float(counted.max()))
+            model.cut_of_new = max(model.cut_of_new, model.cut)
+            model.best_words *= NOTHING
     else:
         model.cut = model.cut_of_new = fixed
         model.top = EVIDENCE + 1.0

@@ -4,7 +4,7 @@ crawl, how much it says of the pages which have it, and whether words stand toge
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +61,19 @@ class Said:
         if not wanted or not pages or (len(pages) == 1 and not pages[0].evidence.any()):
             return np.zeros(len(pages))
         return self._of_parts([wanted], pages)[0]
+
+    def wholly(self, pages: Sequence[KeptPage]) -> Floats:
+        """What pages say of the whole wish, in [0, 1]: one that lacks a word has little, however
+        often the others stand on it; what is like a word stands for none that nobody knows, and one
+        that no page has tells as much as any. 1 where the wish has no words."""
+        if not (wanted := self._matcher.wanted):
+            return np.ones(len(pages))
+        evidence, known = self._evidence(pages), self._reader.known[:, 1]
+        leaves = evidence[:, :, 0] + self._inexact * (evidence[:, :, 1] - evidence[:, :, 0])
+        weights = np.log((self._reader.frequencies.pages + 10.0) / (known + 1.0)) + 0.1
+        self._fill_phrases(leaves, weights)
+        tells = np.where(known > 0, self._tells(known), 1.0)
+        return value_of(wanted, leaves, weights, tells=tells, several=True)
 
     def only_mentions(self, page: KeptPage) -> bool:
         """Whether a page names no word of the wish, and has some that many sites mention; or none
@@ -127,8 +140,7 @@ class Said:
         matcher = self._matcher
         both = self._evidence(pages)
         count, (exact, like) = self._reader.frequencies.pages, self._reader.known.T
-        # Where this crawl does not know a word, what is like it stands for it; where it does not
-        # know a phrase, all of its words do.
+        # Where this crawl does not know a word, what is like it stands for it.
         unknown = (count >= FIRST) & (exact < KNOWN) & (exact * 10 < like)
         inexact = np.where(unknown, 1.0, self._inexact)
         leaves = both[:, :, 0] + inexact * (both[:, :, 1] - both[:, :, 0])
@@ -147,16 +159,23 @@ class Said:
             }
             if count >= (FIRST if len(matcher.leaves) >= SENTENCE else NO_NAME):
                 loose = [tree for tree, its in apart.items() if tree not in worth or its == 1.0]
-            for phrase, words in matcher.words_of_phrases.items():
-                if exact[phrase] < KNOWN:
-                    leaves[:, phrase] = value_of(words, leaves, weights, worth)
-                    weights[phrase] = weights[[*leaves_of(words)]].mean()
+            self._fill_phrases(leaves, weights, worth)
         near = 1.0 + 0.15 * np.array([page.near for page in pages])
         said = [
             value_of(tree, leaves, weights, worth, tells=tells, several=several, loose=loose)
             for tree in trees
         ]
         return [np.minimum(1.0, values * near) for values in said]
+
+    def _fill_phrases(
+        self, leaves: Floats, weights: Floats, worth: Mapping[Tree, Floats] | None = None
+    ) -> None:
+        """Where this crawl does not know a phrase, all of its words stand for it."""
+        exact = self._reader.known[:, 0]
+        for phrase, words in self._matcher.words_of_phrases.items():
+            if exact[phrase] < KNOWN:
+                leaves[:, phrase] = value_of(words, leaves, weights, worth)
+                weights[phrase] = weights[[*leaves_of(words)]].mean()
 
     def _apart(self) -> dict[Tree, float]:
         """What each conjunction is worth on a page on which its words do not stand together. On
