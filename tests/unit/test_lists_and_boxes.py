@@ -24,6 +24,7 @@ from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line
 from spoor.types import Anchor, Failed, Fetch, Fetched, Link, Page, Redirected, Sleep
 from spoor.web.dates import date_of_url
+from spoor.web.other_ways import narrows
 from spoor.web.sentences import content
 
 SITE, HOST = "http://news.example/", "news.example"
@@ -38,7 +39,7 @@ class Site:
         self.boxes, self.now, self.every = Boxes(), 1e9, every
         self.known = dict.fromkeys(range(1000, 1000 + old), 0.0)
 
-    def look(self, **lists: list[int]) -> set[int]:
+    def look(self, orders: frozenset[int] = frozenset(), **lists: list[int]) -> set[int]:
         """Those of the links that came and are believed, at once or since this look."""
         links = [
             (spot, url)
@@ -53,7 +54,7 @@ class Site:
             born = self.known[url]
             return "new" if born == self.now else "young" if born else "old"
 
-        found = set(self.boxes.look(7, HOST, links, age, before, self.now))
+        found = set(self.boxes.look(7, HOST, links, age, before, self.now, orders))
         for url in found:
             self.boxes.held.pop(url, None)
         for url in came:
@@ -62,6 +63,19 @@ class Site:
             else:
                 self.boxes.held[url] = self.now
         return found
+
+
+def test_what_comes_first_below_the_heads_of_a_table_is_news() -> None:
+    """The heads lead to the same page in another order, and stay."""
+    assert narrows(f"{SITE}board?id=5&sort=subject", f"{SITE}board?id=5")
+    for other in ("board?id=5", "board?id=6&sort=subject", "thread?id=5&page=2"):
+        assert not narrows(f"{SITE}{other}", f"{SITE}board?id=5")
+    assert not narrows(f"{SITE}?p=12", SITE), "a page of a weblog"
+    heads = frozenset({90, 91})
+    for orders, found in ((heads, {6}), (frozenset[int](), set[int]())):
+        site = Site()
+        site.look(orders, news=[90, 91, 5, 4, 3, 2])
+        assert site.look(orders, news=[90, 91, 6, 5, 4, 3]) == found
 
 
 def test_what_comes_first_in_a_list_that_keeps_the_others_is_news() -> None:

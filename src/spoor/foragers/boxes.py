@@ -182,9 +182,11 @@ class Boxes:
         age: Callable[[int], Age],
         last: float,
         now: float,
+        orders: Collection[int] = (),
     ) -> list[int]:
         """Take in what a page links to, which was looked at `last` before; URLs that are held, or
-        late, and new from now on. O(links)."""
+        late, and new from now on. `orders`: what leads to the page itself in another order, as the
+        heads of a table do: no item stands before or after it. O(links)."""
         before, self._now = self._before(page), now
         self._since.setdefault(host, self._now)
         self._keep(page, links)
@@ -209,7 +211,8 @@ class Boxes:
             its = came.intersection(urls) | waits.intersection(urls).difference(previous)
             if not its:
                 continue
-            arrived = _arrivals(previous, urls, there) if spot.list else its
+            stood, stand = ([url for url in one if url not in orders] for one in (previous, urls))
+            arrived = _arrivals(stood, stand, there) if spot.list else its
             if spot.list and not previous and self._stories[host] >= SURE:
                 arrived = set()  # a list that was not there says nothing of what stood in it before
             own = _number(f"{page} {spot.list}") if spot.list else 0

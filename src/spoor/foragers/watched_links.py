@@ -13,6 +13,7 @@ from spoor.foragers.urls import NEVER
 from spoor.foragers.watching import FUTURE
 from spoor.hashing import hash64
 from spoor.types import Link, Page, urls_of
+from spoor.web.other_ways import narrows
 from spoor.web.urls import host, registrable_domain
 
 MOST_WAITING = 20_000
@@ -154,7 +155,9 @@ class LinkedLooks(Looks):
                     while len(boxes.late) > MOST_SHOWN:
                         boxes.late.popitem(last=False)
         age, last = self._age(today), self._previous
-        self._release(boxes.look(url, self.hosts[url], links, age, last, now), today)
+        orders = {number_of.get(one, -1) for one in urls_of(admitted) if narrows(one, page.url)}
+        believed = boxes.look(url, self.hosts[url], links, age, last, now, orders)
+        self._release(believed, today)
 
     def _hint_at_moved(self, page: int, links: Sequence[tuple[Spot, int]]) -> None:
         """What the moves of links in the lists of a page say of documents that were looked at

@@ -111,6 +111,13 @@ def shorter(url: str) -> Sequence[str]:
     return [without(url, frozenset((name,))) for name in names]
 
 
+def narrows(url: str, page: str) -> bool:
+    """Whether a URL is that of a page with a query and has further parameters: another order or a
+    part of what it shows."""
+    (path, parts), (own, its) = parameters(url), parameters(page)
+    return path == own and bool(its) and {*its} < {*parts}
+
+
 def may_show_source(page: str) -> bool:
     """Whether a page may have another view that `view_of_source` tells."""
     segments = page.partition("?")[0].split("/")[3:]
