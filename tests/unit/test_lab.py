@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import spoor
 from spoor.errors import InputError, PluginError
 from spoor.lab.cells import Failure, file_of, run_cells
-from spoor.lab.digests import topic_digests
+from spoor.lab.digests import data_digest, topic_digests
 from spoor.lab.experiment import find, packaged, read
 from spoor.lab.kinds import harvest
 from spoor.lab.kinds.harvest import KIND, check_policies, plan
@@ -614,3 +614,15 @@ def test_a_topic_that_changed_makes_other_cells(tmp_path: Path) -> None:
     assert topic_digests([], str(topic)) == first
     topic.write_text('name = "glaze"')
     assert topic_digests([f"topic:{topic}"], "") != first
+
+
+def test_a_web_is_known_by_what_it_holds_wherever_one_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = set()
+    for name in "ab":
+        (tmp_path / name / "web").mkdir(parents=True)
+        (tmp_path / name / "web" / "web.toml").write_text(name)
+        monkeypatch.chdir(tmp_path / name)
+        found.add(data_digest("web"))
+    assert len(found) == 2

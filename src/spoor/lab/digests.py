@@ -55,11 +55,15 @@ def part_digest(part: str, *, leave_out: tuple[str, ...] = ()) -> str:
     return content.hexdigest()
 
 
-@cache
 def data_digest(folder: str) -> str:
     """Digest of a web: the names and sizes of its files, and its header."""
+    return _digest_at(Path(folder).resolve())
+
+
+@cache
+def _digest_at(folder: Path) -> str:
     content = hashlib.sha256()
-    for path in sorted(Path(folder).iterdir()):
+    for path in sorted(folder.iterdir()):
         content.update(f"{path.name} {path.stat().st_size}\n".encode())
         if path.suffix in (".json", ".toml"):
             content.update(path.read_bytes())
