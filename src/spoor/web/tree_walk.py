@@ -269,32 +269,25 @@ def walk_tree(root: LexborNode, walk: Walk) -> None:
                         continue
                 else:
                     walk.flags.add("too-deep")
+        while True:
+            # Leave the element: its link ends here, and so does its line. A text has neither.
             if kind is _BLOCK:
                 part(_BREAK)
-            elif kind is not _INLINE:
-                if innermost == depth:
-                    _leave(walk, opened.pop())
-                    innermost = depths.pop()
-                elif kind.block:
-                    part(_BREAK)
-        following = node.next
-        while following is None:
-            if depth <= 1:
-                return
-            # Leave the element: its link ends here, and so does its line.
-            node, kind = chain.pop(), kinds.pop()
-            depth -= 1
-            if len(places) > depth:
-                places.pop()
-            if kind is _BLOCK:
-                part(_BREAK)
-            elif kind is not _INLINE:
+            elif kind is not _INLINE and kind is not _TEXT:
                 if innermost == depth:
                     _leave(walk, opened.pop())
                     innermost = depths.pop()
                 elif kind.block:
                     part(_BREAK)
             following = node.next
+            if following is not None:
+                break
+            if depth <= 1:
+                return
+            node, kind = chain.pop(), kinds.pop()
+            depth -= 1
+            if len(places) > depth:
+                places.pop()
         node = following
         kind = kind_of(node.tag_id, _INLINE)
 
