@@ -183,7 +183,7 @@ def learn(
         cuts = _cuts(counted, stands_for, fixed, strong, is_wanted, of_sites)
         model.cut, model.cut_of_new = cuts
         model.top = float(np.sort(counted)[-BEST:].mean())
-        if said.wholly(pages)[documents].max() < SURE and not (among.labels > 0).any():
+        if not (among.labels > 0).any() and said.wholly(pages)[documents].max() < SURE:
             model.cut = max(model.cut, NOTHING * float(counted.max()))
             model.cut_of_new = max(model.cut_of_new, model.cut)
             model.best_words *= NOTHING

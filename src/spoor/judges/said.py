@@ -68,9 +68,8 @@ class Said:
         that no page has tells as much as any. 1 where the wish has no words."""
         if not (wanted := self._matcher.wanted):
             return np.ones(len(pages))
-        evidence, known = self._evidence(pages), self._reader.known[:, 1]
-        leaves = evidence[:, :, 0] + self._inexact * (evidence[:, :, 1] - evidence[:, :, 0])
-        weights = np.log((self._reader.frequencies.pages + 10.0) / (known + 1.0)) + 0.1
+        known, weights = self._reader.known[:, 1], self._weights()
+        leaves = self._leaves(pages, self._inexact)
         self._fill_phrases(leaves, weights)
         tells = np.where(known > 0, self._tells(known), 1.0)
         return value_of(wanted, leaves, weights, tells=tells, several=True)
@@ -101,7 +100,7 @@ class Said:
                 evidence, known, self._inexact.tolist(), strict=True
             )
         ]
-        weights = (np.log((count + 10.0) / (reader.known[:, 1] + 1.0)) + 0.1).tolist()
+        weights = self._weights().tolist()
         worth: dict[Tree, float] = {}
         loose: list[Tree] = []
         tells = None
@@ -135,16 +134,28 @@ class Said:
             evidence *= np.where(named, 1.0, self.mention)[:, :, None]
         return evidence
 
+    def _leaves(self, pages: Sequence[KeptPage], inexact: Floats) -> Floats:
+        """What each leaf says of each page, (pages, leaves), where so much of what is only like a
+        leaf counts."""
+        both = self._evidence(pages)
+        return np.asarray(both[:, :, 0] + inexact * (both[:, :, 1] - both[:, :, 0]))
+
+    def _weights(self) -> Floats:
+        """How rare what is like each leaf is on this crawl."""
+        reader = self._reader
+        pages = reader.frequencies.pages
+        return np.asarray(np.log((pages + 10.0) / (reader.known[:, 1] + 1.0)) + 0.1)
+
     def _of_parts(self, trees: Sequence[Tree], pages: Sequence[KeptPage]) -> list[Floats]:
         """What the words of each part of the wish say of pages, in [0, 1]."""
         matcher = self._matcher
-        both = self._evidence(pages)
         count, (exact, like) = self._reader.frequencies.pages, self._reader.known.T
         # Where this crawl does not know a word, what is like it stands for it.
         unknown = (count >= FIRST) & (exact < KNOWN) & (exact * 10 < like)
-        inexact = np.where(unknown, 1.0, self._inexact)
-        leaves = both[:, :, 0] + inexact * (both[:, :, 1] - both[:, :, 0])
-        weights = np.log((count + 10.0) / (like + 1.0)) + 0.1
+        leaves, weights = (
+            self._leaves(pages, np.where(unknown, 1.0, self._inexact)),
+            self._weights(),
+        )
         worth: dict[Tree, Floats] = {}
         loose: list[Tree] = []
         several = count >= FIRST
