@@ -31,8 +31,9 @@ from spoor.documents.document import Document
 from spoor.documents.extract import extract
 from spoor.errors import InputError
 from spoor.files import toml_of
+from spoor.formats import source_file
 from spoor.formats.export import urls_of
-from spoor.formats.exporters import jsonl, parquet, wacz
+from spoor.formats.exporters import parquet, wacz
 from spoor.formats.jsonlines import recording
 from spoor.formats.mirror import Mirror
 from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
@@ -479,8 +480,7 @@ def test_an_earlier_export_is_no_bomb(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """190 kB of Zstandard held 80 million rows, of which each took eight bytes and 5 µs."""
-    for module in (jsonl, parquet):
-        monkeypatch.setattr(module, "MAX_BYTES", 10_000)
+    monkeypatch.setattr(source_file, "MAX_BYTES", 10_000)
     path, count = tmp_path / f"corpus.{form}", 100_000
     line = b'{"url":"http://a.test/"}\n'
     if form == "parquet":

@@ -5,9 +5,9 @@ from __future__ import annotations
 import bz2
 import io
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from spoor.compression import FIRST_BYTES, windows_up_to, zstd
 from spoor.errors import InputError
@@ -40,6 +40,22 @@ CHUNK = 1 << 18
 _READ = 1 << 14
 _STEP = 1 << 10
 """Bytes of zstandard that are unpacked at a time: each may become 100,000."""
+
+
+_Piece = TypeVar("_Piece")
+
+
+def bounded(
+    pieces: Iterable[_Piece], size_of: Callable[[_Piece], int], packed: int
+) -> Iterator[_Piece]:
+    """The same pieces of a file of so many bytes. Raises ValueError where they are more than
+    `MAX_BYTES` and `MAX_RATIO` allow."""
+    left = MAX_BYTES + MAX_RATIO * packed
+    for piece in pieces:
+        left -= size_of(piece)
+        if left < 0:
+            raise ValueError(f"it unpacks to over {MAX_RATIO} times its size")
+        yield piece
 
 
 class Source(Protocol):

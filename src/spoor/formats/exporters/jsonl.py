@@ -15,7 +15,7 @@ from spoor.compression import zstd
 from spoor.display import quiet_json
 from spoor.errors import InputError
 from spoor.formats.exporters.columns import COPIES, Options, Row, plain
-from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
+from spoor.formats.source_file import bounded
 
 _INDEX = re.compile(r"[a-z0-9][a-z0-9._-]{0,254}")
 MOST_LINE = 1 << 26
@@ -118,12 +118,8 @@ def urls(source: Path) -> Iterator[str]:
     """Those of the rows of an export, packed or not. Raises ValueError and LookupError where it is
     none, or unpacks to `MAX_BYTES` and `MAX_RATIO` times its size."""
     opened: Any = {".gz": gzip.open, ".zst": zstd.open}.get(source.suffix, open)
-    left = MAX_BYTES + MAX_RATIO * source.stat().st_size
     with opened(source, "rb") as lines:
-        for line in read_lines(lines):
-            left -= len(line)
-            if left < 0:
-                raise ValueError(f"it unpacks to over {MAX_RATIO} times its size")
+        for line in bounded(read_lines(lines), len, source.stat().st_size):
             yield str(json_of_line(line)["url"])
 
 

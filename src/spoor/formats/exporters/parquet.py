@@ -10,7 +10,7 @@ from typing import Any
 
 from spoor.distribution import import_extra
 from spoor.formats.exporters.columns import Options, Row, plain
-from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
+from spoor.formats.source_file import bounded
 from spoor.process_memory import at_most
 
 BATCH = 1_000
@@ -94,12 +94,10 @@ def urls(source: Path) -> Iterator[str]:
     none."""
     arrow, format_ = import_extra("parquet", "Parquet", "pyarrow", "pyarrow.parquet")
     arrow.set_memory_pool(arrow.system_memory_pool())
-    left = MAX_BYTES + MAX_RATIO * source.stat().st_size
+    size = source.stat().st_size
     with at_most(MOST_MEMORY), format_.ParquetFile(source) as file:
-        for batch in file.iter_batches(BATCH, columns=["url"]):
-            left -= 32 * batch.num_rows
-            if left < 0:
-                raise ValueError(f"it unpacks to over {MAX_RATIO} times its size")
+        batches = file.iter_batches(BATCH, columns=["url"])
+        for batch in bounded(batches, lambda batch: 32 * int(batch.num_rows), size):
             yield from map(str, batch.column(0).to_pylist())
 
 
