@@ -211,8 +211,12 @@ class Boxes:
             its = came.intersection(urls) | waits.intersection(urls).difference(previous)
             if not its:
                 continue
-            stood, stand = ([url for url in one if url not in orders] for one in (previous, urls))
-            arrived = _arrivals(stood, stand, there) if spot.list else its
+            arrived = its
+            if spot.list:
+                stood, stand = (
+                    [url for url in one if url not in orders] for one in (previous, urls)
+                )
+                arrived = _arrivals(stood, stand, there)
             if spot.list and not previous and self._stories[host] >= SURE:
                 arrived = set()  # a list that was not there says nothing of what stood in it before
             own = _number(f"{page} {spot.list}") if spot.list else 0

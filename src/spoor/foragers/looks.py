@@ -470,8 +470,8 @@ class Looks(Urls):
         if stood or self.kinds.is_at_another(url):
             return ""
         its, own = (registrable_domain(host(one)) for one in (target, page.url))
-        same = watching.contents.resembles(url, self.hosts[url], page)
-        return target if same and its == own and self.admits(target) else ""
+        same = its == own and watching.contents.resembles(url, self.hosts[url], page)
+        return target if same and self.admits(target) else ""
 
     def tried(self, url: int, now: float) -> None:
         """It was asked for."""

@@ -155,7 +155,8 @@ class LinkedLooks(Looks):
                     while len(boxes.late) > MOST_SHOWN:
                         boxes.late.popitem(last=False)
         age, last = self._age(today), self._previous
-        orders = {number_of.get(one, -1) for one in urls_of(admitted) if narrows(one, page.url)}
+        further = (one for one in urls_of(admitted) if narrows(one, page.url))
+        orders = {number_of.get(one, -1) for one in further} if "?" in page.url else set[int]()
         believed = boxes.look(url, self.hosts[url], links, age, last, now, orders)
         self._release(believed, today)
 
