@@ -6,8 +6,10 @@ import shlex
 import subprocess
 from collections.abc import Container
 
+import pytest
+
 from spoor.http.failures import with_advice
-from spoor.judges.advice import VOCABULARY_PAGES, Advice, Advisor, NearPage
+from spoor.judges.advice import VOCABULARY_PAGES, Advice, Advisor, NearPage, _is_meant
 from spoor.judges.no_results import Verdict
 from spoor.judges.wish import parse
 from spoor.runs.advised import new_advisor
@@ -188,3 +190,18 @@ def test_a_page_that_is_no_result_wherever_the_threshold_lies_is_not_near_it() -
     scores = [0.9, 0.6, 0.4, 0.1]
     near = advised("kiln", scores, pages=12, settled=range(2, 12, 4)).near
     assert [page.score for page in near] == [0.6, 0.6, 0.1, 0.1]
+
+
+@pytest.mark.parametrize(
+    ("word", "other", "meant"),
+    [
+        ("potery", "pottery", True),
+        ("klin", "kiln", True),
+        ("glaxe", "glaze", True),
+        ("synchronisaton", "synchronization", True),
+        ("thread", "read", False),
+        ("brass", "grasps", False),
+    ],
+)
+def test_what_takes_more_than_a_slip_is_not_proposed(word: str, other: str, meant: bool) -> None:
+    assert _is_meant(word, other) is meant

@@ -35,8 +35,8 @@ _NEAR = 4
 """Pages near the threshold that are shown."""
 _ALIKE = 0.75
 """Likeness, in [0, 1], from which a word may be meant by another."""
-_MEANT = 0.8
-"""Likeness from which the other is proposed in its place."""
+_MEANT = 0.85
+"""Likeness from which a longer word is proposed in its place: about two letters of fourteen."""
 _SITE_WORDS = 8
 """Words of the pages that are named where nothing is found."""
 _WORDS = 5_000
@@ -308,8 +308,12 @@ class Advisor:
 
 
 def _is_meant(word: str, other: str) -> bool:
-    """Whether a word may be a slip for the other: alike, or with two letters exchanged."""
-    return sorted(word) == sorted(other) or (SequenceMatcher(b=word, a=other).ratio() >= _MEANT)
+    """Whether a word may be a slip for the other: one letter too many, missing or another, two
+    exchanged, or alike where both are long. *read* is none for *thread*."""
+    matcher = SequenceMatcher(b=word, a=other)
+    edits = [edit for edit in matcher.get_opcodes() if edit[0] != "equal"]
+    one = len(edits) == 1 and max(edits[0][2] - edits[0][1], edits[0][4] - edits[0][3]) == 1
+    return one or sorted(word) == sorted(other) or matcher.ratio() >= _MEANT
 
 
 def _have_score(rows: Sequence[Verdict]) -> bool:
