@@ -136,6 +136,25 @@ def test_what_generators_of_documentation_add_is_no_text() -> None:
     assert read.markdown.endswith("#### fire\n\n- It burns.\n    - Hot.\n- Long.")
 
 
+def test_a_section_that_a_program_made_is_content_whatever_its_heading_says() -> None:
+    """An id of the words of a heading makes no box of related pages; and to the end of the section of a title
+    all is content, notes and tables too."""
+    part = f"<p>{WORDS}</p>"
+    api = "<dl><dt>int <a href='x.html'>fire</a>(void)</dt><dd><p>It burns.</p></dd></dl>"
+    rows = "<table><tr><th>wood</th><th>heat</th></tr><tr><td>oak</td><td>1,200</td></tr></table>"
+    source = f"""<div class=doc><section id="kilns-of-old"><h1>Kilns of old</h1>{part}
+        <section id="share-of-heat"><span id="heat"></span><h2>3. Share of heat<a href="#share-of-heat">¶</a></h2>{part}</section>
+        <section id="fire-related-functions"><h2>Fire-related functions</h2>{api}{rows}
+        <aside class="footnote"><p>A note on fire.</p></aside></section></section>
+        <div id="comments"><h2>Comments</h2><div><p>What a fine text this is, said a reader.</p></div></div></div>"""
+    markdown = read_html("text/html", URL, source.encode(), Limits(comments=False)).markdown
+    for line in ("# Kilns of old", "## 3. Share of heat", "## Fire-related functions"):
+        assert f"{line}\n" in markdown
+    for words in ("fire", "It burns.", "| oak | 1,200 |", "A note on fire."):
+        assert words in markdown
+    assert "a reader" not in markdown
+
+
 @pytest.mark.parametrize(
     "code",
     [
@@ -163,6 +182,9 @@ def test_a_link_past_the_menus_is_no_content_and_one_to_a_part_is() -> None:
 
     assert first_of("#top") == first_of("#title") == "# Kilns"
     assert first_of("#part") == first_of("#none") == first_of("#") == first_of("#']") == "There"
+    title = f"<div id='top'><h1><a href='#top'>Kilns</a> of old</h1><p>{WORDS}</p></div>"
+    read = read_html("text/html", URL, title.encode(), Limits(), whole=True)
+    assert read.markdown.partition("\n")[0] == "# Kilns of old", "a title may lead to its section"
 
 
 def test_what_stands_between_content_is_content() -> None:

@@ -3,8 +3,8 @@
 Resiliparse says which parts of a page are content; the parts themselves, with their tables, lists,
 code and links, are read from lexbor's tree. One private character marks each part in the source
 that Resiliparse reads, and those that come out again are content. So are parts between them that
-stand beside them and are more than links: it leaves out what a class or an id calls `related` or
-`sidebar`, whatever is in it.
+stand beside them and are more than links, and those of a section of the title: it leaves out what a
+class or an id calls `related` or `sidebar`, whatever is in it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from spoor.documents.declared import language_tag
 from spoor.documents.document import PARTS, Document, Limits
 from spoor.documents.html_bounds import readable
 from spoor.documents.html_facts import Facts
+from spoor.documents.html_sections import unname_sections
 from spoor.documents.html_walk import ASIDE, MARK, MOST_MARKS, NAVIGATION, Part, Reader, read_parts
 from spoor.documents.kinds import as_html
 from spoor.types import Page
@@ -46,6 +47,8 @@ _DEEPER = "<body><div><div><div>"
 """Resiliparse takes each list near the body for a menu of the site, and so all of a plain page."""
 _SAYS = 4
 """Words of a part that says something."""
+_WHOLE = frozenset(("code", "table", "heading"))
+"""Parts that are content however short, and whatever is a link in them."""
 _FEW = 150
 """Where fewer characters are called content, everything outside navigation is."""
 _ADDRESSES, _ADDRESSES_PER_BYTE = 1 << 18, 4
@@ -82,6 +85,7 @@ def read_html(
     reader.bare = "markdown" not in only
     blocks = Blocks(limits.characters, bare=reader.bare)
     if tree.body is not None:
+        reader.titled = frozenset() if whole else unname_sections(tree.body)
         cut |= not read_parts(tree.body, reader)
         within = "" if whole or reader.marks >= MOST_MARKS else tree.body.inner_html or ""
         is_article = bool(within) and facts.says_article()
@@ -158,11 +162,15 @@ def _article(within: str, reader: Reader, limits: Limits) -> Iterator[Part]:
             kept = {begins[bisect_right(begins, marks[at]) - 1] for at in found if at < len(marks)}
             kept.discard(-1)
             if _is_enough(reader, kept):
-                return (part for part in reader.parts if part.mark in kept)
+                return (part for part in reader.parts if part.mark in kept or _is_of_title(part))
     kept = _kept(within, comments=False)
-    if _is_enough(reader, kept):
-        return (part for part in reader.parts if part.mark in kept and not part.aside)
-    return _outside(reader)
+    if not _is_enough(reader, kept):
+        return _outside(reader)
+    return (
+        part
+        for part in reader.parts
+        if (part.mark in kept and not part.aside) or _is_of_title(part)
+    )
 
 
 def _content(within: str, reader: Reader, comments: bool) -> Iterator[Part]:
@@ -185,20 +193,32 @@ def _is_enough(reader: Reader, kept: Set[int]) -> bool:
 
 def _with_gaps(parts: Sequence[Part], kept: Set[int]) -> list[Part]:
     """The parts with these marks, and those between them that belong to them. What follows the last
-    is left out, as comments are."""
+    is left out, as comments are; but no section of the title."""
     main = [at for at, part in enumerate(parts) if part.mark in kept]
     boxes = {box for at in main for box in parts[at].boxes}
-    within = parts[main[0] : main[-1] + 1]
-    return [part for part in within if part.mark in kept or _belongs(part, boxes)]
+    first, last = main[0], main[-1]
+    return [
+        part
+        for at, part in enumerate(parts)
+        if part.mark in kept or _is_of_title(part) or (first < at < last and _belongs(part, boxes))
+    ]
+
+
+def _is_of_title(part: Part) -> bool:
+    """Whether a part stands in a section of the title, and is no entry of a menu."""
+    return part.titled and not part.aside and (part.kind != "item" or _is_more_than_links(part))
 
 
 def _belongs(part: Part, boxes: Set[int]) -> bool:
     """Whether a part stands beside content, and says something."""
     if part.aside or boxes.isdisjoint(part.boxes):
         return False
-    if part.kind in ("code", "table", "heading"):
-        return True
-    return len(part.text.split()) >= _SAYS and 2 * part.linked < len(part.text.strip())
+    says = part.kind in _WHOLE or len(part.text.split()) >= _SAYS
+    return says and _is_more_than_links(part)
+
+
+def _is_more_than_links(part: Part) -> bool:
+    return part.kind in _WHOLE or 2 * part.linked < len(part.text.strip())
 
 
 def _outside(reader: Reader) -> Iterator[Part]:

@@ -87,6 +87,8 @@ class Part:
     """Characters of the text that are in links."""
     boxes: tuple[int, ...] = ()
     """The innermost containers that it stands in, by their addresses."""
+    titled: bool = False
+    """It stands in a section of a title (`html_sections.py`)."""
 
 
 @dataclass(slots=True)
@@ -129,6 +131,8 @@ class Reader:
     asides: int = 0
     boxes: list[int] = field(default_factory=list)
     """Open containers, by their addresses."""
+    titled: frozenset[int] = frozenset()
+    """Addresses of the sections of a title."""
     linked: int = 0
     """Characters of the open part that are in links."""
     mark: int = -1
@@ -142,7 +146,17 @@ class Reader:
         """Take a part that ends here."""
         part.aside = self.asides > 0
         part.boxes = tuple(self.boxes[-_BESIDE:])
+        part.titled = self.is_titled()
         self.parts.append(part)
+
+    def is_titled(self) -> bool:
+        """Whether the walk is in a section of a title."""
+        return bool(self.titled) and not self.titled.isdisjoint(self.boxes)
+
+    def is_beside(self, tag: str) -> bool:
+        """Whether such an element is no main content. In a section of a title it is when it leads
+        elsewhere: a note of the document is an `aside`, too."""
+        return tag in self.beside and not (tag == "aside" and self.is_titled())
 
 
 class _Kind(NamedTuple):
@@ -261,8 +275,9 @@ def _is_of_site(header: LexborNode) -> bool:
 
 def _skips(fragment: str, body: LexborNode, reader: Reader) -> bool:
     """Whether a link at the begin of a page leads to its main content: to what holds half of it, or
-    to its title."""
-    if reader.parts or reader.skips >= _MOST_SKIPS or "".join(reader.words).strip():
+    to its title. A title may lead to the section that it begins."""
+    past = reader.parts or reader.heading or reader.skips >= _MOST_SKIPS
+    if past or "".join(reader.words).strip():
         return False
     reader.skips += 1
     if _NAME.fullmatch(fragment) is None or (to := body.css_first(f'[id="{fragment}"]')) is None:
@@ -329,7 +344,7 @@ def _enter(
             reader.item = True
     elif tag == "blockquote":
         reader.quotes += 1
-    elif tag in reader.beside:
+    elif reader.is_beside(tag):
         reader.asides += 1
     elif tag in HEADINGS:
         reader.heading = HEADINGS[tag]
@@ -352,7 +367,7 @@ def _leave(kind: _Kind, reader: Reader) -> None:
             reader.item = False
     elif tag == "blockquote":
         reader.quotes -= 1
-    elif tag in reader.beside:
+    elif reader.is_beside(tag):
         reader.asides -= 1
     elif tag in HEADINGS:
         reader.heading = 0
