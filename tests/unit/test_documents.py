@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import time
 import zipfile
@@ -153,6 +154,20 @@ def test_a_section_that_a_program_made_is_content_whatever_its_heading_says() ->
     for words in ("fire", "It burns.", "| oak | 1,200 |", "A note on fire."):
         assert words in markdown
     assert "a reader" not in markdown
+
+
+def test_names_of_code_stay_beside_what_describes_them() -> None:
+    """As Javadoc has them: cells of a table of `div`, deep in a section whose heading alone stands beside text."""
+    cells = "".join(
+        f"<div class=first><code><a href='{name}.html'>{name}()</a></code></div><div class=last><div class=block>{says}</div></div>"
+        for name, says in (("fire", "Burns the wood."), ("glaze", "Melts."))
+    )
+    menu = "<div><div><div><div><div><a href='x.html'>More of our kilns and wheels</a></div></div></div></div></div>"
+    source = f"""<div><h1>Kilns</h1><p>{WORDS}</p><div class=summary><h2>Methods</h2><div><div><div>{cells}</div></div></div></div>
+        {menu}<h2>Details</h2><p>{WORDS}</p></div>"""
+    markdown = read_html("text/html", URL, source.encode(), Limits()).markdown
+    assert re.search(r"## Methods\s+\[`fire\(\)`\]\(\S+\)\s+Burns the wood\.\s+\[`glaze", markdown)
+    assert "our kilns" not in markdown
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,16 @@ from spoor.documents.document import PARTS, Document, Limits
 from spoor.documents.html_bounds import readable
 from spoor.documents.html_facts import Facts
 from spoor.documents.html_sections import unname_sections
-from spoor.documents.html_walk import ASIDE, MARK, MOST_MARKS, NAVIGATION, Part, Reader, read_parts
+from spoor.documents.html_walk import (
+    ASIDE,
+    BESIDE,
+    MARK,
+    MOST_MARKS,
+    NAVIGATION,
+    Part,
+    Reader,
+    read_parts,
+)
 from spoor.documents.kinds import as_html
 from spoor.types import Page
 from spoor.web.dates import day_of_url
@@ -195,13 +204,18 @@ def _with_gaps(parts: Sequence[Part], kept: Set[int]) -> list[Part]:
     """The parts with these marks, and those between them that belong to them. What follows the last
     is left out, as comments are; but no section of the title."""
     main = [at for at, part in enumerate(parts) if part.mark in kept]
-    boxes = {box for at in main for box in parts[at].boxes}
-    first, last = main[0], main[-1]
-    return [
-        part
-        for at, part in enumerate(parts)
-        if part.mark in kept or _is_of_title(part) or (first < at < last and _belongs(part, boxes))
-    ]
+    boxes = {box for at in main for box in parts[at].boxes[-BESIDE:]}
+    sections = set[int]()
+    """Containers between them that begin with a heading: what it says is content, and the rest."""
+    content = []
+    for at, part in enumerate(parts):
+        if part.mark in kept or _is_of_title(part):
+            content.append(part)
+        elif main[0] < at < main[-1] and _belongs(part, boxes, sections):
+            content.append(part)
+            if part.kind == "heading":
+                sections.update(part.boxes[-1:])
+    return content
 
 
 def _is_of_title(part: Part) -> bool:
@@ -209,11 +223,13 @@ def _is_of_title(part: Part) -> bool:
     return part.titled and not part.aside and (part.kind != "item" or _is_more_than_links(part))
 
 
-def _belongs(part: Part, boxes: Set[int]) -> bool:
-    """Whether a part stands beside content, and says something."""
-    if part.aside or boxes.isdisjoint(part.boxes):
+def _belongs(part: Part, boxes: Set[int], sections: Set[int]) -> bool:
+    """Whether a part stands beside content or in one of the sections, and says something."""
+    is_beside = not (boxes.isdisjoint(part.boxes[-BESIDE:]) and sections.isdisjoint(part.boxes))
+    if part.aside or not is_beside:
         return False
-    says = part.kind in _WHOLE or len(part.text.split()) >= _SAYS
+    coded = 2 * part.coded >= len(part.text.strip())
+    says = coded or part.kind in _WHOLE or len(part.text.split()) >= _SAYS
     return says and _is_more_than_links(part)
 
 

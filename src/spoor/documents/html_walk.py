@@ -26,8 +26,10 @@ _MOST_PARTS = 32_000
 MOST_MARKS = 60_000
 """Texts that are marked; a page with more is taken as it is."""
 
-_BESIDE = 3
+BESIDE = 3
 """Parts that share one of so many containers, the innermost, stand beside one another."""
+_BOXES = 2 * BESIDE
+"""Containers that are kept of a part."""
 _SKIPPED = frozenset(
     """script style noscript template svg math object iframe head select button textarea input
     audio video canvas""".split()
@@ -84,9 +86,12 @@ class Part:
     mark: int = -1
     aside: bool = False
     linked: int = 0
-    """Characters of the text that are in links."""
+    """Characters of the text that are in links, but names of code, which are in links wherever a
+    page has their description."""
+    coded: int = 0
+    """Characters of the text that are code."""
     boxes: tuple[int, ...] = ()
-    """The innermost containers that it stands in, by their addresses."""
+    """The innermost containers that it stands in, by their addresses, the innermost last."""
     titled: bool = False
     """It stands in a section of a title (`html_sections.py`)."""
 
@@ -134,7 +139,8 @@ class Reader:
     titled: frozenset[int] = frozenset()
     """Addresses of the sections of a title."""
     linked: int = 0
-    """Characters of the open part that are in links."""
+    coded: int = 0
+    """Characters of the open part that are in links, and that are code."""
     mark: int = -1
     marks: int = 0
     room: int = 0
@@ -145,7 +151,7 @@ class Reader:
     def add(self, part: Part) -> None:
         """Take a part that ends here."""
         part.aside = self.asides > 0
-        part.boxes = tuple(self.boxes[-_BESIDE:])
+        part.boxes = tuple(self.boxes[-_BOXES:])
         part.titled = self.is_titled()
         self.parts.append(part)
 
@@ -434,7 +440,9 @@ def _on_text(node: LexborNode, content: str, reader: Reader) -> None:
             text = f"{text} "
         if reader.mark < 0:
             reader.mark = _mark(node, reader)
-    if reader.links:
+    if reader.codes:
+        reader.coded += len(text)
+    elif reader.links:
         reader.linked += len(text)
     reader.words.append(text)
     if not reader.bare:
@@ -461,9 +469,10 @@ def _flush(reader: Reader) -> None:
         reader.markup = [(tag, 0, target) for tag, _, target in reader.markup]
     mark, reader.mark = reader.mark, -1
     linked, reader.linked = reader.linked, 0
+    coded, reader.coded = reader.coded, 0
     if not text.strip():
         return
-    part = Part("paragraph", text, written, mark=mark, linked=linked)
+    part = Part("paragraph", text, written, mark=mark, linked=linked, coded=coded)
     if reader.heading:
         part.kind, part.level = "heading", reader.heading
     elif reader.item:
