@@ -475,10 +475,11 @@ def test_documents_that_take_long_do_not_hold_a_report(
     with monkeypatch.context() as patch:
         patch.setattr(Run, "document_of", None)
         patch.setattr(Run, "text", None)
-        shown = Previews(run, spent).of(page)
+        previews = Previews(run, spent)
+        shown = previews.of(page)
         assert shown is not None
         assert "took long" in dict(shown.facts)["note"]
-        assert Snippets(run, None, spent).of(page) == ()
+        assert Snippets(run, None, previews, spent).of(page) == ()
     assert link_rates(run).followed
     monkeypatch.setattr(rates, "MOST_SECONDS", -1.0)
     assert not link_rates(run).followed

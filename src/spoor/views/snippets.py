@@ -9,6 +9,7 @@ from spoor.runs.pass_costs import PassCosts
 from spoor.runs.reader import Run
 from spoor.runs.rows import PageRow
 from spoor.types import Topic
+from spoor.views.preview import Previews
 from spoor.web.text import STOP_WORDS, stem, tokens
 
 SNIPPET = 44
@@ -24,11 +25,12 @@ Snippet = Sequence[tuple[str, bool]]
 
 
 class Snippets:
-    """Snippets of the pages of a run, from its archive, with a cache; read in a pass with these
-    `costs`, after which there are no more."""
+    """Snippets of the pages of a run, with a cache: of their main text, as their previews have it;
+    where that has no word of the topic, of all that is visible, which is read in a pass with these
+    `costs`, after which there are no more of these."""
 
-    def __init__(self, run: Run, topic: Topic | None, costs: PassCosts) -> None:
-        self._run, self._costs = run, costs
+    def __init__(self, run: Run, topic: Topic | None, previews: Previews, costs: PassCosts) -> None:
+        self._run, self._previews, self._costs = run, previews, costs
         self._terms = terms_of(topic)
         self._made: dict[int, Snippet] = {}
         self._seen: set[str] = set()
@@ -40,12 +42,18 @@ class Snippets:
             if len(self._made) > MAX_CACHED:
                 self._made.clear()
                 self._seen.clear()
-            if self._costs.is_spent or page.place is None:
-                return ()
-            with self._costs.reading(page.place[2]):
-                text = self._run.text(page)
+            shown = self._previews.of(page)
+            text = " ".join(part for _, part in shown.parts) if shown else ""
+            if not self._has_term(text) and page.place is not None:
+                if self._costs.is_spent:
+                    return ()
+                with self._costs.reading(page.place[2]):
+                    text = self._run.text(page) or text
             self._made[page.number] = snippet(text, self._terms, seen=self._seen) if text else ()
         return self._made[page.number]
+
+    def _has_term(self, text: str) -> bool:
+        return bool(text) and (not self._terms or not self._terms.isdisjoint(stem(tokens(text))))
 
 
 def terms_of(topic: Topic | None) -> frozenset[str]:
