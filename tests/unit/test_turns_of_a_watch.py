@@ -100,11 +100,11 @@ def test_an_edit_of_a_known_page_pays_a_quarter_of_a_new_document() -> None:
         rates.catch_up()
         rates.shown(number, fetched=True)
         rates.asked(number, BEGIN, fetched=True)
-    nothing = rates.pay()[numbers]
+    nothing = rates.pay(BEGIN)[numbers]
     assert nothing[0] == pytest.approx(nothing[1])
     rates.changes[numbers[0]] += 1  # a document was new to which it led
     known.version[numbers[1]] = 2
     for number in numbers:
         rates.asked(number, BEGIN, fetched=True)
-    more = rates.pay()[numbers] - nothing
-    assert more[0] == pytest.approx(4 * more[1])
+    more = rates.pay(BEGIN)[numbers] - nothing
+    assert more[0] == pytest.approx(4 * more[1], rel=0.02)  # it says a little of others, too

@@ -279,7 +279,7 @@ def test_only_documents_on_topic_are_told_and_what_becomes_of_them() -> None:
     assert len({line["id"] for line in lines}) == 4
     assert new["story"] == new["id"]
     # The front page paid, and its visits did; the others did not.
-    rates = fleet.crew.pages.pay()  # type: ignore[attr-defined]
+    rates = fleet.crew.pages.pay(begin + 15_000)  # type: ignore[attr-defined]
     assert rates[0] > 3 * rates[fleet.known.find(f"{SITE}a")]
 
 

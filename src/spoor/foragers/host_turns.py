@@ -3,12 +3,17 @@ never asked for and known pages do."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.bounded import remember
 from spoor.foragers.columns import Floats, Integers
 from spoor.foragers.known import Known
 from spoor.foragers.page_rates import WORTH_A_TURN
+from spoor.foragers.urls import NEVER
 from spoor.learn.saved import PAIRS, Saved, attributes
 from spoor.types import State
 
@@ -19,6 +24,12 @@ EXPLORES = 5
 """Visits to a host, of which one is to a URL that stood there at the first look and was never asked
 for, while known pages are worth theirs: such a URL brings nothing new itself, but at most shows
 where it stands."""
+
+UNTRIED = 10.0
+"""URLs of a shape that are taken to have been read, half of one of them on topic, before any is."""
+
+MOST_SHAPES = 20_000
+"""Shapes of URLs of which this is counted; those of which one was read longest ago leave."""
 
 BEHIND = 8
 """Visits to a host between two to URLs to which only strangers link (`Urls.strangers`)."""
@@ -38,8 +49,12 @@ class HostTurns(Saved):
         self._since_explored: dict[str, int] = {}
         """Host → its visits to known pages since the last to a URL that stood there at the first
         look."""
+        self._likely: dict[str, int] = {}
+        """Host → 1 where the next such URL is one that is likely to be on topic, else 0."""
         self._between: dict[str, int] = {}
         """Host → its visits since the last to a URL of strangers, where there are such."""
+        self._tried: OrderedDict[int, tuple[int, int]] = OrderedDict()
+        """Shape of URLs (`Urls.shape`) → those that were read, and of these those on topic."""
 
     def after(self, url: int) -> bool:
         """A URL is asked for; whether the turn of known pages that hardly bring anything has come
@@ -53,6 +68,7 @@ class HostTurns(Saved):
             self._since_seldom[name] = min(since + 1, SELDOM)
             if not known.came(url):
                 self._since_explored[name] = 0
+                self._likely[name] = 1 - self._likely.get(name, 0)
         elif (known_ones := self._since_explored.get(name, EXPLORES)) < EXPLORES:
             self._since_explored[name] = known_ones + 1
         if known.strangers:
@@ -63,6 +79,14 @@ class HostTurns(Saved):
     def seldom_had_its_turn(self, url: int) -> None:
         """It was that of a page that hardly brings anything."""
         del self._since_seldom[self._known.hosts[url]]
+
+    def read(self, url: int) -> None:
+        """A URL was read for the first time."""
+        known, watching = self._known, self._known.watching
+        assert watching is not None
+        count, wanted = self._tried.get(known.shape[url], (0, 0))
+        its = count + 1, wanted + (url in watching.wanted)
+        remember(self._tried, known.shape[url], its, MOST_SHAPES)
 
     def batch(
         self, may: NDArray[np.bool_], expected: Floats, worth: Floats, most: int
@@ -115,9 +139,10 @@ class HostTurns(Saved):
         """URLs that were never asked for in their order, and whether only strangers link to each.
 
         First those whose links appeared last: what stood there at the first look can wait. Of that,
-        first what a page links to that is new itself, then what is likely to be a list: few links
-        lead to it from a seed, it has a short path, and many pages link to it. What only strangers
-        link to comes last.
+        first what a page links to that is new itself, then in turn what is likely to be a list (few
+        links lead to it from a seed, it has a short path, and many pages link to it), and what is
+        likely to be on topic: of URLs of its shape the largest share was. What only strangers link
+        to comes last.
         """
         known = self._known
         never = np.array(known.fetched) == -np.inf
@@ -133,23 +158,48 @@ class HostTurns(Saved):
         of_strangers = np.zeros(len(never), dtype=bool)
         of_strangers[list(known.strangers)] = True
         behind = of_strangers[urls]
-        order = np.lexsort((-cited, depth, clicks, ~young, -known.born(urls), behind))
+        born = known.born(urls)
+        order = np.lexsort((-cited, depth, clicks, ~young, -born, behind))
+        urls, behind, born, young = urls[order], behind[order], born[order], young[order]
+        hosts = known.host_numbers()[urls]
+        turn = np.array([self._likely.get(name, 0) for name in known.numbered_hosts()])[hosts]
+        likely = np.argsort(-self._shares_on_topic(urls), kind="stable")
+        as_list, as_document = ranks(hosts), np.empty(len(urls), dtype=np.int64)
+        as_document[likely] = ranks(hosts[likely])
+        in_turn = np.minimum(2 * as_list + turn, 2 * as_document + 1 - turn)
+        places = np.where(young | (born > NEVER), 0, in_turn)
+        order = np.lexsort((places, ~young, -born, behind))
         return urls[order], behind[order]
+
+    def _shares_on_topic(self, urls: Integers) -> Floats:
+        """Of URLs of the shape of each, the share that is expected to be on topic."""
+        shapes, places = np.unique(np.array(self._known.shape)[urls], return_inverse=True)
+        tried = [self._tried.get(shape, (0, 0)) for shape in shapes.tolist()]
+        shares = np.array([(wanted + 0.5) / (count + UNTRIED) for count, wanted in tried])
+        found: Floats = shares[places]
+        return found
 
     def save(self) -> State:
         own = {
             "between": self._between,
+            "likely": self._likely,
             "since_seldom": self._since_seldom,
             "since_explored": self._since_explored,
         }
-        return {**super().save(), **{name: dict(its) for name, its in own.items() if its}}
+        saved: dict[str, Any] = {name: dict(its) for name, its in own.items() if its}
+        if self._tried:
+            saved["tried"] = [[shape, *its] for shape, its in self._tried.items()]
+        return {**super().save(), **saved}
 
     def load(self, state: State) -> None:
         """Go on from `save`."""
         super().load(state)
         self._between = dict(state.get("between", {}))
+        self._likely = dict(state.get("likely", {}))
         self._since_seldom = dict(state.get("since_seldom", {}))
         self._since_explored = dict(state.get("since_explored", {}))
+        its = state.get("tried", ())
+        self._tried = OrderedDict((shape, (count, wanted)) for shape, count, wanted in its)
 
 
 def ranks(hosts: Integers) -> Integers:

@@ -6,7 +6,9 @@ from collections.abc import Collection
 
 import numpy as np
 
+from spoor.foragers import kind_rates
 from spoor.foragers.columns import Columns, Floats, Integers
+from spoor.foragers.kind_rates import KindRates
 from spoor.foragers.known import Known
 from spoor.foragers.looks import LIST
 from spoor.foragers.same_lists import SameLists
@@ -14,12 +16,21 @@ from spoor.foragers.settings import DAY
 from spoor.learn.saved import ARRAY, attributes
 from spoor.types import State
 
-PRIOR = {"hub": 1.0, "wanted": 0.005, "other": 0.001, "absent": 0.0002, "listed": 0.01}
+PRIOR = {
+    "hub": 1.0,
+    "feed": 0.1,
+    "wanted": 0.005,
+    "other": 0.001,
+    "absent": 0.0002,
+    "listed": 0.01,
+}
 GUESSED = 1e-6
-"""What a page of a kind brings in a day before it has brought anything: seeds, feeds and sitemaps;
-pages on topic; pages that are not; pages that could not be had (`GUESSED` where
+"""What a page of a kind brings in a day before it has brought anything: seeds, sitemaps, and feeds
+that a seed names; feeds that other pages name, of which a weblog has one for each tag; pages on
+topic; pages that are not; pages that could not be had (`GUESSED` where
 nothing ever was and only strangers link). `listed`: for each URL that was learned from it at its
-first look, from `LEAST_LISTED` on, up to `MOST_LISTED` in all."""
+first look, from `LEAST_LISTED` on, up to `MOST_LISTED` in all. What pages of a kind have brought at
+a host corrects this (`spoor.foragers.kind_rates`)."""
 
 CHANGED = 0.25
 """What the change of a known page on topic counts for, where a document that is new counts for 1. A
@@ -63,6 +74,7 @@ class PageRates(Columns):
     def __init__(self, known: Known) -> None:
         self._known = known
         self.same = SameLists()
+        self.kinds = KindRates()
         self.visits: Integers = np.zeros(0, dtype=np.int64)
         """Revisits, the first visit left out; before a page is fetched, its failures less one."""
         self.changes: Integers = np.zeros(0, dtype=np.int64)
@@ -111,6 +123,9 @@ class PageRates(Columns):
 
     def asked(self, page: int, now: float, *, fetched: bool) -> None:
         """A page was asked for."""
+        watched = self._known.watching is not None
+        if watched and self.versions[page] and not self.changes[page]:
+            self._correct_kind(page, now, fetched=fetched)
         if not fetched:
             # Not downloaded: count it as seen unchanged, so that it is not the first again.
             # A redirect leads to a page that has its own turn.
@@ -127,7 +142,7 @@ class PageRates(Columns):
             self.visits[page] += 1
             if self._paid(page):
                 self.changes[page] += 1
-                self.edits[page] += self._known.watching is not None
+                self.edits[page] += watched
         self.versions[page] = self._known.version[page]
         self.last[page] = now
 
@@ -142,7 +157,23 @@ class PageRates(Columns):
         parent = self._known.parent[page]
         if self._known.watching is not None and parent >= 0:
             self.catch_up()
+            if not self.changes[parent]:
+                kind = self._kinds(np.array([parent]), self.last[parent])[0]
+                self.kinds.brought(self._known.hosts[parent], kind, 1.0)
             self.changes[parent] += 1
+
+    def _correct_kind(self, page: int, now: float, *, fetched: bool) -> None:
+        """A page that has brought nothing yet was looked at again: what that says of those of its
+        kind that have not either. What those bring that have is their own matter: of a hundred
+        archives the newest alone grows."""
+        known, watching = self._known, self._known.watching
+        assert watching is not None
+        host, kind = known.hosts[page], self._kinds(np.array([page]), now)[0]
+        days = max(0.0, now - self.last[page]) / DAY
+        self.kinds.look(host, kind, days * self.prior[page])
+        gone = known.dead[page] == now and page in watching.wanted
+        if self._paid(page) if fetched else gone:
+            self.kinds.brought(host, kind, CHANGED)
 
     def _paid(self, page: int) -> bool:
         """Whether a page changed since its last visit, in a way that counts."""
@@ -163,8 +194,10 @@ class PageRates(Columns):
         assert known.watching is not None
         # Every site is asked for a sitemap, and many have none.
         there = fetched or bool(known.digests[page])
-        if known.parent[page] < 0 or page in known.hubs or (page in known.sitemaps and there):
+        if known.parent[page] < 0 or (page in known.sitemaps and there):
             return "hub"
+        if page in known.hubs:
+            return "hub" if known.clicks[page] <= 1 else "feed"
         if not fetched:
             return "absent"
         # A copy is looked at where the other one is no more.
@@ -183,20 +216,44 @@ class PageRates(Columns):
 
     # -- what is expected
 
-    def pay(self) -> Floats:
-        """What each page of a watch brings in a second."""
-        documents = self.changes - self.edits
-        found, appeared = float(documents.sum()), float(self.appeared.sum())
-        share = min(1.0, (found + 1.0) / (appeared + UNKNOWN))
-        brought = documents + CHANGED * self.edits + self.prior + share * self.appeared
-        rates: Floats = brought / (self.last - self.first + DAY)
-        return rates
+    def pay(self, now: float, pages: Integers | None = None) -> Floats:
+        """What each page of a watch, or each of these, brings in a second."""
+        found = float((self.changes - self.edits).sum())
+        share = min(1.0, (found + 1.0) / (float(self.appeared.sum()) + UNKNOWN))
+        which = np.arange(len(self.last)) if pages is None else pages
+        edits = self.edits[which]
+        brought = self.changes[which] - edits + CHANGED * edits + share * self.appeared[which]
+        rates: Floats = brought + self._assumed(which, now)
+        return rates / (self.last[which] - self.first[which] + DAY)
 
-    def explored(self, hosts: Integers) -> Floats:
+    def _assumed(self, pages: Integers, now: float) -> Floats:
+        """What pages bring in a day by their kind, as it was at their hosts until now."""
+        known, kinds = self._known, self._kinds(pages, now)
+        corrected = np.flatnonzero(kinds != kind_rates.OTHER)
+        assumed = self.prior[pages]
+        if len(corrected):
+            hosts = known.host_numbers(pages[corrected].tolist())
+            names = {name: number for number, name in enumerate(known.numbered_hosts())}
+            assumed[corrected] *= self.kinds.factors(names)[hosts, kinds[corrected]]
+        return assumed
+
+    def _kinds(self, pages: Integers, now: float) -> Integers:
+        """Of `kind_rates`, by what was assumed of the pages at their last looks."""
+        prior, known = self.prior[pages], self._known
+        kinds: Integers = np.full(len(pages), kind_rates.OTHER)
+        kinds[prior == PRIOR["feed"]] = kind_rates.FEED
+        kinds[(prior >= LEAST_LISTED * PRIOR["listed"]) & (prior < PRIOR["hub"])] = kind_rates.LIST
+        if len(its := np.flatnonzero(prior == PRIOR["wanted"])):
+            documents = pages[its]
+            dates = np.maximum(np.frombuffer(known.date)[documents], known.born(documents))
+            kinds[its] = kind_rates.kinds_of_documents(known.dated(now) - dates)
+        return kinds
+
+    def explored(self, hosts: Integers, now: float) -> Floats:
         """As `pay`, where the hubs of a host that could be had get `EXPLORED` of its visits to
         known pages, which are in proportion to √pay; a smaller share where they paid less than
         once in `BARREN` looks."""
-        pay = self.pay()
+        pay = self.pay(now)
         hubs = (self.prior == PRIOR["hub"]) & (self.versions > 0)
         all_visits = np.bincount(hosts, np.sqrt(pay))
         looks = np.bincount(hosts, self.visits * hubs)
@@ -218,7 +275,7 @@ class PageRates(Columns):
         """Whether a known page is worth a turn by now (`WORTH_A_TURN`) by what it brings."""
         self.catch_up()
         one = np.array([url])
-        return bool(self.waiting(self.pay()[one], now, one)[0][0] >= WORTH_A_TURN)
+        return bool(self.waiting(self.pay(now, one), now, one)[0][0] >= WORTH_A_TURN)
 
     # -- what leaves, and durable
 
@@ -230,9 +287,11 @@ class PageRates(Columns):
 
     def save(self) -> State:
         self.catch_up()
-        return {**super().save(), **self.same.save()}
+        kinds = self.kinds.save()
+        return {**super().save(), **self.same.save(), **({"kinds": kinds} if kinds else {})}
 
     def load(self, state: State) -> None:
         """Go on from `save`."""
         super().load(state)
         self.same.load(state)
+        self.kinds.load(state.get("kinds", {}))

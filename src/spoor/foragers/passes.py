@@ -177,7 +177,7 @@ def _rest_of_pass(
 
 def _changed(rates: PageRates, known: Known, began: float, now: float) -> NDArray[np.bool_]:
     """Pages that have changed by now, more likely than not; seeds once in each pass."""
-    changed = rates.pay() * (now - rates.last) > np.log(2.0)
+    changed = rates.pay(now) * (now - rates.last) > np.log(2.0)
     changed[known.promises.kept_alone(now)] = False
     seeds = np.array(known.parent) < 0
     tried = np.array(known.fetched) > -np.inf

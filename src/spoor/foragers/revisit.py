@@ -43,7 +43,8 @@ class ChangeRate(Submits):
     that were new and wanted, or a change of its own where it is wanted. Where they come at a rate
     λ, those that have come since the last visit, τ seconds ago, have waited λτ²/2 in all: that is
     what a visit is worth, so that pages are visited in proportion to √λ, which makes the mean delay
-    least. Before a page paid, its rate is that of its kind (`page_rates.PRIOR`); each URL that
+    least. Before a page paid, its rate is that of its kind (`page_rates.PRIOR`), corrected by what
+    pages of that kind brought at its host (`KindRates`); each URL that
     appeared on it counts for the share of such URLs, anywhere, that were new and wanted, so that a
     list whose topic comes seldom is looked at before it has paid. The change of a list on topic by
     its links is paid where these lead. What appeared on a page when another had shown it waits no
@@ -142,7 +143,7 @@ class ChangeRate(Submits):
         known, pages = self._known, self.pages
         pages.catch_up()
         hosts = known.host_numbers()
-        expected, worth = pages.waiting(pages.explored(hosts), now)
+        expected, worth = pages.waiting(pages.explored(hosts, now), now)
         self._next_new = len(worth)
         if self.only_due:
             told = passes.told_at(known, self.agent.discoveries)
@@ -184,6 +185,8 @@ class ChangeRate(Submits):
         fetched = set(pages)
         if self._known.watching is not None:
             self._asked = [step]
+            if step in fetched and not self.pages.versions[step]:
+                self._turns.read(step)
             self.pages.shown(step, fetched=step in fetched)
         for page in self._asked:
             self.pages.asked(page, now, fetched=page in fetched)

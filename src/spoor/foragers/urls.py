@@ -21,6 +21,7 @@ from spoor.foragers.links_of_pages import LinksOfPages
 from spoor.foragers.redirects import Redirects
 from spoor.foragers.remembered import Memory
 from spoor.hashing import hash64
+from spoor.web.url_groups import shape
 from spoor.web.urls import host, registrable_domain
 
 NEVER = -math.inf
@@ -53,6 +54,9 @@ class Urls:
         """Links from a seed to each URL, over the pages on which they were seen first."""
         self.depth = array("i")
         """Parts of the path of each URL."""
+        self.shape = array("Q")
+        """64 bits of the host and the shape (`spoor.web.url_groups.shape`) of each URL, in a
+        watch."""
         self.waiting: dict[str, int] = {}
         """Host → its URLs that were never asked for, in a watch, but for those of strangers."""
         self.strangers: dict[int, str] = {}
@@ -119,6 +123,8 @@ class Urls:
             self.active[number], self.parent[number] = now, parent
             self.depth[number], self._born[number] = _depth(url), born
             self._brought(parent, born, 1)
+            if self.watched:
+                self.shape[number] = hash64(shape(url))
             self.clicks[number] = 0 if parent < 0 else self.clicks[parent] + 1
             if self.watched and parent < 0:
                 self._named.add(registrable_domain(self.hosts[number]))
@@ -182,6 +188,7 @@ class Urls:
             (self.cited, 0),
             (self.clicks, 0),
             (self.depth, 0),
+            (self.shape, 0),
             (self.brought, 0),
             (self.introduced, 0),
             (self._born, NEVER),
@@ -198,7 +205,7 @@ class Urls:
 
     def born(self, urls: NDArray[np.int64]) -> NDArray[np.float64]:
         """When each URL appeared on a known page; NEVER where it stood there at the first look."""
-        return np.array(self._born)[urls]
+        return np.frombuffer(self._born)[urls] if len(urls) else np.zeros(0)
 
     def came(self, url: int) -> bool:
         """Whether a link to it appeared on a page that was known."""
@@ -208,11 +215,12 @@ class Urls:
         """Whether it was never asked for, and a link to it appeared on a page that was known."""
         return self.fetched[url] == NEVER and self.came(url)
 
-    def host_numbers(self) -> NDArray[np.int64]:
-        """A number of the host of each URL."""
+    def host_numbers(self, urls: Sequence[int] | None = None) -> NDArray[np.int64]:
+        """A number of the host of each URL, or of each of these."""
         numbers = self._host_numbers
         numbers += map(self._host_number, self.hosts[len(numbers) :])
-        return np.array(numbers, dtype=np.int64)
+        its = numbers if urls is None else [numbers[url] for url in urls]
+        return np.array(its, dtype=np.int64)
 
     def _host_number(self, name: str) -> int:
         return self._host_names.setdefault(name, len(self._host_names))
@@ -281,6 +289,8 @@ class Urls:
         self._of_host = Counter(filter(None, self.hosts))
         nothing = array("i", [0]) * len(self.urls)
         self.depth = array("i", map(_depth, self.urls))
+        shapes = (hash64(shape(url)) if url and self.watched else 0 for url in self.urls)
+        self.shape = array("Q", shapes)
         self.brought, self.introduced = nothing[:], nothing[:]
         for born, parent in zip(self._born, self.parent, strict=True):
             self._brought(parent, born, 1)

@@ -152,3 +152,28 @@ def narrow(url: str) -> Sequence[str]:
 def anywhere(url: str) -> Sequence[str]:
     """The group of the same parameters anywhere on the host of a URL; none without parameters."""
     return [name for name, _ in groups(url) if "/**?" in name]
+
+
+def shape(url: str) -> str:
+    """The host of a canonical URL, how its path begins, what kinds of segments follow, and the
+    names of its parameters: URLs of one shape are likely made by one template. `/tag/kilns/` and
+    `/tag/wine/` have one, and `/2024/03/05/a-fire/` and `/2023/11/30/wine/`."""
+    path, _, query = url.partition("?")
+    name, *segments = path.rstrip("/").split("/")[2:]
+    kept = [
+        _of_shape(one, at, len(segments), query) for at, one in enumerate(segments[:MAX_SEGMENTS])
+    ]
+    names = sorted({part.partition("=")[0] for part in query_parts(query)}) if query else []
+    return f"{name}/{'/'.join(kept)}?{'&'.join(names)}"
+
+
+def _of_shape(segment: str, at: int, count: int, query: str) -> str:
+    """A segment as a shape has it: what names one of many is left out."""
+    last = at == count - 1
+    if segment.isdigit():
+        return "#"
+    if (not at and not last) or (last and query and "." in segment):
+        return without_numbers(segment)
+    space, mark, _ = segment.partition(":")
+    _, dot, suffix = segment.rpartition(".")
+    return (space + mark if mark else "") + "*" + (dot + suffix if last and dot else "")

@@ -1,0 +1,164 @@
+"""Of what stood there at the first look, a watch explores lists and what is likely to be on topic."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from noisy_news import article
+from spoor.foragers.fleet import Fleet
+from spoor.foragers.fleets import FleetTask, change_rate
+from spoor.foragers.hosts import Hosts
+from spoor.foragers.known import Known
+from spoor.foragers.request_budget import DAY
+from spoor.foragers.revisit import ChangeRate
+from spoor.foragers.states import NoStates
+from spoor.foragers.urls import NEVER
+from spoor.foragers.watching import Watching
+from spoor.judges.facts import TextPattern
+from spoor.learn.state import pack, unpack
+from spoor.types import Fetch, Link, Page, Sleep
+from spoor.web.url_groups import shape
+from spoor.worlds.evolving import EvolvingWorld, Version
+
+SITE = "http://blog.example/"
+BEGIN = 1e9
+LIT = "The kiln is lit."
+TAGS, POSTS = 150, 150
+
+
+def fleet_of(per_day: int) -> Fleet:
+    hosts = Hosts(delay=1.0, per_host=1, per_day=per_day)
+    watching = Watching(TextPattern("kiln is lit"))
+    rng = np.random.default_rng(0)
+    return change_rate(FleetTask([SITE], NoStates(), rng, hosts=hosts, watching=watching))
+
+
+def blog() -> EvolvingWorld:
+    """A front page with all tags of a weblog, each a short path and linked often, and ten pages of
+    posts, a third of which is on topic; no tag is."""
+    posts = [f"{SITE}2024/{1 + number % 12:02}/post{number}/" for number in range(POSTS)]
+    tags = [f"{SITE}tag/word{chr(97 + number % 26)}{number}/" for number in range(TAGS)]
+    pages = [f"{SITE}page/{number}/" for number in range(10)]
+    versions = [Version(BEGIN - DAY, SITE, "Front", "Front.", (*pages, *tags))]
+    for number, url in enumerate(pages):
+        shown = tuple(posts[number::10])
+        versions.append(Version(BEGIN - DAY, url, url, f"Page {number}.", (*shown, *tags)))
+    for number, url in enumerate(posts):
+        text = " ".join([*article(number), *([LIT] if number % 3 == 0 else [])])
+        versions.append(Version(BEGIN - 90 * DAY, url, url, text, tuple(tags[:9])))
+    for number, url in enumerate(tags):
+        versions.append(Version(BEGIN - 90 * DAY, url, url, f"Tag {number}.", (posts[number],)))
+    return EvolvingWorld(versions, roots=[SITE], start=BEGIN, end=BEGIN + DAY)
+
+
+def test_what_is_likely_to_be_on_topic_is_explored_beside_lists() -> None:
+    """All tags came first, as short paths that many pages link to, so that no document that stood
+    there was known, and none of its edits."""
+    world, fleet, now, first = blog(), fleet_of(600), BEGIN, Counter[str]()
+    while now < world.end and first.total() < 120:
+        step = fleet.next(now)
+        if isinstance(step, Sleep):
+            now = step.until
+            world.advance(min(now, world.end))
+            continue
+        assert isinstance(step, Fetch)
+        known = fleet.known
+        if known.fetched[known.number(step.url)] == NEVER:
+            first[step.url.removeprefix(SITE)[:3]] += 1
+        now += 0.5
+        fleet.receive(world.answer(step), now)
+        if fleet.counts.requests % 40 == 0:
+            before, fleet = fleet, fleet_of(600)
+            fleet.load(unpack(pack(before.save())))  # it goes on as it was
+    assert first["202"] >= 40
+    assert first["tag"] >= 40
+
+
+@pytest.mark.parametrize(("linking", "fresh"), [(6, True), (3, False)], ids=["all", "some"])
+def test_old_pages_that_link_to_a_document_make_it_older_unless_all_do(
+    linking: int, fresh: bool
+) -> None:
+    """A weblog names its newest posts beside each of its posts: of six old ones that are read
+    first after a new one came, all link to it. It came, and was told as old, to whoever read an old
+    post before the front page was looked at again."""
+    known = Known(NoStates(), None, Watching(TextPattern("kiln is lit")))
+    new, olds = f"{SITE}new/", [f"{SITE}old{number}/" for number in range(12)]
+
+    def look(url: str, at: float, published: float, *links: str) -> int:
+        number = known.number(url)
+        text = f"{' '.join(article(len(url)))} {url} {LIT}"
+        dated = ((url, published),)
+        targets = [Link(link) for link in links]
+        page = Page(url, text=text, main=text, links=targets, modified=published, dated=dated)
+        known.see(number, page, at)
+        known.links(number, page, at)
+        return number
+
+    look(SITE, BEGIN, BEGIN - 90 * DAY, *olds)
+    for at, url in enumerate(olds[:6]):
+        look(url, BEGIN + 100 + at, BEGIN - (40 + at) * DAY)
+    came = BEGIN + 1_000
+    for at, url in enumerate(olds[6:]):
+        links = [new] if at < linking else []
+        look(url, came + 100 + at, BEGIN - (60 + at) * DAY, *links)
+    number = look(new, came + 200, came)
+    assert known.fresh(number, came + 200, DAY) is fresh
+
+
+def test_what_a_kind_of_pages_brings_corrects_what_is_expected_of_the_others() -> None:
+    """Less of each archive where none of many has brought anything for a day, and more of each
+    document where others are edited; of the archive that brought something as much as before."""
+    fleet = fleet_of(600)
+    crew, known = fleet.crew, fleet.known
+    assert isinstance(crew, ChangeRate)
+    rates, watching = crew.pages, known.watching
+    assert watching is not None
+    lists = [known.number(f"{SITE}list{number}", NEVER, 0) for number in range(40)]
+    texts = [known.number(f"{SITE}text{number}", NEVER, 0) for number in range(40)]
+    for at in lists:
+        known.introduced[at] = 30
+    for at in texts:
+        page = Page(known.urls[at], text=f"{LIT} {at}")
+        watching.take(at, "blog.example", page, first=True)
+
+    def look(pages: list[int], now: float) -> None:
+        for at in pages:
+            known.version[at] = max(1, known.version[at])
+            rates.catch_up()
+            rates.shown(at, fetched=True)
+            rates.asked(at, now, fetched=True)
+
+    look([*lists, *texts], BEGIN)
+    before = rates.pay(BEGIN)
+    rates.changes[lists[0]] += 1
+    paying = rates.pay(BEGIN)[lists[0]]
+    for at in texts[1:9]:
+        known.version[at] = 2
+    look([*lists, *texts], BEGIN + DAY)
+    after = 2 * rates.pay(BEGIN + DAY)  # over two days, the one that is assumed among them
+    assert after[lists[1]] < before[lists[1]] / 10
+    assert after[lists[0]] > 0.75 * paying
+    assert after[texts[0]] > 3 * before[texts[0]]
+    again = fleet_of(600)
+    again.load(unpack(pack(fleet.save())))
+    assert again.crew.pages.pay(BEGIN + DAY) == pytest.approx(rates.pay(BEGIN + DAY))  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "alike"),
+    [
+        ("tag/kilns/", "tag/wine/", True),
+        ("2024/03/05/a-fire/", "2023/11/30/wine/", True),
+        ("tag/kilns/", "category/kilns/", False),
+        ("2024/03/", "2024/03/05/a-fire/", False),
+        ("wiki/Kiln", "wiki/Category:Kilns", False),
+        ("showthread.php?tid=3", "showthread.php?tid=17", True),
+        ("showthread.php?tid=3", "showthread.php?pid=3&tid=3", False),
+        ("news/kiln.html", "news/kiln.pdf", False),
+    ],
+)
+def test_urls_of_one_template_have_one_shape(one: str, other: str, alike: bool) -> None:
+    assert (shape(SITE + one) == shape(SITE + other)) is alike
