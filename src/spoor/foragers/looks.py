@@ -411,11 +411,18 @@ class Looks(Urls):
         return sum(one not in self._numbers for one in plain)
 
     def _is_older(self, url: int, date: float) -> bool:
-        """Whether pages that were there a day before a date link to a URL already."""
-        if self.cited[url] < LIST:
+        """Whether pages that were there a day before a date link to a URL already. Of a link in a
+        box of all pages, as of the newest posts, their dates say nothing: most pages that were
+        looked at since then have it, and none had it before."""
+        if self.cited[url] < LIST or 2 * self.cited[url] > self._looked_at_since(url, date):
             return False
         old = (page for page in self._links.to(url) if NEVER < self.date[page] < date - NEW)
         return sum(1 for _ in islice(old, LIST)) == LIST
+
+    def _looked_at_since(self, url: int, date: float) -> int:
+        """Pages of the host of a URL that were looked at since a date. O(URLs)."""
+        looked = np.array(self.looked) - self.ahead >= date
+        return sum(self.hosts[page] is self.hosts[url] for page in np.flatnonzero(looked))
 
     def unchanged(self, url: int, now: float) -> None:
         """Its server says that it is what it was."""
