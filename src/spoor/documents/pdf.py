@@ -7,6 +7,7 @@ process of `spoor.isolate`.
 from __future__ import annotations
 
 import ctypes
+import math
 import re
 from collections.abc import Iterator
 from contextlib import closing
@@ -18,15 +19,23 @@ from spoor.documents.document import Document, Limits
 from spoor.documents.errors import UnreadableError
 from spoor.documents.kinds import import_reader
 from spoor.documents.links import Links
+from spoor.documents.pdf_layout import Line, PageOfLines, lay_out, shown
 
 pypdfium2, pdfium = import_reader("pdf", "pypdfium2.raw")
 
 _LINE = re.compile(r"\r\n?|\n")
-_HYPHEN = re.compile("(?<=\\w)[\ufffe\x02\xad-]$")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f\ufffe\uffff\xad]")
-_SENTENCE_END = (".", "!", "?", ":", "。", "”", '"')
 _MOST_ENTRIES = 2_000
 """Of an outline."""
+_FONTS, _BYTES_OF_LINE = 5_000, 20
+"""Lines whose fonts are looked at in any file, and one more for so many bytes."""
+_FIXED = 1
+"""Flag of a font whose letters are equally wide (ISO 32000-1, table 123)."""
+_NAME = 100
+"""Bytes of the name of a font, at most."""
+_FIXED_NAMES = re.compile(rb"(?i)mono|courier|consolas|menlo|typewriter|fixed|tt[\d-]*$")
+"""What such fonts are called, since those of TeX do not say it."""
+_LARGEST = 14_400.0
+"""Points of the side of a page, at most."""
 _BLANK, _BYTES_OF_PAGE = 100, 100
 """Pages that are read of any file, and one more for so many bytes: the contents of a page that is
 not blank, with the signs around them, take more, and what is beyond shares those of others."""
@@ -36,7 +45,7 @@ one for each: beyond are pages that show the same again."""
 
 
 def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
-    """Text page by page; the outline's titles are its headings. Raises UnreadableError."""
+    """Text page by page, laid out by `pdf_layout`. Raises UnreadableError."""
     try:
         document = pypdfium2.PdfDocument(body)
     except pypdfium2.PdfiumError as error:
@@ -44,6 +53,8 @@ def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
     with closing(document):
         blocks, links = Blocks(limits.characters), Links(url, limits.links)
         notes = list[str]()
+        pages, targets = list[PageOfLines](), list[tuple[str, list[tuple[str, str, str, str]]]]()
+        read, fonts = 0, _FONTS + len(body) // _BYTES_OF_LINE
         count, unreadable = len(document), 0
         if count == 0:
             raise UnreadableError("the PDF has no pages")
@@ -52,7 +63,7 @@ def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
         room = _DRAWN + _DRAWN_A_BYTE * len(body)
         shared = most < min(count, limits.pages)
         for number in range(most):
-            if blocks.full:
+            if read > limits.characters:
                 break
             if room < 0:
                 shared = True
@@ -62,8 +73,18 @@ def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
             except pypdfium2.PdfiumError:
                 unreadable += 1
                 continue
-            with closing(page):
-                room -= _read_page(page, titles.get(number, []), blocks, links)
+            with closing(page), closing(page.get_textpage()) as words:
+                text = words.get_text_range()
+                pages.append(PageOfLines(_lines(words, text, fonts), titles.get(number, [])))
+                fonts -= len(pages[-1].lines)
+                targets.append((text, list(_targets(page, words))))
+                read += len(text)
+                room -= len(text) + int(pdfium.FPDFPage_CountObjects(page.raw))
+        under = lay_out(pages, blocks)
+        for (text, found), here in zip(targets, under, strict=True):
+            for target, label, before, after in found:
+                links.add(target, label, before=before, after=after, headings=here)
+            links.add_bare(" ".join(_LINE.split(text)), here)
         if shared:
             notes.append(f"{count} pages share the contents of a few: some are left out")
         elif count > limits.pages:
@@ -110,66 +131,49 @@ def _titles(document: Any) -> dict[int, list[tuple[int, str]]]:
             if number >= _MOST_ENTRIES:
                 break
             if page is not None:
-                title = one_line(_CONTROL.sub("", entry.get_title()))[:200]
+                title = one_line(shown(entry.get_title()))[:200]
                 titles.setdefault(page, []).append((min(6, entry.level + 1), title))
     except (pypdfium2.PdfiumError, ValueError):
         pass
     return titles
 
 
-def _read_page(page: Any, titles: list[tuple[int, str]], blocks: Blocks, links: Links) -> int:
-    """Returns how many characters and drawings the page has."""
-    with closing(page.get_textpage()) as words:
-        text = words.get_text_range()
-        waiting = list(titles)
-        here: list[str] = []
-        for paragraph in _paragraphs(text, {title.casefold() for _, title in titles}):
-            found = [one for one in waiting if one[1].casefold() == paragraph.casefold()]
-            if found:
-                waiting.remove(found[0])
-                blocks.heading(found[0][0], found[0][1])
-                here = [found[0][1]]
-                continue
-            if waiting and not here:
-                # Titles that stand on the page in other words open it.
-                for level, title in waiting:
-                    blocks.heading(level, title)
-                waiting, here = [], [titles[-1][1]]
-            blocks.paragraph(paragraph)
-        for target, label, before, after in _targets(page, words):
-            links.add(target, label, before=before, after=after, headings=here)
-        links.add_bare(" ".join(_LINE.split(text)), here)
-        return len(text) + int(pdfium.FPDFPage_CountObjects(page.raw))
+def _lines(words: Any, text: str, most: int) -> list[Line]:
+    """The lines of a page, with the fonts of so many."""
+    lines, at = list[Line](), 0
+    for number, line in enumerate(_LINE.split(text)):
+        begin = at + len(line) - len(line.lstrip())
+        end = at + len(line.rstrip()) - 1
+        if begin <= end and number < most:
+            size, left, base = _place(words, begin)
+            places = {begin, (begin + end) // 2, end}
+            fixed = all(_is_fixed(words, place) for place in places)
+            lines.append(Line(line, size, fixed, left, base))
+        else:
+            lines.append(Line(line))
+        at += len(line) + 2 - (text[at + len(line) : at + len(line) + 2] != "\r\n")
+    return lines
 
 
-def _paragraphs(text: str, titles: set[str]) -> Iterator[str]:
-    """Lines joined, words put together that a line's end parts; a paragraph ends with a short line
-    that ends a sentence, or with an empty one."""
-    lines = [
-        _CONTROL.sub("", line) if not _HYPHEN.search(line) else line for line in _LINE.split(text)
-    ]
-    width = sorted(map(len, lines))[int(0.8 * len(lines))] if lines else 0
-    open_: list[str] = []
-    for line in lines:
-        line = line.strip()
-        short = len(line) < 0.8 * width
-        if line.casefold() in titles or not line:
-            if open_:
-                yield one_line("".join(open_))
-            open_ = []
-            if line:
-                yield one_line(line)
-            continue
-        if _HYPHEN.search(line):
-            soft = line[-1] != "-"
-            open_.append(_CONTROL.sub("", line if not soft else line[:-1]))
-            continue
-        open_.append(_CONTROL.sub("", line) + " ")
-        if short and line.endswith(_SENTENCE_END):
-            yield one_line("".join(open_))
-            open_ = []
-    if open_:
-        yield one_line("".join(open_))
+def _place(words: Any, at: int) -> tuple[float, float, float]:
+    """The size of a letter, where it begins, and its height on the page, in points; 0: unknown."""
+    letter = pdfium.FPDFText_GetCharIndexFromTextIndex(words.raw, at)
+    x, y, turned = ctypes.c_double(), ctypes.c_double(), pdfium.FS_MATRIX()
+    pdfium.FPDFText_GetCharOrigin(words.raw, letter, x, y)
+    size = pdfium.FPDFText_GetFontSize(words.raw, letter)
+    if pdfium.FPDFText_GetMatrix(words.raw, letter, turned):
+        size *= math.hypot(turned.b, turned.d)
+    told = (size, x.value, y.value)
+    return told if size > 0 and all(abs(one) < _LARGEST for one in told) else (0.0, 0.0, 0.0)
+
+
+def _is_fixed(words: Any, at: int) -> bool:
+    """Whether the font of a letter says, or its name, that all its letters are equally wide."""
+    letter, flags = pdfium.FPDFText_GetCharIndexFromTextIndex(words.raw, at), ctypes.c_int(0)
+    name = ctypes.create_string_buffer(_NAME)
+    size = pdfium.FPDFText_GetFontInfo(words.raw, letter, name, _NAME, flags)
+    named = size <= _NAME and _FIXED_NAMES.search(name.value)
+    return bool(flags.value & _FIXED or named)
 
 
 def _targets(page: Any, words: Any) -> Iterator[tuple[str, str, str, str]]:
@@ -194,7 +198,7 @@ def _targets(page: Any, words: Any) -> Iterator[tuple[str, str, str, str]]:
             left, _, right, _ = page.get_bbox()
             before = words.get_text_bounded(left, area.bottom, area.left, area.top)
             after = words.get_text_bounded(area.right, area.bottom, right, area.top)
-        label, before, after = (_CONTROL.sub("", part)[:500] for part in (label, before, after))
+        label, before, after = (shown(part)[:500] for part in (label, before, after))
         yield target, label, before, after
 
 
