@@ -16,6 +16,9 @@ from spoor.web.exchange import Exchange
 from spoor.web.freshness import fresh_for
 from spoor.web.validators import Validators
 
+_TOLD_CHANGE = 0.005
+"""By how much a score changes, at least, for its reasons to tell what it was."""
+
 
 @dataclass(slots=True)
 class PendingRows:
@@ -79,8 +82,10 @@ class PendingRows:
     def revise(self, revisions: Sequence[Revision], pages: int) -> None:
         """Take the judge's revisions after so many pages."""
         for one in revisions:
-            head = f"judged anew after {pages} pages, was {one.before.score:.3f}"
-            why = [[head, 0.0], *([reason, round(share, 4)] for reason, share in one.after.why)]
+            why = [[reason, round(share, 4)] for reason, share in one.after.why]
+            if abs(one.after.score - one.before.score) >= _TOLD_CHANGE:
+                was = f"judged anew after {pages} pages, was {one.before.score:.3f}"
+                why.insert(0, [was, 0.0])
             verdict = one.after.score, int(one.after.relevant), json.dumps(why)
             self.revisions[one.ticket] = verdict
             if one.after.relevant != one.before.relevant:
