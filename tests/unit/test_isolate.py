@@ -6,6 +6,7 @@ import base64
 import errno
 import json
 import os
+import resource
 import signal
 import struct
 import subprocess
@@ -222,6 +223,44 @@ def test_a_helper_that_dies_or_stops_gives_up_one_document(
     with pytest.raises(GivenUpError, match="did not answer"):
         stopped.ask(page_of, b"<p>x", {"url": URL})
     assert not stopped.alive
+
+
+def test_documents_are_read_where_thousands_of_connections_are_open() -> None:
+    """As a crawl has whose hosts do not answer: `select` takes no descriptor above 1,023."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(2_048, hard), hard))
+    held = [os.open(os.devnull, os.O_RDONLY)]
+    lane = lanes.Lane()
+    try:
+        while held[-1] < 1_100:
+            held.append(os.dup(held[0]))
+        for text in "abc":
+            row = lane.ask(page_of, f"<p>{text}".encode(), {"url": URL})
+            assert row["text"] == text
+    finally:
+        lane.close()
+        for one in held:
+            os.close(one)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_no_document_gets_the_answer_to_one_that_was_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As by Ctrl-C in a notebook, while a document is sent, or its answer waited for."""
+    lane = lanes.Lane()
+    for interrupted in ("send", "receive"):
+        with monkeypatch.context() as patched:
+
+            def interrupt(*_: Any) -> None:
+                raise KeyboardInterrupt
+
+            lane.ask(page_of, b"<p>x", {"url": URL})
+            patched.setattr(f"spoor.isolate.helper.{interrupted}", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                lane.ask(page_of, b"<p>one", {"url": URL})
+        assert lane.ask(page_of, b"<p>another", {"url": URL})["text"] == "another"
+    lane.close()
 
 
 def test_a_machine_without_memory_is_not_the_documents_fault(

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from spoor.bounded_json import VALUES_A_BYTE, json_of
@@ -115,7 +115,7 @@ class Helper:
         ]
         out = self._process.stdin
         assert out is not None
-        with contextlib.suppress(OSError):  # it has ended; `answer` says so
+        with self._whole(), contextlib.suppress(OSError):  # it has ended; `answer` says so
             send(out, json.dumps(rows).encode())
             for one in questions:
                 send(out, one.body)
@@ -126,9 +126,10 @@ class Helper:
         back, room = self._process.stdout, question.room >> 20
         assert back is not None
         try:
-            most = min(question.most, question.room)
-            answer = receive(back, time.monotonic() + PATIENCE, most)
-            self.worn = bool(receive(back, time.monotonic() + PATIENCE, 1))
+            with self._whole():
+                most = min(question.most, question.room)
+                answer = receive(back, time.monotonic() + PATIENCE, most)
+                self.worn = bool(receive(back, time.monotonic() + PATIENCE, 1))
         except (OSError, EOFError):
             ended = self._ends()
             self.close()
@@ -146,6 +147,18 @@ class Helper:
         except ValueError as error:
             self.close()
             raise GivenUpError(NO_PAGE) from error
+
+    @contextlib.contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Within it a message goes over whole: where anything keeps it from that, such as Ctrl-C in
+        a notebook, the helper ends. The rest would be taken for another document, or its answer."""
+        try:
+            yield
+        except (OSError, EOFError):
+            raise
+        except BaseException:
+            self.close()
+            raise
 
     def _ends(self) -> bool:
         """Whether it has ended by itself, or is about to."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from select import select
+from select import POLLIN, poll
 from typing import IO
 
 _PIECE = 1 << 20
@@ -27,10 +27,12 @@ def receive(pipe: IO[bytes], deadline: float | None, most: int = sys.maxsize) ->
 
 def _read(pipe: IO[bytes], size: int, deadline: float | None) -> bytes:
     data = bytearray()
+    coming = poll()  # `select` takes no descriptor above 1,023, and a crawl of many hosts has more
+    coming.register(pipe, POLLIN)
     while len(data) < size:
         if deadline is not None:
             left = max(0.0, deadline - time.monotonic())
-            if not select([pipe], [], [], left)[0]:
+            if not coming.poll(1000 * left):
                 raise EOFError
         piece = os.read(pipe.fileno(), min(size - len(data), _PIECE))
         if not piece:
