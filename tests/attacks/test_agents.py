@@ -25,6 +25,7 @@ import pytest
 
 from attacks.measure import Note, within_law
 from loopback import ADDRESS, Asked, Loopback, beside, page, reply
+from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.http.subrequests import Subrequests, scope_of_parts
 from spoor.integrations.mcp.crawls import (
@@ -36,6 +37,7 @@ from spoor.integrations.mcp.crawls import (
 from spoor.integrations.mcp.look_ups import checked_question
 from spoor.rendering.visit import HeldBackError
 from spoor.runs import answers as run_answers
+from spoor.runs.assemble import make_crawl
 from spoor.runs.reader import Run
 from spoor.runs.search import Found
 from spoor.settings import Settings
@@ -122,6 +124,26 @@ def test_a_crawl_that_brings_nothing_counts_as_a_page(site: Loopback, tmp_path: 
     with pytest.raises(InputError, match="the 3 pages of this server are used up"):
         crawls.begin("kiln", ["http://a.example/"], 1)
     assert len(crawls.names()) == 3
+    crawls.close()
+
+
+@pytest.mark.parametrize("seed", ["http://a.example/", "http://127.0.0.9/"])
+def test_a_crawl_that_ended_leaves_memory(
+    site: Loopback, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: str
+) -> None:
+    """Each kept megabytes for as long as the server ran, and an agent may begin hundreds."""
+    made: list[weakref.ref[Crawl]] = []
+
+    def noted(settings: Settings) -> Crawl:
+        made.append(weakref.ref(crawl := make_crawl(settings)))
+        return crawl
+
+    monkeypatch.setattr("spoor.live.background.make_crawl", noted)
+    settings = Settings(delay=0, render="never", connect_to=f"{ADDRESS}:{site.port}")
+    crawls = AgentCrawls(tmp_path, AgentLimits(settings=settings))
+    assert crawls.wait(crawls.begin("kiln", [seed], 1), 30)
+    gc.collect()
+    assert made[0]() is None
     crawls.close()
 
 

@@ -12,8 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from spoor.crawl import Crawl
+from spoor.errors import SpoorError
 from spoor.live.driver import GRACE, HttpDriver
 from spoor.live.live_crawl import LiveCrawl
+from spoor.process_memory import without_frames
 from spoor.protocols import HostClocks
 from spoor.runs.assemble import make_crawl
 from spoor.runs.documents import RunDocument
@@ -81,8 +84,10 @@ class BackgroundCrawl:
         self._limits = Limits() if limits is None else limits
         self._told = 0
         self._bytes = 0
-        self._loop: asyncio.AbstractEventLoop | None = None
+        # Both are gone once it is over: a server of agents keeps hundreds of crawls that ended.
+        self._engine: Crawl | None = None
         self._driver: HttpDriver | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
         self._cancelled, self._grace = "", GRACE
         self._opened, self._lock = threading.Event(), threading.Lock()
         self._ended = threading.Event()
@@ -146,7 +151,7 @@ class BackgroundCrawl:
 
     def _work(self) -> None:
         try:
-            engine = self._engine = make_crawl(self._settings)
+            self._engine = engine = make_crawl(self._settings)
             folder = RunWriter(self.path, self._settings)
             try:
                 live = LiveCrawl(folder, engine, on_step=self._step)
@@ -159,8 +164,12 @@ class BackgroundCrawl:
             finally:
                 folder.close()
         except BaseException as error:
+            if isinstance(error, SpoorError):
+                without_frames(error)
             self._fault = error
         finally:
+            with self._lock:
+                self._engine = self._driver = None
             self._ended.set()
             self._opened.set()  # where it never was
 
@@ -188,6 +197,7 @@ class BackgroundCrawl:
 
     def _rests(self, now: float) -> dict[str, float]:
         """`now`: by the crawl's clock."""
+        assert self._engine is not None
         frontier, at, found = self._engine.frontier, time.monotonic(), dict[str, float]()
         assert isinstance(frontier, HostClocks)
         for name, _, in_flight, free_at in frontier.hosts():
@@ -209,6 +219,7 @@ class BackgroundCrawl:
             self._tell()
 
     def _note(self, url: str) -> None:
+        assert self._engine is not None
         counts = self._engine.counts
         self.progress = Progress(counts.pages, counts.relevant, self._bytes, url)
 
