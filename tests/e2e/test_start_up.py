@@ -187,3 +187,25 @@ def test_a_thread_that_waits_for_a_server_at_the_end_brings_no_words_of_packages
     lines = done.stdout.splitlines() + done.stderr.splitlines()
     assert len(lines) == 1
     assert "leaked" not in done.stderr
+
+
+CLOSED = """
+import os, sys
+from spoor.cli import main
+
+def looks(*_, **__):
+    number = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT)
+    print("words of a library", file=sys.stderr, flush=True)
+    os._exit(number <= 2 or not os.get_inheritable(2))
+
+main.command_tree = looks
+main.main(["crawl"])
+"""
+
+
+def test_no_file_of_a_run_gets_the_number_of_a_stream_that_is_closed(tmp_path: Path) -> None:
+    """As services are begun (`2>&-`): a crawl ended without a word, as it asked for a terminal."""
+    shell = ["/bin/sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh"]
+    command = [*shell, sys.executable, "-c", CLOSED, str(tmp_path / "state.db")]
+    assert subprocess.run(command, check=False).returncode == 0
+    assert (tmp_path / "state.db").read_bytes() == b""

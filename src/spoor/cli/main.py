@@ -102,6 +102,7 @@ def command_tree(*commands: str, names_only: bool = False) -> Any:
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line and end the process with its exit code."""
     code = 1
+    _open_streams()
 
     def end() -> None:
         # What waits for a server that does not answer is ended with the process, and not before:
@@ -115,6 +116,16 @@ def main(arguments: list[str] | None = None) -> None:
     atexit.register(end)
     code = run(arguments)
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """Open the standard streams that whoever began this process closed (`2>&-`), to nowhere: else
+    the next file gets the number of one, and what a library prints."""
+    for name in ("stdin", "stdout", "stderr"):  # in this order they get 0, 1 and 2
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8")
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
 
 
 def run(arguments: list[str] | None = None) -> int:
