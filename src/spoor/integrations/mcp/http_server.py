@@ -10,6 +10,7 @@ from typing import Any
 
 import uvicorn
 from mcp.server.mcpserver import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from spoor.errors import InputError
@@ -94,8 +95,14 @@ def http_server(
     """What serves it over HTTP, for clients that know it by this address: at most so many
     connections, and each of them owes the rest of a request for so many seconds, twice that at
     most."""
+    # By any port of this machine, as clients name it; but by no page of a browser, since none is
+    # ours: what another program serves here may be a stranger's, as a recorded web is.
+    asked_by = TransportSecuritySettings(
+        allowed_hosts=["127.0.0.1:*", "localhost:*", "[::1]:*"], allowed_origins=[]
+    )
+    app = server.streamable_http_app(host=address, transport_security=asked_by)
     config = uvicorn.Config(
-        _Messages(server.streamable_http_app(host=address)),
+        _Messages(app),
         http=partial(_Bounded, most=most, seconds=seconds),  # type: ignore[arg-type]
         ws="none",
         log_level="critical",  # what a client does wrong is not for the terminal
