@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import time
 from pathlib import Path
 
@@ -49,6 +50,26 @@ def test_a_name_of_many_addresses_has_the_clock_of_each() -> None:
     for number, host in enumerate(NAMES):
         limits.ask(host, 2.0, 0.0, clocks=clocks_of(host, ["192.0.2.1", f"198.51.100.{number}"]))
     assert len(limits.admit(0.0)[0]) == 1
+
+
+def test_hosts_in_flight_cost_the_same_each_however_many_they_are() -> None:
+    """Beyond a thousand, as many as never answer beside 300 in flight, each looked at all others."""
+    limits, clocks = RequestLimits(per_host=1), SharedClocks()
+
+    def seconds(hosts: range) -> float:
+        began = time.process_time()
+        for number in hosts:
+            names = [f"clock of {number}"]
+            assert clocks.enter(names, 1.0, 0.0) is None
+            limits.ask(f"{number}.example", 1.0, 0.0, clocks=names)
+        return time.process_time() - began
+
+    gc.disable()  # it looks at what all other tests left
+    try:
+        few, many = seconds(range(500)), seconds(range(500, 4_000))
+    finally:
+        gc.enable()
+    assert many < 30 * few
 
 
 def test_few_names_are_visited_at_a_time_and_the_others_come_by_turns() -> None:

@@ -17,7 +17,8 @@ AT_ONCE = 4
 """Hosts at one clock that are visited at a time; each waits for its request in flight."""
 
 _MANY = 1_024
-"""Clocks beyond which those that nobody waits for are forgotten."""
+"""Clocks beyond which those that nobody waits for are forgotten, and again once they are twice as
+many as were left."""
 
 
 def clocks_of(host: str, addresses: Sequence[str]) -> tuple[str, ...]:
@@ -39,16 +40,18 @@ class SharedClocks:
 
     def __init__(self) -> None:
         self._clocks: dict[str, _Clock] = {}
+        self._many = _MANY
 
     def enter(self, names: Sequence[str], delay: float, now: float) -> float | None:
         """A visit begins, of a host with these clocks; or the time at which it may come again,
         where others are visited."""
-        if len(self._clocks) > _MANY:
+        if len(self._clocks) > self._many:
             self._clocks = {
                 name: clock
                 for name, clock in self._clocks.items()
                 if clock.visits or clock.promised > now
             }
+            self._many = max(_MANY, 2 * len(self._clocks))
         clocks = [self._clocks.setdefault(name, _Clock()) for name in names]
         if any(clock.visits >= AT_ONCE for clock in clocks):
             return _promise(clocks, delay, now)

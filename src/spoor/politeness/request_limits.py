@@ -11,7 +11,8 @@ from itertools import count
 from spoor.web.urls import registrable_domain
 
 _MANY_GROUPS = 1_024
-"""Groups of hosts beyond which those without requests are forgotten."""
+"""Groups of hosts beyond which those without requests are forgotten, and again once they are twice as
+many as were left: a crawl may have as many in flight, and looks at all of them."""
 
 
 @dataclass(slots=True, eq=False)
@@ -48,6 +49,7 @@ class RequestLimits:
         self.per_domain = per_domain
         self.per_address = per_address
         self._groups: dict[str, _Group] = {}
+        self._many = _MANY_GROUPS
         self._begun: list[Turn] = []
         self._delayed: list[tuple[float, int, _Group]] = []
         """A heap of groups whose first waiting request waits for the end of a delay."""
@@ -64,12 +66,13 @@ class RequestLimits:
         """A request to a host, with its port if it has one, whose delay is so many seconds; it
         begins when `admit` returns it. `address` is needed where there is a limit per address;
         `clocks`: what it shares with other hosts, in an order that is the same for all."""
-        if len(self._groups) > _MANY_GROUPS:
+        if len(self._groups) > self._many:
             self._groups = {
                 name: group
                 for name, group in self._groups.items()
                 if group.running or group.waiting or group.free_at > now
             }
+            self._many = max(_MANY_GROUPS, 2 * len(self._groups))
         groups = []
         if self.per_host:
             groups.append(self._group(f"host {host}", self.per_host))
