@@ -320,7 +320,7 @@ class Settings:
         CRAWL,
         "Ask the search of a site for the topic, three times at most; each counts as a page.",
     )
-    seed: int = setting(0, CRAWL, "Seed of everything random.", commands=EVERYWHERE)
+    seed: int = setting(0, CRAWL, "Seed of everything random.", ge=0, commands=EVERYWHERE)
     allow_private: tuple[str, ...] = setting(
         (),
         POLITENESS,

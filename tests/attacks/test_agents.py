@@ -373,6 +373,8 @@ def test_no_page_of_a_browser_asks_over_http(tmp_path: Path) -> None:
                 ):
                     async with client.post(url, data=BEGINS, headers=kinds | more) as answer:
                         statuses.append(answer.status)
+                        closes = answer.headers.get("Connection") == "close"
+                        assert closes == (answer.status >= 400), "refused, it keeps no place"
             server.should_exit = True
             await task
         return statuses

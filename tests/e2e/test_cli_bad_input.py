@@ -133,6 +133,10 @@ CRAWL: dict[str, tuple[list[str], str]] = {
     "a model file of something else": ([SEED, "--model", "plain"], "not a Spoor state or model"),
     "a model file that is damaged": ([SEED, "--model", "damaged"], "damaged"),
     "a model file of the future": ([SEED, "--model", "future"], "format version 2"),
+    "vectors of a device": ([SEED, "--vectors", "/dev/zero"], "not a plain file"),
+    "a model of a device": ([SEED, "--model", "/dev/zero"], "not a plain file"),
+    "a seed of randomness below nothing": ([SEED, "--seed", "-5"], "--seed -5 is not a whole number"),
+    "a folder whose name is no text": ([SEED, "--out", "\udcff"], "is no text in UTF-8"),
     "vectors that are none": ([SEED, "--vectors", "plain"], "not a word and numbers"),
 }
 
@@ -491,6 +495,8 @@ def test_no_traceback_from_a_process_of_its_own(here: Path) -> None:
         ("--header", "Authorization: sesame", "--netrc"),
         ("--proxy", "http://anna:sesame@p.example:80", "SPOOR_BASIC"),
         ("--sign-key", "plain", "is no Ed25519 key"),
+        ("--sign-key", "/dev/zero", "is no Ed25519 key"),
+        ("--netrc", "/dev/zero", "not a plain file"),
     ],
 )
 def test_who_asks_is_checked_before_a_run_begins(

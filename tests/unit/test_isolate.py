@@ -225,6 +225,24 @@ def test_a_helper_that_dies_or_stops_gives_up_one_document(
     assert not stopped.alive
 
 
+def test_a_document_is_read_again_where_the_machine_stood_still(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As a container does that is paused, for longer than a helper is waited for."""
+    lane, receive = lanes.Lane(), pipes.receive
+    late = [True]
+
+    def received(*given: Any) -> bytes:
+        if late:
+            late.pop()
+            raise TimeoutError
+        return receive(*given)
+
+    monkeypatch.setattr("spoor.isolate.helper.receive", received)
+    assert lane.ask(page_of, b"<p>x", {"url": URL})["text"] == "x"
+    lane.close()
+
+
 def test_documents_are_read_where_thousands_of_connections_are_open() -> None:
     """As a crawl has whose hosts do not answer: `select` takes no descriptor above 1,023."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -314,7 +332,7 @@ def test_a_helper_that_was_taken_over_neither_keeps_nor_fills_who_asked(sent: by
     out, into = os.pipe()
     with open(out, "rb") as pipe, open(into, "wb", 0) as answer:
         answer.write(sent)
-        with pytest.raises(EOFError):
+        with pytest.raises((EOFError, TimeoutError)):
             pipes.receive(pipe, time.monotonic(), 1 << 20)
         answer.write(b" and the rest")
 

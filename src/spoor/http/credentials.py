@@ -13,6 +13,7 @@ or from the command line, which every user of the machine can read.
 from __future__ import annotations
 
 import base64
+import errno
 import netrc
 import os
 from collections.abc import Iterator, Mapping
@@ -135,6 +136,8 @@ def _from_netrc(name: str) -> Iterator[_Given]:
         return
     path = Path(name).expanduser()
     try:
+        if path.is_char_device():  # a pipe may hold what a program prints
+            raise OSError(errno.EINVAL, "not a plain file")
         hosts = netrc.netrc(str(path)).hosts
     except netrc.NetrcParseError as error:  # its message may hold a password
         raise InputError(f"--netrc {name}: line {error.lineno} is no netrc") from None

@@ -27,6 +27,9 @@ TAG = "web-bot-auth"
 LIFETIME = 300.0
 """Seconds that a signature is valid."""
 
+_MOST_KEY = 1 << 16
+"""Bytes of a file with a key."""
+
 Headers = tuple[tuple[str, str], ...]
 
 
@@ -97,7 +100,9 @@ def read_key(path: Path) -> Any:
         "cryptography.hazmat.primitives.asymmetric.ed25519",
     )
     try:
-        key = serialization.load_pem_private_key(path.read_bytes(), password=None)
+        with path.open("rb") as file:  # which may be a pipe
+            written = file.read(_MOST_KEY)
+        key = serialization.load_pem_private_key(written, password=None)
     except OSError as error:
         raise InputError(f"cannot read --sign-key {path}: {error.strerror}") from None
     except (ValueError, TypeError):

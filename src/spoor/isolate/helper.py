@@ -130,11 +130,13 @@ class Helper:
                 most = min(question.most, question.room)
                 answer = receive(back, time.monotonic() + PATIENCE, most)
                 self.worn = bool(receive(back, time.monotonic() + PATIENCE, 1))
-        except (OSError, EOFError):
+        except (OSError, EOFError) as error:
             ended = self._ends()
             self.close()
             if ended and self._process.returncode == -signal.SIGKILL:
                 raise KilledError("the parser was killed, as where memory runs out") from None
+            if isinstance(error, TimeoutError):  # as where a container stood still meanwhile
+                raise KilledError("the parser did not answer") from None
             late = self._process.returncode == -signal.SIGPROF
             raised = LateError if late else GivenUpError
             seconds = question.times * question.bounds.seconds

@@ -17,8 +17,8 @@ def send(pipe: IO[bytes], data: bytes) -> None:
 
 
 def receive(pipe: IO[bytes], deadline: float | None, most: int = sys.maxsize) -> bytes:
-    """The next message. Raises EOFError where there is none, none whole by the deadline (monotonic
-    time), or one of more than `most` bytes."""
+    """The next message. Raises EOFError where there is none, or one of more than `most` bytes, and
+    TimeoutError where none is whole by the deadline (monotonic time)."""
     size = int.from_bytes(_read(pipe, 8, deadline), "little")
     if size > most:
         raise EOFError
@@ -33,7 +33,7 @@ def _read(pipe: IO[bytes], size: int, deadline: float | None) -> bytes:
         if deadline is not None:
             left = max(0.0, deadline - time.monotonic())
             if not coming.poll(1000 * left):
-                raise EOFError
+                raise TimeoutError
         piece = os.read(pipe.fileno(), min(size - len(data), _PIECE))
         if not piece:
             raise EOFError

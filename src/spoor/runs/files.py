@@ -200,7 +200,13 @@ def new_run(prefix: str = "", under: Path = Path(RUNS)) -> Path:
 
 @contextmanager
 def run_folder(out: Path | None, prefix: str = "") -> Iterator[Path]:
-    """`out`, or a new folder, which is removed again where no run is begun in it."""
+    """`out`, or a new folder, which is removed again where no run is begun in it. Raises InputError
+    where it cannot be made, or could not be written down."""
+    try:
+        os.path.abspath(out or "").encode()
+    except UnicodeEncodeError:
+        where = os.path.abspath(out or "")
+        raise InputError(f"the folder {where!r} is no text in UTF-8; choose another") from None
     try:
         path = out or new_run(prefix)
     except OSError as error:

@@ -13,6 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from spoor.errors import InputError
+from spoor.files import plain
 from spoor.runs import files
 from spoor.runs.site_lists import has_no_scheme, read_list, with_scheme
 from spoor.settings import Settings
@@ -162,12 +163,12 @@ def _fingerprint(path: Path) -> str:
     """Of a file that a crawl goes by: of its size, its beginning and its end, since vectors may
     have gigabytes. Empty where it cannot be read: whoever needs it will say so."""
     try:
-        with path.open("rb") as file:
+        with plain(path).open("rb") as file:
             size = file.seek(0, 2)
             file.seek(0)
             digest = hashlib.sha256(f"{size}\n".encode() + file.read(1 << 20))
             file.seek(max(0, size - (1 << 20)))
-            digest.update(file.read())
+            digest.update(file.read(1 << 20))
     except OSError:
         return ""
     return digest.hexdigest()[:16]

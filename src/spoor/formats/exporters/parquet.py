@@ -47,7 +47,8 @@ def write(rows: Iterable[Row], path: Path, options: Options) -> int:
     nested = [name for name, kind in columns.items() if kind == "json"]
     refused = arrow.ArrowException, ValueError, TypeError, OverflowError
     count = 0
-    with format_.ParquetWriter(path, schema, compression="zstd") as writer:
+    # A name may be no text, which the library cannot open.
+    with path.open("wb") as file, format_.ParquetWriter(file, schema, compression="zstd") as writer:
         for batch in _batches(_values(row, columns, nested) for row in rows):
             try:
                 table = arrow.Table.from_pylist(batch, schema=schema)
@@ -75,9 +76,14 @@ def write_without(source: Path, path: Path, urls: Collection[str]) -> int:
     # What a page of a file takes is told by the file alone, and seen when it was unpacked. Of a
     # pool of the library's own the system knows only what was set apart for it.
     arrow.set_memory_pool(arrow.system_memory_pool())
-    with at_most(MOST_MEMORY), format_.ParquetFile(source) as file:
+    with (
+        at_most(MOST_MEMORY),
+        source.open("rb") as opened,
+        path.open("wb") as made,
+        format_.ParquetFile(opened) as file,
+    ):
         schema = file.schema_arrow
-        with format_.ParquetWriter(path, schema, compression="zstd") as writer:
+        with format_.ParquetWriter(made, schema, compression="zstd") as writer:
             for group in range(file.num_row_groups):
                 if file.metadata.row_group(group).num_rows > BATCH:  # a dictionary is repeated
                     raise ValueError(f"more than {BATCH:,} rows in a group, as no export has")
@@ -95,7 +101,7 @@ def urls(source: Path) -> Iterator[str]:
     arrow, format_ = import_extra("parquet", "Parquet", "pyarrow", "pyarrow.parquet")
     arrow.set_memory_pool(arrow.system_memory_pool())
     size = source.stat().st_size
-    with at_most(MOST_MEMORY), format_.ParquetFile(source) as file:
+    with at_most(MOST_MEMORY), source.open("rb") as opened, format_.ParquetFile(opened) as file:
         batches = file.iter_batches(BATCH, columns=["url"])
         for batch in bounded(batches, lambda batch: 32 * int(batch.num_rows), size):
             yield from map(str, batch.column(0).to_pylist())

@@ -18,6 +18,8 @@ from spoor.integrations.mcp.messages import MOST_BYTES, fault_of
 
 STOP_SECONDS = 3
 """Seconds that requests have to end once the server stops."""
+_REFUSED = 400
+"""Least status of what is refused."""
 
 
 class _Bounded(H11Protocol):
@@ -64,6 +66,8 @@ class _Messages:
         self._app = app
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            send = partial(_closing, send)
         if scope["type"] != "http" or scope["method"] != "POST":
             await self._app(scope, receive, send)
             return
@@ -76,7 +80,7 @@ class _Messages:
             more = part.get("more_body", False)
         fault = fault_of(body[:MOST_BYTES].decode("utf-8", "replace"))
         if fault is not None:
-            head = [(b"content-type", b"application/json"), (b"connection", b"close")]
+            head = [(b"content-type", b"application/json")]
             await send({"type": "http.response.start", "status": 400, "headers": head})
             said = fault.model_dump_json(by_alias=True).encode()
             await send({"type": "http.response.body", "body": said})
@@ -87,6 +91,15 @@ class _Messages:
             return next(whole, None) or await receive()
 
         await self._app(scope, read, send)
+
+
+async def _closing(send: Any, message: Any) -> None:
+    """Send a part of an answer; one that refuses ends its connection, so that pages of a browser,
+    each of which is refused, keep no place."""
+    if message["type"] == "http.response.start" and message["status"] >= _REFUSED:
+        headers = [*message.get("headers", ()), (b"connection", b"close")]
+        message = {**message, "headers": headers}
+    await send(message)
 
 
 def http_server(
