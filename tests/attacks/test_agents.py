@@ -361,7 +361,10 @@ def test_no_page_of_a_browser_asks_over_http(tmp_path: Path) -> None:
     async def work() -> list[int]:
         crawls = AgentCrawls(tmp_path, AgentLimits(settings=Settings(render="never")))
         server = http_server(make_server(crawls), ADDRESS, most=9, seconds=60.0)
-        kinds = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+        kinds = {
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+        }
         with socket.create_server((ADDRESS, 0)) as listener:
             task = asyncio.create_task(server.serve([listener]))
             url = f"http://{ADDRESS}:{listener.getsockname()[1]}/mcp"

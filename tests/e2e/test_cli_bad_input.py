@@ -135,7 +135,10 @@ CRAWL: dict[str, tuple[list[str], str]] = {
     "a model file of the future": ([SEED, "--model", "future"], "format version 2"),
     "vectors of a device": ([SEED, "--vectors", "/dev/zero"], "not a plain file"),
     "a model of a device": ([SEED, "--model", "/dev/zero"], "not a plain file"),
-    "a seed of randomness below nothing": ([SEED, "--seed", "-5"], "--seed -5 is not a whole number"),
+    "a seed of randomness below nothing": (
+        [SEED, "--seed", "-5"],
+        "--seed -5 is not a whole number",
+    ),
     "a folder whose name is no text": ([SEED, "--out", "\udcff"], "is no text in UTF-8"),
     "vectors that are none": ([SEED, "--vectors", "plain"], "not a word and numbers"),
 }

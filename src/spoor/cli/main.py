@@ -123,9 +123,9 @@ def _open_streams() -> None:
     the next file gets the number of one, and what a library prints."""
     for name in ("stdin", "stdout", "stderr"):  # in this order they get 0, 1 and 2
         if getattr(sys, name) is None:
-            stream = open(os.devnull, "r" if name == "stdin" else "w", encoding="utf-8")
-            os.set_inheritable(stream.fileno(), True)
-            setattr(sys, name, stream)
+            opened = os.open(os.devnull, os.O_RDWR)
+            os.set_inheritable(opened, True)
+            setattr(sys, name, os.fdopen(opened, "r" if name == "stdin" else "w", encoding="utf-8"))
 
 
 def run(arguments: list[str] | None = None) -> int:

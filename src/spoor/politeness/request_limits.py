@@ -11,8 +11,8 @@ from itertools import count
 from spoor.web.urls import registrable_domain
 
 _MANY_GROUPS = 1_024
-"""Groups of hosts beyond which those without requests are forgotten, and again once they are twice as
-many as were left: a crawl may have as many in flight, and looks at all of them."""
+"""Groups of hosts beyond which those without requests are forgotten, and again once they are twice
+as many as were left: a crawl may have as many in flight, and looks at all of them."""
 
 
 @dataclass(slots=True, eq=False)
