@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from xml.etree.ElementTree import Element
 
 from spoor.documents.blocks import Blocks
@@ -12,10 +13,19 @@ from spoor.documents.links import Links
 from spoor.documents.zipped import Parts
 
 _NAMES = "{urn:oasis:names:tc:opendocument:xmlns:"
-_OFFICE, _T, _TABLES = (f"{_NAMES}{name}:1.0}}" for name in ("office", "text", "table"))
+_OFFICE, _T, _TABLES, _STYLES = (
+    f"{_NAMES}{name}:1.0}}" for name in ("office", "text", "table", "style")
+)
 _HEADING, _PARAGRAPH, _ITEM, _LINK = (f"{_T}{name}" for name in ("h", "p", "list-item", "a"))
 _TABLE, _ROW, _CELL = (f"{_TABLES}{name}" for name in ("table", "table-row", "table-cell"))
-_SIGNS = {f"{_T}s": " ", f"{_T}tab": " ", f"{_T}line-break": "\n"}
+_WITH_TEXT = frozenset((_HEADING, _PARAGRAPH, _TABLE))
+_SPACES, _COUNT = f"{_T}s", f"{_T}c"
+_SIGNS = {f"{_T}tab": " ", f"{_T}line-break": "\n"}
+_STYLE = f"{_T}style-name"
+_CODE = re.compile(r"Preformatted|(?:\b|_)Code(?:\b|_)")
+"""Styles of paragraphs of code; `_20_` stands for a space."""
+_MOST_SPACES = 40
+"""In a row."""
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _MOST_OF_LINK = 1_000
 """Characters and elements of a link that are read: one may stand in another, hundreds of times."""
@@ -28,28 +38,51 @@ def read_odt(parts: Parts, blocks: Blocks, links: Links) -> None:
     if body is None:
         raise UnreadableError("it is damaged: it has no body")
     text = next(iter(body), body)
-    waiting: list[tuple[Element, int]] = [(text, -1)]
+    of_code = _styles_of_code(content)
+    code = list[str]()
+    entry: Element | None = None
+    waiting: list[tuple[Element, int, Element | None]] = [(text, -1, None)]
     while waiting and not blocks.full:
-        node, depth = waiting.pop()
+        node, depth, within = waiting.pop()
+        style = node.get(_STYLE, "") if node.tag == _PARAGRAPH else ""
+        if style in of_code or _CODE.search(style):
+            code.append(_plain(node))
+            continue
+        if code and (node.tag in _WITH_TEXT):
+            blocks.code("\n".join(code))
+            code.clear()
         if node.tag == _HEADING:
             level = node.get(f"{_T}outline-level") or "1"
             blocks.heading(min(6, int(level)) if level.isdecimal() else 1, _plain(node))
         elif node.tag == _PARAGRAPH:
-            if depth < 0:
+            if within is None or within is entry:  # no list, or its entry goes on
                 blocks.paragraph(_plain(node))
             else:
                 blocks.item(_plain(node), depth=depth)
+                entry = within
         elif node.tag == _TABLE:
             blocks.long_table(  # a table in a cell is text of it
                 [_plain(cell) for cell in outermost(row, _CELL)] for row in outermost(node, _ROW)
             )
         elif len(node):
-            inside = depth + (node.tag == _ITEM)
-            waiting += [(child, inside) for child in node[::-1]]
+            inside, within = (depth + 1, node) if node.tag == _ITEM else (depth, within)
+            waiting += [(child, inside, within) for child in node[::-1]]
+    if code:
+        blocks.code("\n".join(code))
     for link in text.iter(_LINK):
         if links.cut:
             return
         links.add(link.get(_HREF), _plain(link, _MOST_OF_LINK))
+
+
+def _styles_of_code(content: Element) -> frozenset[str]:
+    """The names of styles of this document that are made from one of code."""
+    found = content.iterfind(f"{_OFFICE}automatic-styles/{_STYLES}style")
+    return frozenset(
+        one.get(f"{_STYLES}name", "")
+        for one in found
+        if _CODE.search(one.get(f"{_STYLES}parent-style-name", ""))
+    )
 
 
 def _plain(node: Element, most: float = math.inf) -> str:
@@ -66,6 +99,10 @@ def _plain(node: Element, most: float = math.inf) -> str:
             most -= len(inner)
         elif sign := _SIGNS.get(inner.tag):
             words.append(sign)
+        elif inner.tag == _SPACES:
+            count = inner.get(_COUNT, "1")
+            spaces = int(count) if count.isdecimal() and len(count) < 9 else 1
+            words.append(" " * min(spaces, _MOST_SPACES))
         else:
             most -= 1
             words.append(inner.text or "")

@@ -14,6 +14,7 @@ from spoor.documents.elements import outermost
 from spoor.documents.errors import UnreadableError
 from spoor.documents.links import Links
 from spoor.documents.package import Package, Relation
+from spoor.documents.word_lists import WordLists
 
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _M = "{http://schemas.openxmlformats.org/officeDocument/2006/math}"
@@ -35,6 +36,8 @@ _NOTES = ("footnotes", "endnotes")
 _MOST_NOTES = 10_000
 _LINKS = tuple(f"{_W}{name}" for name in ("hyperlink", "instrText", "fldSimple"))
 _MET = frozenset((*_LINKS, _BOX))
+_CODE = re.compile(r"\bCode\b(?!.*\bChar$)|^(?:HTML )?Preformatted|^Plain Text$")
+"""Styles of paragraphs of code."""
 _FIELD = re.compile(r'HYPERLINK\s+"([^"]+)"')
 
 
@@ -46,7 +49,8 @@ def read_docx(package: Package, blocks: Blocks, links: Links) -> None:
     if body is None:
         raise UnreadableError("it is damaged: it has no body")
     styles = next(package.trees(relations, "styles"), Element("styles"))
-    reader = _Reader(styles, relations, blocks, links)
+    lists = WordLists(next(package.trees(relations, "numbering"), Element("numbering")))
+    reader = _Reader(styles, lists, relations, blocks, links)
     reader.read(body)
     for kind in _NOTES:
         for notes in package.trees(relations, kind):
@@ -55,7 +59,12 @@ def read_docx(package: Package, blocks: Blocks, links: Links) -> None:
 
 class _Reader:
     def __init__(
-        self, styles: Element, relations: Mapping[str, Relation], blocks: Blocks, links: Links
+        self,
+        styles: Element,
+        lists: WordLists,
+        relations: Mapping[str, Relation],
+        blocks: Blocks,
+        links: Links,
     ) -> None:
         named = {style.get(f"{_W}styleId", ""): style.find(f"{_W}name") for style in styles}
         self._styles = {
@@ -63,9 +72,12 @@ class _Reader:
             for key, name in named.items()
             if name is not None
         }
+        self._lists = lists
         self._relations = relations
         self._blocks = blocks
         self._links = links
+        self._code: list[str] = []
+        """Paragraphs of code that follow one another."""
 
     def read(self, container: Element) -> None:
         """The paragraphs and tables below an element, in order; what is in the text boxes of a
@@ -76,9 +88,16 @@ class _Reader:
             if element is None:
                 reading.pop()
             elif element.tag == _TABLE:
+                self._end_code()
                 self._table(element)
             elif self._paragraph(element):
                 reading.append(_in_boxes(element))
+        self._end_code()
+
+    def _end_code(self) -> None:
+        if self._code:
+            self._blocks.code("\n".join(self._code))
+            self._code.clear()
 
     def read_notes(self, notes: Element, name: str) -> None:
         for note in islice(notes.iterfind(f"{_W}{name}"), _MOST_NOTES):
@@ -88,15 +107,23 @@ class _Reader:
     def _paragraph(self, element: Element) -> bool:
         """Adds its text and its links. Returns whether there are text boxes in it."""
         text, met = _text_and_more(element)
-        if text:
-            self._add(text, self._style(element))
+        facts = element.find(_FACTS)
+        style = "" if facts is None else self._style(facts)
+        if _CODE.search(style):
+            self._code.append(text)
+        elif text:
+            self._end_code()
+            entry = None if facts is None else self._lists.entry(facts)
+            if entry is None or style.startswith(("Heading", "Title")):
+                self._add(text, style)
+            else:
+                self._blocks.item(text, depth=entry[0], number=entry[1])
         if not met.isdisjoint(_LINKS):
             self._find_links(element, text, but=_BOX)
         return _BOX in met
 
-    def _style(self, paragraph: Element) -> str:
-        facts = paragraph.find(_FACTS)
-        style = None if facts is None else facts.find(_STYLE)
+    def _style(self, facts: Element) -> str:
+        style = facts.find(_STYLE)
         return "" if style is None else self._styles.get(style.get(_VALUE, ""), "")
 
     def _add(self, text: str, style: str) -> None:
