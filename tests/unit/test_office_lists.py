@@ -69,6 +69,4 @@ def test_lists_and_code_of_open_document() -> None:
     line.addText("burn()")
     made.text.addElement(line)
     made.write(file := io.BytesIO())
-    assert markdown_of(file) == (
-        "- Oak\n\nIt is hard.\n\n- Elm\n\n```\nif wood:\n    burn()\n```"
-    )
+    assert markdown_of(file) == ("- Oak\n\nIt is hard.\n\n- Elm\n\n```\nif wood:\n    burn()\n```")
