@@ -1,5 +1,5 @@
-"""What a page says that it is filed under: its tags, its categories, its section, and what the
-links pass through that lead back from it to the home page."""
+"""What a page says that it is filed under: its tags, its categories, its section, what stands
+behind such a label, and what the links pass through that lead back from it to the home page."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from urllib.parse import unquote_plus
 
+from spoor.web.labelled_facts import labelled
 from spoor.web.tree_walk import MOST_KEYWORDS, Walk
 
 _WORDS = 8
@@ -51,6 +52,8 @@ def keywords_of(
         tags.append(" ".join(words[counts[found.begin] : counts[end]][:_WORDS]))
     if len(tags) <= MOST_KEYWORDS:
         keywords.update(dict.fromkeys(filter(None, tags)))
+    if of_first:
+        keywords.update(dict.fromkeys(labelled(walk)))
     keywords.update(dict.fromkeys(_passed(walk, words, counts, url)))
     return tuple(keywords)
 

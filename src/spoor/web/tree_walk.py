@@ -42,8 +42,9 @@ _SPACE = re.compile(r"\s+")
 _CHANGED = re.compile(r"modified|updated")
 """In the name of a date at which a document was changed."""
 _FEEDS = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
-_BREAK = " "
-"""Text that parts words where a block begins or ends."""
+BREAK = "\n "
+"""Text that parts words where a block begins or ends. One of two characters is no text of a page:
+Python has one object for all strings of the same single character."""
 _CUT = " \0 "
 """The same where a link begins or ends. A parser leaves no NUL in a text."""
 _SOFT_CUT = "\0 "
@@ -175,7 +176,7 @@ class Walk:
             return counts[-1]
         since_cut = list[str]()
         for at in range(self.first_time - 1, -1, -1):
-            if (text := self.texts[at]) is _CUT or text is _SOFT_CUT:
+            if is_cut(text := self.texts[at]):
                 break
             since_cut.append(text)
         cut = self.times[0]
@@ -187,6 +188,11 @@ class Walk:
         cut."""
         read = Read(words, counts, self.found, self.ends, nofollow, {})
         return PageLinks(self.urls, range(len(self.urls)), read)
+
+
+def is_cut(text: str) -> bool:
+    """Whether a link begins or ends here, of the texts of a walk."""
+    return text is _CUT or text is _SOFT_CUT
 
 
 def _may_have_long(text: str) -> bool:
@@ -239,12 +245,12 @@ def walk_tree(root: LexborNode, walk: Walk) -> None:
             if kind is _INLINE:
                 child = node.first_child
             elif kind is _BLOCK:
-                part(_BREAK)
+                part(BREAK)
                 child = node.first_child
             else:
                 tag, block, enter, children = kind
                 if block:
-                    part(_BREAK)
+                    part(BREAK)
                 if enter is not None and enter(node, tag, walk):
                     opened.append(len(ends) - 1)
                     depths.append(innermost)
@@ -272,13 +278,13 @@ def walk_tree(root: LexborNode, walk: Walk) -> None:
         while True:
             # Leave the element: its link ends here, and so does its line. A text has neither.
             if kind is _BLOCK:
-                part(_BREAK)
+                part(BREAK)
             elif kind is not _INLINE and kind is not _TEXT:
                 if innermost == depth:
                     _leave(walk, opened.pop())
                     innermost = depths.pop()
                 elif kind.block:
-                    part(_BREAK)
+                    part(BREAK)
             following = node.next
             if following is not None:
                 break
