@@ -548,3 +548,19 @@ def test_what_a_member_did_is_a_list_with_a_time_of_day_each() -> None:
     )
     page = "<h2>Ann Moss</h2><p>Registered on 11/28/2026</p><h3>Activity</h3><h4>05/26/2026</h4>"
     assert is_list(f"{page}<dl>{did}</dl>", "http://a.example/users/4")
+
+
+def sortable(rows: str, *, heads: Sequence[str] = ("id", "summary", "owner")) -> str:
+    """What a tracker answers: a table whose heads put it in other orders."""
+    links = "".join(f"<th><a href='/query?of=food&order={head}'>{head}</a>" for head in heads)
+    return f"<h1>Query</h1><table><thead><tr>{links}</thead>{rows}</table>"
+
+
+def test_a_table_that_can_be_put_in_other_orders_is_a_list_without_dates() -> None:
+    url = "http://a.example/query?of=food"
+    rows = "".join(f"<tr><td><a href='/ticket/{at}'>#{at}</a><td>new" for at in range(4))
+    assert is_list(sortable(rows), url)
+    assert is_list(sortable(rows), f"{url}&order=id")
+    assert not is_list(sortable(rows, heads=("id", "owner")), url)
+    assert not is_list(sortable(rows), "http://a.example/other")
+    assert not is_list(sortable("<tr><td>Kiln<td>7<tr><td>Clay<td>8<tr><td>Glaze<td>9"), url)

@@ -17,6 +17,7 @@ from statistics import median
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import unquote
 
+from spoor.web.other_ways import orders_in
 from spoor.web.text import UNSPACED
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ _YEARS = re.compile(_YEAR)
 _CLOCK = re.compile(r"(?<![\w:.])[0-2]?\d:[0-5]\d(?![\w:.]*\d)")
 """A time of day, below the day that stands above some rows."""
 _DIGIT = re.compile(r"\d")
+_HEAD = re.compile(r"/th(?=[.#/])")
+"""In the path of a link in the head of a table."""
 TITLE = 3.0
 """Words of the titles of rows, in the mean, from which on they are no names of people."""
 _GROUPS = 4
@@ -99,7 +102,7 @@ def is_list_page(
     walk: Walk, words: Sequence[str], counts: Sequence[int], text: str, url: str
 ) -> bool:
     """Of a page that was walked; `text`: its words, `counts`: words before each cut. O(links)."""
-    if _has_entries(walk, words, counts, url):
+    if _has_entries(walk, words, counts, url) or _has_sorted_table(walk, url):
         return True
     may_be_dated = len(walk.times) >= FILES or text.count("20") >= FILES
     if not may_be_dated and text.count("19") + text.count("20") < FILES:
@@ -168,6 +171,22 @@ def _has_table(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str
         if _are_rows(walk, words, counts, rows, texts, end):
             return True
     return False
+
+
+def _has_sorted_table(walk: Walk, url: str) -> bool:
+    """Whether it has a table whose heads lead to it in other orders, and whose rows lead to
+    documents, as what a tracker answers has. O(links to itself) for a page without."""
+    own = f"{url.partition('?')[0]}?"
+    heads = (at for at, to in enumerate(walk.urls) if to.startswith(own))
+    heads = (at for at in heads if _HEAD.search(walk.found[at].place.path))
+    if len({order for at in heads for order in orders_in(walk.urls[at])}) < LEAST:
+        return False
+    site, seen, rows = _site(url), {url}, Counter[str]()
+    for to, found in zip(walk.urls, walk.found, strict=True):
+        if (row := found.place.row) and not to.startswith(own) and _is_document(to, site, url, seen):
+            seen.add(to)
+            rows[row] += 1
+    return max(rows.values(), default=0) >= LEAST
 
 
 def _are_rows(

@@ -265,6 +265,11 @@ def orders_of_list(page: str, urls: Sequence[str]) -> frozenset[str]:
     return frozenset(orders) if told_apart else frozenset()
 
 
+def orders_in(url: str) -> Sequence[str]:
+    """The parameters of a canonical URL that put a list in another order."""
+    return [part for part in query_parts(url.partition("?")[2])[:_MOST_PARTS] if _orders(part)]
+
+
 def _telling(parts: Iterable[str]) -> list[str]:
     """Parameters without those that leave a list as it is: its first page, and all of it."""
     return [part for part in parts if not _AS_IT_IS.fullmatch(part)]
