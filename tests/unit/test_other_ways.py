@@ -187,6 +187,11 @@ def test_who_asks_for_data_wants_it_beside_its_pages(pattern: str, names: bool) 
         ("books/?sort=price", "films/", False),
         ("films/", "films/?sort=price", False),
         ("account?order=17", "account", False),
+        ("films/?sort=name&desc=1", "films/", True),
+        ("films/?sort=price", "films/?sort=name&desc=1", True),
+        ("films/?sort=name", "films/?sort=name&desc=1", True),
+        ("films/?id=3", "films/?id=3&desc=1", False),
+        ("films/?desc=a+kiln", "films/", False),
         # An order in the place of another, and a filter with one more value.
         ("films/?sort=date&page=1", "films/?sort=price", True),
         ("films/?sort=date", "films/?sort=price&page=2", True),

@@ -44,6 +44,8 @@ _ORDER = re.compile(
     r"|view_?mode|per_?page|page_?size|product_list_(mode|limit)"
 )
 """Names of parameters that put a list in another order or form."""
+_FLAG = re.compile(r"(desc(ending)?|asc(ending)?|reverse)(=([01]|true|false|yes|no)?)?")
+"""A parameter that says by itself in which direction."""
 _DIRECTION = re.compile(r"[^=]+=(asc|desc)(ending)?|o=[ad]")
 """Parameters that say in which direction, whatever says by what: Apache's `C=N;O=D`."""
 _ORDERS = 3
@@ -71,7 +73,7 @@ _MOST_PARTS = 32
 and of a URL that is known without one: of thousands each would be left out in turn."""
 _A_NAME = 3
 """Characters that the name of a page has at least."""
-_AS_DATA = re.compile(rf"[._]?(format|fmt|output|export|out)=({_DATA.replace(' ', '|')})")
+_AS_DATA = re.compile(rf"[._]?(format|fmt|output|export|out)=({_DATA.replace(' ', '|')}|tab)")
 
 
 def place_within(href: str) -> bool:
@@ -226,6 +228,8 @@ def view_of_list(url: str, page: str) -> bool:
     own = Counter(filter(None, parts))
     added, removed = _telling(own - others), _telling(others - own)
     if not added:
+        if removed and all(_FLAG.fullmatch(part.lower()) for part in removed):
+            return any(map(_orders, own))
         changed = [*(own - others), *(others - own)]
         return bool(changed) and not removed and all(part == "page=1" for part in changed)
     if all(map(_orders, added)) and all(_orders(part) or _PAGE.fullmatch(part) for part in removed):
@@ -285,7 +289,8 @@ def _has_more(part: str, before: str) -> bool:
 def _orders(part: str) -> bool:
     """Whether a parameter puts a list in another order: `order=17` is a thing that was ordered."""
     name, _, value = part.lower().partition("=")
-    return _ORDER.fullmatch(name) is not None and not (name == "order" and value.isdigit())
+    orders = _ORDER.fullmatch(name) is not None and not (name == "order" and value.isdigit())
+    return orders or _FLAG.fullmatch(part.lower()) is not None
 
 
 def other_ways(page: Page, links: Sequence[Link], *, data: bool = True) -> frozenset[str]:
