@@ -58,6 +58,17 @@ def test_nothing_else_is(html: str) -> None:
     assert keywords(html) == ()
 
 
+def test_tags_may_stand_below_a_heading() -> None:
+    """Where their URLs have what they say, and there are no more than a page has."""
+    links = [f"<a href='/tags/?tag={name}'><b>{name}</b></a>" for name in ("Food", "Drink")]
+    assert keywords("<h3>Tags</h3>" + "".join(links)) == ("Food", "Drink")
+    assert keywords("<h3>More</h3>" + "".join(links)) == ()
+    assert keywords("<h3>Tags</h3><a href=/other>Food</a>") == ()
+    cloud = "".join(f"<a href='/tags/?tag=kiln{name}'>kiln{name}</a> " for name in "abcdefghij")
+    assert keywords("<h3>Tags</h3>" + cloud) == ()
+    assert keywords("<aside><h3>Tags</h3>" + "".join(links) + "</aside>") == ()
+
+
 def test_a_page_of_labels_costs_what_it_is_long() -> None:
     many = keywords("<p>Tags:</p>" * 20_000 + "<a href=/f>Food</a>" * 2_000)
     assert many == ()

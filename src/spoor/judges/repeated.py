@@ -42,7 +42,8 @@ HEADINGS = 8
 """Pages of a folder that have a heading, at least, where it is one of half of them, as `Examples`
 and `See also` are, and so repeated."""
 OF_KEYWORDS = 0.8
-"""Share of the pages of a site that have a keyword which says nothing of any of them."""
+"""Share of the pages of a site that have a keyword which says nothing of any of them, `ENOUGH` at
+least: a crawl that is led by the list of one comes to many of these in a row."""
 MENU = 32
 """Links from which on what is on so many pages of its folder is a menu."""
 LEAST = 8
@@ -388,7 +389,7 @@ class Repeated:
             return keywords
         numbers = hashes64([f"keyword {its.lower()}" for its in keywords])
         often = self._pieces.add(site, numbers, again=again)
-        least = max(FIRST, OF_KEYWORDS * self.pages(site))
+        least = max(ENOUGH, OF_KEYWORDS * self.pages(site))
         return [*compress(keywords, (often < least).tolist())]
 
     def is_early(self, site: int, folder: int) -> bool:

@@ -26,7 +26,7 @@ LABELS = frozenset(
 """In lower case. `Topic` and `Subject` are those of a thread or a mail, which is its title."""
 _WORDS = 8
 """Of what stands behind a label, at most, …"""
-_VALUES = 8
+VALUES = 8
 """… and how many of them; …"""
 _AHEAD = 200
 """… in so many texts and breaks."""
@@ -77,7 +77,11 @@ def _behind(walk: Walk, at: int, rest: str, cuts: int) -> list[str]:
     if text.startswith("\0", begin):
         return _linked(walk, text, begin, cuts)
     its = _TEXT.match(text, begin)
-    if its is None or text.startswith("\0", its.end()) or any(cut == cuts for cut, _ in walk.choices):
+    if (
+        its is None
+        or text.startswith("\0", its.end())
+        or any(cut == cuts for cut, _ in walk.choices)
+    ):
         return []
     return _values(_PARTS.split(its[0]))
 
@@ -86,7 +90,7 @@ def _linked(walk: Walk, text: str, begin: int, cuts: int) -> list[str]:
     """What the links say that begin here, as far as no more stands between two than before the
     first one."""
     breaks, values = text.count("\n", 0, begin), list[str]()
-    while (its := _LINKS.match(text, begin)) and len(values) <= _VALUES:
+    while (its := _LINKS.match(text, begin)) and len(values) <= VALUES:
         number = bisect_left(walk.found, cuts, key=lambda found: found.begin)
         if number == len(walk.found) or walk.found[number].place.is_beside:
             return []
@@ -100,7 +104,7 @@ def _linked(walk: Walk, text: str, begin: int, cuts: int) -> list[str]:
 def _values(values: Sequence[str]) -> list[str]:
     """Those of what stands behind a label; none where it is a sentence, or the next label."""
     its = [" ".join(value.split()) for value in values if value.strip()]
-    if not 0 < len(its) <= _VALUES or its[-1].endswith(":"):
+    if not 0 < len(its) <= VALUES or its[-1].endswith(":"):
         return []
     if any(len(value.split()) > _WORDS or len(value) > 100 for value in its):
         return []

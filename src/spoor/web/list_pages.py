@@ -183,7 +183,11 @@ def _has_sorted_table(walk: Walk, url: str) -> bool:
         return False
     site, seen, rows = _site(url), {url}, Counter[str]()
     for to, found in zip(walk.urls, walk.found, strict=True):
-        if (row := found.place.row) and not to.startswith(own) and _is_document(to, site, url, seen):
+        if (
+            (row := found.place.row)
+            and not to.startswith(own)
+            and _is_document(to, site, url, seen)
+        ):
             seen.add(to)
             rows[row] += 1
     return max(rows.values(), default=0) >= LEAST

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from urllib.parse import unquote_plus
 
-from spoor.web.labelled_facts import labelled
+from spoor.web.labelled_facts import LABELS, VALUES, labelled
 from spoor.web.tree_walk import MOST_KEYWORDS, Walk
 
 _WORDS = 8
 """Of a tag."""
+_NEAR = 4
+"""Signs between two tags."""
 _LONGEST_TRAIL = 8
 """Links: what has more is no way back."""
 _FOLDERS = (
@@ -32,11 +34,12 @@ _WORD = re.compile(r"[^\W_]+")
 def keywords_of(
     walk: Walk, words: Sequence[str], counts: Sequence[int], url: str, *, of_first: bool
 ) -> tuple[str, ...]:
-    """What a page's head says, the tags of its document, and what the links say that lead back from
-    it. Tags are links with `rel=tag` that do not stand beside its main part, and links of an
-    `article` whose URL has just what they say as a tag. Where several articles have tags, those of
-    the first alone if `of_first`, since others are related ones; else none, since the page is a
-    list of them. `words` and `counts` are of the walk's text. O(links)."""
+    """What a page's head says, the tags of its document, what stands behind a label, and what the
+    links say that lead back from it. Tags are links with `rel=tag` that do not stand beside its
+    main part, and links of an `article`, or right behind a label, whose URL has just what they say
+    as a tag. Where several articles have tags, those of the first alone if `of_first`, since others
+    are related ones; else none, since the page is a list of them. `words` and `counts` are of the
+    walk's text. O(texts)."""
     keywords = dict.fromkeys(filter(None, walk.keywords))
     article: tuple[int, bool] | None = None
     tags = list[str]()
@@ -59,10 +62,11 @@ def keywords_of(
 
 
 def _as_tags(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> Iterator[int]:
-    """The links of articles whose URLs have what they say as a tag."""
+    """The links of articles whose URLs have what they say as a tag, and those behind a label."""
     names = {part.partition("=")[0] for part in url.partition("?")[2].split("&")}
+    behind = _behind_labels(walk, words, counts)
     for number, (to, found) in enumerate(zip(walk.urls, walk.found, strict=True)):
-        if not found.place.in_article or walk.ends[number] < 0:
+        if not (found.place.in_article or number in behind) or walk.ends[number] < 0:
             continue
         its = _OF_TAG.fullmatch(to, max(0, to.rfind("/", 0, to.rstrip("/").rfind("/"))))
         if its is None:
@@ -73,6 +77,24 @@ def _as_tags(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) 
         name = _plain(unquote_plus(its[1] or its[2]))
         if any(map(str.isalpha, "".join(name))) and _plain(" ".join(said)) == name:
             yield number
+
+
+def _behind_labels(walk: Walk, words: Sequence[str], counts: Sequence[int]) -> Container[int]:
+    """The links right behind a word that is a label, as far as no other word follows one; none
+    where these are more than a page is filed under. O(links)."""
+    found, run, last = set[int](), list[int](), -1
+    for number, (its, end) in enumerate(zip(walk.found, walk.ends, strict=True)):
+        begin = counts[its.begin]
+        if end < 0 or counts[end] == begin or not begin:
+            continue
+        if not (run and begin - last < _NEAR and not any(map(_WORD.search, words[last:begin]))):
+            if len(run) <= VALUES:
+                found.update(run)
+            run = []
+        if run or words[begin - 1].lower() in LABELS:
+            run.append(number)
+        last = counts[end]
+    return found.union(run) if len(run) <= VALUES else found
 
 
 def _plain(text: str) -> list[str]:
