@@ -542,6 +542,13 @@ class Judgement:
     topic: str = ""
     """Of several topics the one that the page is most about, as the user named it; empty where
     there is one, or none that the judge can tell."""
+    leads: float = 0.0
+    """Of a page that is none itself, how much what it lists is, in [0, 1]."""
+
+    @property
+    def of_links(self) -> float:
+        """What the links of the page inherit of its score."""
+        return max(self.score, self.leads)
 
 
 @dataclass(frozen=True, slots=True)

@@ -257,9 +257,9 @@ class Crawl:
         counts.relevant += judgement.relevant
         counts.reward += judgement.reward
         if self._looks_ahead:
-            self._held[flight.link] = (reply.page, judgement.score)
+            self._held[flight.link] = (reply.page, judgement.of_links)
         else:
-            self._expand(reply.page, flight.link, judgement.score)
+            self._expand(reply.page, flight.link, judgement.of_links)
         outcome = self._learn(Outcome(flight.choice, reply, judgement, judgement.reward))
         if self._verdicts is not None:
             self._verdicts.note(flight.link, reply.ticket, judgement)
@@ -297,7 +297,7 @@ class Crawl:
         self.counts.relevant += after.relevant - before.relevant
         self.counts.reward += after.reward - before.reward
         if link in self._held:
-            self._held[link] = (self._held[link][0], after.score)
+            self._held[link] = (self._held[link][0], after.of_links)
         if self.link_filter is not None and after.relevant != before.relevant:
             self.link_filter.judged_anew(self.frontier.url(link), relevant=after.relevant)
         if self._relearns is not None and before != after:

@@ -281,6 +281,10 @@ class Matcher:
         parts in which each leaf stands are bits."""
         return [_common(("all", *tree[1:]), places) != 0 for tree in self.conjunctions]
 
+    def is_named(self, named: Iterable[bool]) -> bool:
+        """Whether a page that names these leaves names all that is wanted."""
+        return self.wanted is not None and _common(self.wanted, [*map(int, named)]) != 0
+
     def is_named_by(self, text: str, words: Sequence[str], exact: Mapping[int, float]) -> bool:
         """Whether a text says what is wanted, and nothing else: `words` are its terms, and `exact`
         how often the parts of the leaves stand in it."""

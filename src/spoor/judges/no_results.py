@@ -9,6 +9,9 @@ from typing import NamedTuple
 
 LIST_SCORE = 0.4
 """Highest score of such a page: it leads to what is wanted."""
+LEADS = 0.9
+"""What the links of one inherit whose title, URL or anchors name what is wanted, as those of the
+page of a tag do."""
 ONLY_LISTS = "it lists documents, and is none"
 """The reason of one that lists documents …"""
 SHOWS_AGAIN = "it shows again what another result has"

@@ -31,7 +31,7 @@ from spoor.judges.learning import LED, LINKED, Learned, learn
 from spoor.judges.linked import Linked
 from spoor.judges.many_sites import without_frames
 from spoor.judges.matching import Matcher
-from spoor.judges.no_results import LIST_SCORE, ONLY_LISTS, SHOWN_AT, SHOWS_AGAIN
+from spoor.judges.no_results import LEADS, LIST_SCORE, ONLY_LISTS, SHOWN_AT, SHOWS_AGAIN
 from spoor.judges.reading import Reader, has_words
 from spoor.judges.said import FIRST, Said
 from spoor.judges.surest import Likeness
@@ -284,7 +284,8 @@ class Relevance:
         """Its topic is the one that its words say most of, else the one that it is most like."""
         score, relevant = page.told
         topic = (self._said.topic_of(page) or likest) if relevant else ""
-        return Judgement(score, relevant, float(relevant), why, topic)
+        leads = LEADS if self._only_lists(page) and self._matcher.is_named(page.named) else 0.0
+        return Judgement(score, relevant, float(relevant), why, topic, leads)
 
     # ---------------------------------------------------------------- feedback
 

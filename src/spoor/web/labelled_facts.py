@@ -1,8 +1,8 @@
 """What a page says behind a label that it is filed under: `Category: Food`, as trackers, wikis,
 shops and archives of papers do, in a table, a list or a line of text.
 
-The label is all that its text says, or what this begins with; what follows is one text of few words,
-with commas between several, or links with nothing but commas or blocks between them.
+The label is all that its text says, or what this begins with; what follows is one text of few
+words, with commas between several, or links with nothing but commas or blocks between them.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from spoor.web.tree_walk import BREAK, Walk, is_cut
 
 LABELS = frozenset(
     label.replace("_", " ")
-    for label in """category categories tag tags topics subjects keyword keywords component components
-    labels filed_under posted_in kategorie kategorien schlagwort schlagwörter schlagworte
-    stichwörter stichworte themen catégorie catégories étiquettes mots-clés sujets rubrique
-    categoría categorías etiqueta etiquetas palabras_clave temas categoria categorie parole_chiave
-    argomenti categorieën trefwoorden onderwerpen kategori kategorier etiketter nyckelord emneord
-    kategoria tagi słowa_kluczowe kategória címkék категория категории рубрика теги метки カテゴリ
-    カテゴリー タグ キーワード 分类 标签 关键词 分類 標籤 關鍵詞 카테고리 태그""".split()
+    for label in """
+    category categories tag tags topics subjects keyword keywords component components labels
+    filed_under posted_in kategorie kategorien schlagwort schlagwörter schlagworte stichwörter
+    stichworte themen catégorie catégories étiquettes mots-clés sujets rubrique categoría
+    categorías etiqueta etiquetas palabras_clave temas categoria categorie parole_chiave
+    argomenti categorieën trefwoorden onderwerpen kategori kategorier etiketter nyckelord
+    emneord kategoria tagi słowa_kluczowe kategória címkék категория категории рубрика теги
+    метки カテゴリ カテゴリー タグ キーワード 分类 标签 关键词 分類 標籤 關鍵詞 카테고리 태그
+    """.split()
 )
 """In lower case. `Topic` and `Subject` are those of a thread or a mail, which is its title."""
 _WORDS = 8
@@ -34,7 +36,6 @@ _LOOKED_AT = 32
 """Labels of a page."""
 _LINKS = re.compile(r"\0([^\0\n]+)\0([\s,;|/·•・、]*)")
 _TEXT = re.compile(r"[^\0\n]+")
-_SPACE = re.compile(r"[\s,]*")
 _PARTS = re.compile(r"[,;|·•、，]")
 
 
@@ -69,11 +70,12 @@ def _labels(texts: Sequence[str]) -> Iterator[tuple[int, str, str]]:
 
 def _behind(walk: Walk, at: int, rest: str, cuts: int) -> list[str]:
     """What stands behind a label, in the text of this number and after it."""
-    parts = [" ".join(rest.split())]
-    for text in walk.texts[at + 1 : at + _AHEAD]:
-        parts.append("\n" if text is BREAK else "\0" if is_cut(text) else text.replace("\n", " "))
-    text = "".join(parts)
-    begin = _SPACE.match(text).end()  # type: ignore[union-attr]  # it fits anything
+    parts = (
+        "\n" if text is BREAK else "\0" if is_cut(text) else text.replace("\n", " ")
+        for text in walk.texts[at + 1 : at + _AHEAD]
+    )
+    text = " ".join(rest.split()) + "".join(parts)
+    begin = len(text) - len(text.lstrip("\n\t ,"))
     if text.startswith("\0", begin):
         return _linked(walk, text, begin, cuts)
     its = _TEXT.match(text, begin)

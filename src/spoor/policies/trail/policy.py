@@ -363,7 +363,7 @@ class Trail:
             self._corrected.append(link)
         if now != was:
             self._groups.count(self._fetched.rows(link)[0], now - was, tried=0.0)
-        self._judged_anew[link] = after.score
+        self._judged_anew[link] = after.of_links
 
     def _inherit_anew(self) -> None:
         """Let the open links of the pages that were judged anew inherit their scores; note what is
