@@ -73,6 +73,8 @@ class Model:
     """… what each word of the wish counts where no title, URL or anchor has it, …"""
     read: frozenset[int] = frozenset()
     """… and sites of which enough pages were read to know their frames."""
+    filing: frozenset[int] = frozenset()
+    """Sites whose filing says what a page is about (`spoor.judges.kept_pages.filing_sites`)."""
 
     def save(self) -> State:
         numbers = [
@@ -94,6 +96,8 @@ class Model:
             if self.mention is not None:
                 state["mention"] = self.mention.copy()
                 state["read"] = np.array(sorted(self.read), np.uint64)
+        if self.filing:
+            state["filing"] = np.array(sorted(self.filing), np.uint64)
         if len(self.topics) > 1:
             state["sizes"] = np.array([len(topic.weights) for topic in self.topics], np.uint32)
             state["scales"] = np.array([topic.scale for topic in self.topics])
@@ -121,6 +125,7 @@ class Model:
             frames,
             state.get("mention"),
             frozenset(state["read"].tolist() if "read" in state else ()),
+            frozenset(state["filing"].tolist() if "filing" in state else ()),
         )
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import starmap
@@ -27,6 +28,11 @@ MOST_LINKS = 32
 """Links of a page that are kept."""
 KEPT = 3_000
 """Pages that are kept at most: the best, and the rest as a uniform sample."""
+
+
+FILED = 4
+"""Pages of a site that are filed under what is wanted, from which on those that it files under
+something else are about that."""
 
 
 @dataclass(slots=True)
@@ -81,6 +87,8 @@ class KeptPage:
     (`spoor.judges.parts`)."""
     is_filed: bool = False
     """Its site files it under just what is wanted."""
+    is_elsewhere: bool = False
+    """Its site files it under one thing, and that is not what is wanted."""
     is_earlier: bool = False
     """It came in the crawl that this one visits again, and may have moved since."""
 
@@ -121,7 +129,7 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
     """Kept pages as JSON values and arrays, to save them."""
     in_text = [page.in_text for page in pages]
     lists, earlier = [page.is_list for page in pages], [page.is_earlier for page in pages]
-    filed = [page.is_filed for page in pages]
+    filed = [page.is_filed + 2 * page.is_elsewhere for page in pages]
     first_parts = [page.first_part for page in pages]
     return {
         "urls": [page.url for page in pages],
@@ -188,7 +196,8 @@ def from_arrays(state: State) -> list[KeptPage]:
                 in_text=texts.get(at),
                 is_early=bool(state["early"][at]),
                 is_list=bool(lists[at]),
-                is_filed=bool(filed[at]),
+                is_filed=bool(int(filed[at]) & 1),
+                is_elsewhere=bool(int(filed[at]) & 2),
                 first_part=int(first_parts[at]),
                 is_earlier=bool(earlier[at]),
             )
@@ -223,6 +232,19 @@ def views_again(pages: Sequence[KeptPage]) -> NDArray[np.bool_]:
             again[index] = path in lists
             lists.add(path)
     return again
+
+
+def filing_sites(pages: Sequence[KeptPage]) -> frozenset[int]:
+    """Sites that file each page under one thing, and several under what is wanted. O(pages)."""
+    wanted = Counter(page.site for page in pages if page.is_filed and not page.is_list)
+    return frozenset(site for site, often in wanted.items() if often >= FILED)
+
+
+def elsewhere(pages: Sequence[KeptPage], filing: frozenset[int]) -> NDArray[np.bool_]:
+    """Of each page whether one of the sites whose `filing` tells files it under something else."""
+    return np.array(
+        [page.is_elsewhere and page.site in filing and page.label <= 0 for page in pages], np.bool_
+    )
 
 
 def further_parts(pages: Sequence[KeptPage]) -> NDArray[np.bool_]:

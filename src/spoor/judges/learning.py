@@ -20,6 +20,8 @@ from spoor.judges.kept_pages import (
     KEPT,
     KeptPage,
     copies,
+    elsewhere,
+    filing_sites,
     further_parts,
     may_be_told,
     views_again,
@@ -124,7 +126,8 @@ def learn(
     once = documents & ~views_again(pages) & ~further_parts(pages)
     may_speak = once if once.any() else documents
     first, shares_of_copies = copies(pages, may_speak)
-    first &= may_speak
+    filing = filing_sites(pages)
+    first &= may_speak & ~elsewhere(pages, filing)
     best = float(evidence[documents].max())
     model = Model(
         best_words=float(words[documents].max()),
@@ -134,6 +137,7 @@ def learn(
         many_sites=said.many_sites,
         frames=frames,
         mention=said.mention,
+        filing=filing,
         read=sites_read(sites, read) if said.many_sites else frozenset(),
     )
     allowed = np.array([page.tongue for page in pages]) >= 0.5

@@ -204,6 +204,8 @@ class Reader:
         tongue = 1.0
         if self._wish is not None and (self._wish.languages or self._wish.unwanted_languages):
             tongue = probability(page, self._wish.languages, self._wish.unwanted_languages)
+        keywords = words.fields["keywords"].splitlines()
+        is_filed = self._is_filed(keywords, memo)
         kept = KeptPage(
             page.url,
             ids.take(chosen),
@@ -222,7 +224,8 @@ class Reader:
             in_text=in_text if in_text is not None and len(in_text.pieces) else None,
             is_early=self.repeated.is_early(site, folder),
             is_list=self._lists.is_list(page),
-            is_filed=self._is_filed(words.fields["keywords"].splitlines(), memo),
+            is_filed=is_filed,
+            is_elsewhere=not is_filed and len({*map(str.lower, keywords)}) == 1,
             first_part=number_of_url(first) if first else 0,
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and words.near:

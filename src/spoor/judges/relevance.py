@@ -263,6 +263,8 @@ class Relevance:
             says_it = not menu and evidence >= max(PLAIN, 0.8 * self._model.best_words)
             if says_it or self._reader.is_filed(page):
                 value = max(value, cut)
+            elif page.is_elsewhere and page.site in self._model.filing:
+                value = min(value, 0.99 * cut)
             if page.tongue < 0.5:
                 value = min(value, 0.5 * cut)
         if self._matcher.unwanted and self._said.unwanted([page])[0]:
