@@ -564,3 +564,12 @@ def test_a_table_that_can_be_put_in_other_orders_is_a_list_without_dates() -> No
     assert not is_list(sortable(rows, heads=("id", "owner")), url)
     assert not is_list(sortable(rows), "http://a.example/other")
     assert not is_list(sortable("<tr><td>Kiln<td>7<tr><td>Clay<td>8<tr><td>Glaze<td>9"), url)
+
+
+@pytest.mark.parametrize("pager", ["/blog/?page=2", "/blog/page/2/", "?page=2"])
+def test_entries_without_dates_are_a_list_where_it_has_further_parts(pager: str) -> None:
+    body = "".join(f"<h2><a href='/{at}/'>Post number {at}</a></h2><p>What was." for at in range(4))
+    assert not is_list(body)
+    assert is_list(f"{body}<a href='{pager}'>next</a>")
+    assert not is_list(f"{body}<a href='/2/'>next</a>")
+    assert not is_list(f"<p>{TEXT}</p>{body}<a href='{pager}'>next</a>")

@@ -19,6 +19,7 @@ from urllib.parse import unquote
 
 from spoor.web.other_ways import orders_in
 from spoor.web.text import UNSPACED
+from spoor.web.urls import query_parts
 
 if TYPE_CHECKING:
     from spoor.web.tree_walk import Walk
@@ -70,6 +71,9 @@ _YEARS = re.compile(_YEAR)
 _CLOCK = re.compile(r"(?<![\w:.])[0-2]?\d:[0-5]\d(?![\w:.]*\d)")
 """A time of day, below the day that stands above some rows."""
 _DIGIT = re.compile(r"\d")
+_PART = re.compile(r"(page|p|pg|paged|start|offset|from|seite)=\d{1,6}")
+_PART_OF_PATH = re.compile(r"/?(page|seite)[/-]?\d{1,5}/?$")
+"""What the URL of a part of a list has more than that of its first one."""
 _HEAD = re.compile(r"/th(?=[.#/])")
 """In the path of a link in the head of a table."""
 TITLE = 3.0
@@ -138,7 +142,23 @@ def _has_entries(walk: Walk, words: Sequence[str], counts: Sequence[int], url: s
     if _above_nested(walk, counts, entries[0].cut, begins[0]) > OWN_DATED:
         return False
     dated = _dated(walk.times, words, entries, end)
-    return any(sum(map(max, signs, marked)) >= least for signs in (dated, own))
+    if any(sum(map(max, signs, marked)) >= least for signs in (dated, own)):
+        return True
+    return len(entries) >= LEAST and _is_in_parts(walk, url)
+
+
+def _is_in_parts(walk: Walk, url: str) -> bool:
+    """Whether the page leads to further parts of it by their numbers, as lists do, or back to the
+    part before. O(links)."""
+    path, _, query = url.partition("?")
+    own = [part for part in query_parts(query) if part and not _PART.fullmatch(part)]
+    for to in walk.urls:
+        if to.startswith(f"{path}?") and to != url:
+            more = [part for part in query_parts(to.partition("?")[2]) if part not in own]
+            if len(more) == 1 and _PART.fullmatch(more[0]):
+                return True
+    folder = _PART_OF_PATH.sub("/", path)
+    return any(to != url and _PART_OF_PATH.sub("/", to) == folder != to for to in walk.urls)
 
 
 def _has_rows(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> bool:
