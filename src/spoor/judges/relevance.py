@@ -198,6 +198,11 @@ class Relevance:
         """Whether a page leads to documents, and is none that is wanted."""
         return page.is_list and not self.takes_lists
 
+    def _is_elsewhere(self, page: KeptPage) -> bool:
+        """Whether its site files a page under something else, and nothing names it as wanted."""
+        its = page.is_elsewhere and page.site in self._model.filing
+        return its and not self._matcher.is_named(page.named)
+
     def _shown(self, page: KeptPage) -> str:
         """The URL of a result of which a page that no label names is a copy or a view, or a view of
         another view of it; empty for none."""
@@ -259,12 +264,13 @@ class Relevance:
             value, cut, top = page.tongue, 0.5, 1.0  # a language is all that is wanted
         else:
             # Whatever other pages say: one that says it in title and text is relevant, and so is
-            # one that its site files under it.
+            # one that its site files under it; one that it files under something else, and that is
+            # not named so, is not.
             says_it = not menu and evidence >= max(PLAIN, 0.8 * self._model.best_words)
-            if says_it or self._reader.is_filed(page):
-                value = max(value, cut)
-            elif page.is_elsewhere and page.site in self._model.filing:
+            if self._is_elsewhere(page):
                 value = min(value, 0.99 * cut)
+            elif says_it or self._reader.is_filed(page):
+                value = max(value, cut)
             if page.tongue < 0.5:
                 value = min(value, 0.5 * cut)
         if self._matcher.unwanted and self._said.unwanted([page])[0]:
