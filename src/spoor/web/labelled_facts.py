@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
-from spoor.web.tree_walk import BREAK, Walk, is_cut
+from spoor.web.tree_walk import BREAK, MOST_KEYWORDS, Walk, cuts_among, is_cut
 
 LABELS = frozenset(
     label.replace("_", " ")
@@ -44,12 +45,15 @@ def labelled(walk: Walk) -> list[str]:
     a page has several documents. O(texts)."""
     found: dict[str, list[str]] = {}
     more = set[str]()
+    last = cuts = 0
     for at, label, rest in _labels(walk.texts):
-        cuts = sum(map(is_cut, walk.texts[:at]))
+        cuts += cuts_among(walk.texts[last:at])
+        last = at
         if its := _behind(walk, at, rest, cuts):
             more |= {label} & found.keys()
             found[label] = its
-    return [value for label, its in found.items() if label not in more for value in its]
+    told = (value for label, its in found.items() if label not in more for value in its)
+    return [*islice(told, MOST_KEYWORDS)]
 
 
 def _labels(texts: Sequence[str]) -> Iterator[tuple[int, str, str]]:

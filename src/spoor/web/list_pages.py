@@ -151,11 +151,11 @@ def _is_in_parts(walk: Walk, url: str) -> bool:
     """Whether the page leads to further parts of it by their numbers, as lists do, or back to the
     part before. O(links)."""
     path, _, query = url.partition("?")
-    own = [part for part in query_parts(query) if part and not _PART.fullmatch(part)]
+    own = frozenset(part for part in query_parts(query) if not _PART.fullmatch(part))
     for to in walk.urls:
         if to.startswith(f"{path}?") and to != url:
-            more = [part for part in query_parts(to.partition("?")[2]) if part not in own]
-            if len(more) == 1 and _PART.fullmatch(more[0]):
+            more = own.symmetric_difference(query_parts(to.partition("?")[2])) - {""}
+            if len(more) == 1 and _PART.fullmatch(next(iter(more))):
                 return True
     folder = _PART_OF_PATH.sub("/", path)
     return any(to != url and _PART_OF_PATH.sub("/", to) == folder != to for to in walk.urls)

@@ -195,6 +195,11 @@ def is_cut(text: str) -> bool:
     return text is _CUT or text is _SOFT_CUT
 
 
+def cuts_among(texts: Sequence[str]) -> int:
+    """How often a link begins or ends among the texts of a walk. O(texts)."""
+    return texts.count(_CUT) + texts.count(_SOFT_CUT)
+
+
 def _may_have_long(text: str) -> bool:
     """Whether a word may have more than `_WORD_CHARACTERS`: such a one holds half as many without
     a blank, from wherever these are counted. O(1) as a rule for each of these."""
