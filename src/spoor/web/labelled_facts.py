@@ -33,8 +33,8 @@ VALUES = 8
 """… and how many of them; …"""
 _AHEAD = 200
 """… in so many texts and breaks."""
-_LOOKED_AT = 32
-"""Labels of a page."""
+_LOOKED_AT, _COLONS = 32, 2_000
+"""Labels of a page, and texts with a colon."""
 _LINKS = re.compile(r"\0([^\0\n]+)\0([\s,;|/·•・、]*)")
 _TEXT = re.compile(r"[^\0\n]+")
 _PARTS = re.compile(r"[,;|·•、，]")
@@ -59,7 +59,7 @@ def labelled(walk: Walk) -> list[str]:
 def _labels(texts: Sequence[str]) -> Iterator[tuple[int, str, str]]:
     """Of each label the number of its text, itself, and what else that text says."""
     looked_at = 0
-    for at in [at for at, text in enumerate(texts) if ":" in text or "：" in text]:
+    for at in [at for at, text in enumerate(texts) if ":" in text or "：" in text][:_COLONS]:
         text = texts[at]
         label, _, rest = text.replace("：", ":", 1).partition(":")
         if not label.strip():  # a link to all labels ends before it
