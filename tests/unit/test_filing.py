@@ -30,7 +30,8 @@ def told(judge: Relevance, pages: list[Page]) -> dict[str, Judgement]:
 def pages(filed: int) -> list[Page]:
     """Of which so many are filed under food, and others say the word of something else."""
     under = [page(at, "Food") for at in range(filed)]
-    others = [page(at, "Birds", more="food and worms") for at in range(20, 44)]
+    kinds = ("Birds", "Games", "Law")
+    others = [page(at, kinds[at % 3], more="food and worms") for at in range(20, 44)]
     return [*under, *others]
 
 
@@ -44,6 +45,13 @@ def test_what_is_filed_under_something_else_is_about_that_once_several_are_filed
         assert {f"http://a.example/{at}" for at in range(filed)} <= right
         assert {both.url, titled.url} <= right
         assert (said.url in right) == (filed == 3)
+
+
+def test_breadcrumbs_pass_through_what_holds_what_is_wanted() -> None:
+    under = [page(at, "Manual", "Food") for at in range(6)]
+    said = page(60, "Manual", more="food food food")
+    others = [page(at, "Guide") for at in range(20, 44)]
+    assert told(Relevance(parse("food")), [*under, *others, said])[said.url].relevant
 
 
 def test_a_saved_judge_knows_what_was_filed() -> None:

@@ -115,12 +115,16 @@ def test_headings_of_parts_that_most_pages_have_are_left_out() -> None:
 def test_what_nearly_all_pages_of_a_site_are_filed_under_is_left_out() -> None:
     repeated = Repeated()
     own = []
+
+    def no(keyword: str) -> bool:
+        return False
+
     for at in range(64):
         repeated.page(1, 7)
-        own.append([*repeated.own_keywords(1, ["News", *["Kilns"] * (at % 2)])])
+        own.append([*repeated.own_keywords(1, ["News", *["Kilns"] * (at % 2)], no)])
     assert own[15] == ["News", "Kilns"]
     assert own[62:] == [[], ["Kilns"]]
-    assert repeated.own_keywords(2, ["News"]) == ["News"], "another site"
+    assert repeated.own_keywords(2, ["News"], no) == ["News"], "another site"
 
 
 @pytest.mark.parametrize("url", ["http://a.example/{}/", "http://u{}.a.example/post"])

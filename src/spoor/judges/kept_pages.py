@@ -31,8 +31,9 @@ KEPT = 3_000
 
 
 FILED = 4
-"""Pages of a site that are filed under what is wanted, from which on those that it files under
-something else are about that."""
+"""Pages of a site that are filed under what is wanted and nothing else, from which on those that it
+files under one other thing are about that. What breadcrumbs pass through has what is wanted in it,
+and a page with several tags is about each."""
 
 
 @dataclass(slots=True)
@@ -87,14 +88,19 @@ class KeptPage:
     (`spoor.judges.parts`)."""
     is_filed: bool = False
     """Its site files it under just what is wanted."""
-    is_elsewhere: bool = False
-    """Its site files it under one thing, and that is not what is wanted."""
+    is_alone: bool = False
+    """Its site files it under one thing, and no more."""
     is_earlier: bool = False
     """It came in the crawl that this one visits again, and may have moved since."""
 
     def __post_init__(self) -> None:
         if self.number < 0:
             self.number, self.site = number_of_url(self.url), site_of(self.url)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Its site files it under one thing, and that is not what is wanted."""
+        return self.is_alone and not self.is_filed
 
 
 def without(page: KeptPage, ids: NDArray[np.uint32]) -> None:
@@ -129,7 +135,7 @@ def as_arrays(pages: Sequence[KeptPage], leaves: int) -> Mapping[str, Any]:
     """Kept pages as JSON values and arrays, to save them."""
     in_text = [page.in_text for page in pages]
     lists, earlier = [page.is_list for page in pages], [page.is_earlier for page in pages]
-    filed = [page.is_filed + 2 * page.is_elsewhere for page in pages]
+    filed = [page.is_filed + 2 * page.is_alone for page in pages]
     first_parts = [page.first_part for page in pages]
     return {
         "urls": [page.url for page in pages],
@@ -197,7 +203,7 @@ def from_arrays(state: State) -> list[KeptPage]:
                 is_early=bool(state["early"][at]),
                 is_list=bool(lists[at]),
                 is_filed=bool(int(filed[at]) & 1),
-                is_elsewhere=bool(int(filed[at]) & 2),
+                is_alone=bool(int(filed[at]) & 2),
                 first_part=int(first_parts[at]),
                 is_earlier=bool(earlier[at]),
             )
@@ -235,8 +241,9 @@ def views_again(pages: Sequence[KeptPage]) -> NDArray[np.bool_]:
 
 
 def filing_sites(pages: Sequence[KeptPage]) -> frozenset[int]:
-    """Sites that file each page under one thing, and several under what is wanted. O(pages)."""
-    wanted = Counter(page.site for page in pages if page.is_filed and not page.is_list)
+    """Sites that file several pages under what is wanted and nothing else. O(pages)."""
+    alone = (page for page in pages if page.is_filed and page.is_alone and not page.is_list)
+    wanted = Counter(page.site for page in alone)
     return frozenset(site for site, often in wanted.items() if often >= FILED)
 
 

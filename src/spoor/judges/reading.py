@@ -205,7 +205,6 @@ class Reader:
         if self._wish is not None and (self._wish.languages or self._wish.unwanted_languages):
             tongue = probability(page, self._wish.languages, self._wish.unwanted_languages)
         keywords = words.fields["keywords"].splitlines()
-        is_filed = self._is_filed(keywords, memo)
         kept = KeptPage(
             page.url,
             ids.take(chosen),
@@ -224,8 +223,8 @@ class Reader:
             in_text=in_text if in_text is not None and len(in_text.pieces) else None,
             is_early=self.repeated.is_early(site, folder),
             is_list=self._lists.is_list(page),
-            is_filed=is_filed,
-            is_elsewhere=not is_filed and len({*map(str.lower, keywords)}) == 1,
+            is_filed=self._is_filed(keywords, memo),
+            is_alone=len({*map(str.lower, keywords)}) == 1,
             first_part=number_of_url(first) if first else 0,
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and words.near:
@@ -243,10 +242,13 @@ class Reader:
             self.repeated.page(site, folder)
         first = _first_letters(page.headings[:500], HEADING_LETTERS)
         headings, of_headings = self.repeated.own_headings(site, folder, first, again=again)
+        keywords = self.repeated.own_keywords(
+            site, page.keywords, lambda its: self._is_filed([its], memo), again=again
+        )
         fields = {
             "title": page.title,
             "headings": "\n".join(headings),
-            "keywords": "\n".join(self.repeated.own_keywords(site, page.keywords, again=again)),
+            "keywords": "\n".join(keywords),
             "description": page.description,
             "text": page.text,
             "url": page.url,

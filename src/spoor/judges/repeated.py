@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, compress, islice, repeat
 from typing import Any
@@ -42,8 +42,7 @@ HEADINGS = 8
 """Pages of a folder that have a heading, at least, where it is one of half of them, as `Examples`
 and `See also` are, and so repeated."""
 OF_KEYWORDS = 0.8
-"""Share of the pages of a site that have a keyword which says nothing of any of them, `ENOUGH` at
-least: a crawl that is led by the list of one comes to many of these in a row."""
+"""Share of the pages of a site that have a keyword which says nothing of any of them."""
 MENU = 32
 """Links from which on what is on so many pages of its folder is a menu."""
 LEAST = 8
@@ -381,16 +380,26 @@ class Repeated:
         return [*compress(headings, is_own.tolist())], numbers[is_own]
 
     def own_keywords(
-        self, site: int, keywords: Sequence[str], *, again: bool = False
+        self,
+        site: int,
+        keywords: Sequence[str],
+        is_wanted: Callable[[str], bool],
+        *,
+        again: bool = False,
     ) -> Sequence[str]:
         """Count the keywords of a page: those that less than `OF_KEYWORDS` of the pages of its site
-        have. O(letters)."""
+        have; what `is_wanted` is the site's on `ENOUGH` pages only, since a crawl that is led by a
+        list of it comes to many of these in a row. O(letters)."""
         if not keywords:
             return keywords
         numbers = hashes64([f"keyword {its.lower()}" for its in keywords])
-        often = self._pieces.add(site, numbers, again=again)
-        least = max(ENOUGH, OF_KEYWORDS * self.pages(site))
-        return [*compress(keywords, (often < least).tolist())]
+        often = self._pieces.add(site, numbers, again=again).tolist()
+        least = max(FIRST, OF_KEYWORDS * self.pages(site))
+        return [
+            its
+            for its, count in zip(keywords, often, strict=True)
+            if count < least or (count < ENOUGH and is_wanted(its))
+        ]
 
     def is_early(self, site: int, folder: int) -> bool:
         """Whether a page came before it was known what its site or its folder repeats."""
