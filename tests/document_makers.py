@@ -108,19 +108,72 @@ def pptx(words: str, link: str = LINK) -> bytes:
 
 
 def odt(words: str, link: str = LINK) -> bytes:
-    from odf import dc, meta, text  # type: ignore[import-untyped]
+    from odf import text  # type: ignore[import-untyped]
     from odf.opendocument import OpenDocumentText  # type: ignore[import-untyped]
 
     document = OpenDocumentText()
-    document.meta.addElement(dc.Title(text=TITLE))
-    document.meta.addElement(dc.Language(text="en-GB"))
-    document.meta.addElement(meta.InitialCreator(text=AUTHOR))
-    document.meta.addElement(meta.CreationDate(text="2024-05-17T10:30:00"))
     document.text.addElement(text.H(outlinelevel=1, text="Of fire"))
     document.text.addElement(text.P(text=words))
     paragraph = text.P()
     paragraph.addElement(text.A(href=link, text="The glaze book"))
     document.text.addElement(paragraph)
+    return _open_document(document)
+
+
+def ods(words: str, link: str = LINK) -> bytes:
+    from odf import table, text
+    from odf.opendocument import OpenDocumentSpreadsheet
+
+    document = OpenDocumentSpreadsheet()
+    sheet = table.Table(name="Of fire")
+    for cells in ((words, "Name", "Heat"), ("", "Bottle", "1200")):
+        row = table.TableRow()
+        for value in cells:
+            cell = table.TableCell(valuetype="string")
+            cell.addElement(text.P(text=value))
+            row.addElement(cell)
+        sheet.addElement(row)
+    row, cell, paragraph = table.TableRow(), table.TableCell(numbercolumnsrepeated=2), text.P()
+    paragraph.addElement(text.A(href=link, text="The glaze book"))
+    cell.addElement(paragraph)
+    row.addElement(cell)
+    sheet.addElement(row)
+    document.spreadsheet.addElement(sheet)
+    return _open_document(document)
+
+
+def odp(words: str, link: str = LINK) -> bytes:
+    from odf import draw, style, text
+    from odf.namespaces import PRESENTATIONNS  # type: ignore[import-untyped]
+    from odf.opendocument import OpenDocumentPresentation
+
+    document = OpenDocumentPresentation()
+    layout = style.PageLayout(name="A")
+    document.automaticstyles.addElement(layout)
+    master = style.MasterPage(name="M", pagelayoutname=layout)
+    document.masterstyles.addElement(master)
+    page = draw.Page(masterpagename=master)
+    for presentation_class, value in (("title", "Of fire"), ("outline", words)):
+        frame = draw.Frame()
+        frame.setAttrNS(PRESENTATIONNS, "class", presentation_class)
+        box, paragraph = draw.TextBox(), text.P(text=value)
+        if presentation_class == "outline":
+            paragraph.addElement(text.A(href=link, text="The glaze book"))
+        box.addElement(paragraph)
+        frame.addElement(box)
+        page.addElement(frame)
+    document.presentation.addElement(page)
+    return _open_document(document)
+
+
+def _open_document(document: Any) -> bytes:
+    """With what a document says of itself."""
+    from odf import dc, meta
+
+    document.meta.addElement(dc.Title(text=TITLE))
+    document.meta.addElement(dc.Language(text="en-GB"))
+    document.meta.addElement(meta.InitialCreator(text=AUTHOR))
+    document.meta.addElement(meta.CreationDate(text="2024-05-17T10:30:00"))
     file = io.BytesIO()
     document.write(file)
     return file.getvalue()
@@ -222,6 +275,8 @@ MAKERS: dict[str, tuple[Callable[..., bytes], str]] = {
     "xlsx": (xlsx, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"),
     "pptx": (pptx, "application/vnd.openxmlformats-officedocument.presentationml.presentation"),
     "odt": (odt, "application/vnd.oasis.opendocument.text"),
+    "ods": (ods, "application/vnd.oasis.opendocument.spreadsheet"),
+    "odp": (odp, "application/vnd.oasis.opendocument.presentation"),
     "epub": (epub, "application/epub+zip"),
 }
 """Kind → its writer and its media type."""

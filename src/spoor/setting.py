@@ -238,7 +238,7 @@ def setting(default: Any, group: Group, help: str, **more: Any) -> Any:  # noqa:
 # ---------------------------------------------------------------- forms of texts
 
 
-WITH_TEXT = tuple("html pdf text markdown feed xml json docx xlsx pptx odt epub".split())
+WITH_TEXT = tuple("html pdf text markdown feed xml json docx xlsx pptx odt ods odp epub".split())
 """Kinds of documents that have words (`spoor.documents.kinds`)."""
 
 DOCUMENT_KINDS = (*WITH_TEXT, "image", "audio", "video", "archive", "other")

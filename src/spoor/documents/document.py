@@ -32,7 +32,7 @@ class Document:
     url: str
     kind: str
     """`html`, `pdf`, `text`, `markdown`, `feed`, `xml`, `json`, `docx`, `xlsx`, `pptx`, `odt`,
-    `epub`, or one without text: `image`, `audio`, `video`, `archive`, `other`."""
+    `ods`, `odp`, `epub`, or one without text: `image`, `audio`, `video`, `archive`, `other`."""
     media_type: str
     """Of its kind, not of the header: `application/pdf`."""
     title: str = ""

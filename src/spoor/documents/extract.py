@@ -8,7 +8,7 @@ from typing import Any
 from spoor.documents.blocks import cleaned
 from spoor.documents.document import Document, Limits, Unreadable
 from spoor.documents.errors import UnreadableError
-from spoor.documents.kinds import KINDS, Told, tell
+from spoor.documents.kinds import KINDS, OFFICE, Told, tell
 from spoor.errors import InputError
 
 LIMITS = Limits()
@@ -82,7 +82,7 @@ def _read(told: Told, content_type: str, url: str, body: bytes, limits: Limits) 
         from spoor.documents.epub import read_epub
 
         return read_epub(url, body, limits)
-    if kind in ("docx", "xlsx", "pptx", "odt"):
+    if kind in OFFICE:
         from spoor.documents.office import read_office
 
         return read_office(kind, url, body, limits)

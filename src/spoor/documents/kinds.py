@@ -29,6 +29,7 @@ class Kind(NamedTuple):
 
 
 _OOXML = "application/vnd.openxmlformats-officedocument."
+_OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
 _LARGE = 2
 
 KINDS: Mapping[str, Kind] = {
@@ -46,7 +47,9 @@ KINDS: Mapping[str, Kind] = {
     "docx": Kind(f"{_OOXML}wordprocessingml.document", "docx", _LARGE),
     "xlsx": Kind(f"{_OOXML}spreadsheetml.sheet", "xlsx", _LARGE),
     "pptx": Kind(f"{_OOXML}presentationml.presentation", "pptx", _LARGE),
-    "odt": Kind("application/vnd.oasis.opendocument.text", "odt", _LARGE),
+    "odt": Kind(f"{_OPEN_DOCUMENT}text", "odt", _LARGE),
+    "ods": Kind(f"{_OPEN_DOCUMENT}spreadsheet", "ods", _LARGE),
+    "odp": Kind(f"{_OPEN_DOCUMENT}presentation", "odp", _LARGE),
     "epub": Kind("application/epub+zip", "epub", _LARGE),
     "image": Kind("image/png", "png", 1, ("image/*",)),
     "audio": Kind("audio/mpeg", "mp3", _LARGE, ("audio/*",)),
@@ -72,7 +75,9 @@ KINDS: Mapping[str, Kind] = {
     "other": Kind("application/octet-stream", "bin", _LARGE),
 }
 
-ZIPPED = frozenset(("docx", "xlsx", "pptx", "odt", "epub"))
+OPEN_DOCUMENTS = frozenset(("odt", "ods", "odp"))
+OFFICE = OPEN_DOCUMENTS | {"docx", "xlsx", "pptx"}
+ZIPPED = OFFICE | {"epub"}
 
 _READERS = {
     "pdf": ("A PDF file", "pdf", "pypdfium2"),
@@ -224,6 +229,8 @@ _NO_TEXT = (
 )
 """How files begin that are no text, whatever a header says."""
 
+_WITH_MIMETYPE = ("epub", "odt", "ods", "odp")
+"""Kinds whose first part is their media type."""
 _SURE = frozenset(("image", "audio", "video", "archive"))
 
 
@@ -233,13 +240,13 @@ def _in_zip(body: bytes, media: str) -> Told:
     first = body[30 : 30 + size]
     if first == b"mimetype":
         inner = body[30 + size : 30 + size + 80]
-        for kind in ("epub", "odt"):
+        for kind in _WITH_MIMETYPE:
             if KINDS[kind].media_type.encode() in inner:
                 return _named(kind, media)
     directory = _directory(body)
     if b"META-INF/container.xml" in directory or first == b"META-INF/container.xml":
         return _named("epub", media)  # packed anew, in another order than it should be
-    for kind in ("epub", "odt"):
+    for kind in _WITH_MIMETYPE:
         if said == kind and (b"META-INF/" in body[:HEAD] or b"META-INF/" in directory):
             return Told(kind, media)
     if first.startswith(_OPEN_PACKAGE) or b"[Content_Types].xml" in directory:

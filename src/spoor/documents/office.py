@@ -13,9 +13,9 @@ from spoor.documents.blocks import MOST_COLUMNS, MOST_ROWS, Blocks, one_line
 from spoor.documents.declared import iso_date, language_tag, people
 from spoor.documents.document import Document, Limits
 from spoor.documents.errors import UnreadableError
-from spoor.documents.kinds import KINDS, import_reader
+from spoor.documents.kinds import KINDS, OPEN_DOCUMENTS, import_reader
 from spoor.documents.links import Links
-from spoor.documents.open_document import read_odt
+from spoor.documents.open_document import read_open_document
 from spoor.documents.package import Package
 from spoor.documents.slides import read_slides
 from spoor.documents.word import read_docx
@@ -25,11 +25,11 @@ Reader = Callable[[Parts, Blocks, Links, list[str], Limits], None]
 
 
 def read_office(kind: str, url: str, body: bytes, limits: Limits) -> Document:
-    """A `docx`, `xlsx`, `pptx` or `odt`. Raises UnreadableError, InputError without the extra, and
+    """One of the kinds `OFFICE`. Raises UnreadableError, InputError without the extra, and
     whatever the libraries raise for a damaged one."""
     blocks, links, notes = Blocks(limits.characters), Links(url, limits.links), list[str]()
     with open_zip(body, limits) as parts:
-        facts = _open_document(parts) if kind == "odt" else _core_properties(parts)
+        facts = _open_document(parts) if kind in OPEN_DOCUMENTS else _core_properties(parts)
         _READERS[kind](parts, blocks, links, notes, limits)
         notes += parts.notes()
     notes += blocks.notes()
@@ -88,8 +88,8 @@ def _pptx(parts: Parts, blocks: Blocks, links: Links, notes: list[str], limits: 
     notes += package.notes()
 
 
-def _odt(parts: Parts, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> None:
-    read_odt(parts, blocks, links)
+def _odf(parts: Parts, blocks: Blocks, links: Links, notes: list[str], limits: Limits) -> None:
+    read_open_document(parts, blocks, links)
     notes += parts.damaged()
 
 
@@ -288,4 +288,5 @@ def _line(row: tuple[Any, ...]) -> list[str]:
     return cells
 
 
-_READERS: dict[str, Reader] = {"docx": _docx, "xlsx": _xlsx, "pptx": _pptx, "odt": _odt}
+_READERS: dict[str, Reader] = {"docx": _docx, "xlsx": _xlsx, "pptx": _pptx}
+_READERS |= dict.fromkeys(OPEN_DOCUMENTS, _odf)

@@ -1,4 +1,4 @@
-"""OpenDocument texts (odt)."""
+"""OpenDocument: texts (odt), spreadsheets (ods) and presentations (odp)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import re
 from xml.etree.ElementTree import Element
 
-from spoor.documents.blocks import Blocks
+from spoor.documents.blocks import MOST_COLUMNS, Blocks
 from spoor.documents.elements import outermost
 from spoor.documents.errors import UnreadableError
 from spoor.documents.links import Links
@@ -17,13 +17,20 @@ _OFFICE, _T, _TABLES, _STYLES = (
     f"{_NAMES}{name}:1.0}}" for name in ("office", "text", "table", "style")
 )
 _HEADING, _PARAGRAPH, _ITEM, _LINK = (f"{_T}{name}" for name in ("h", "p", "list-item", "a"))
-_TABLE, _ROW, _CELL = (f"{_TABLES}{name}" for name in ("table", "table-row", "table-cell"))
+_TABLE, _ROW, _CELL, _COVERED = (
+    f"{_TABLES}{name}" for name in ("table", "table-row", "table-cell", "covered-table-cell")
+)
+_SHEETS = f"{_OFFICE}spreadsheet"
+_CLASS = f"{_NAMES}presentation:1.0}}class"
+_TITLES = frozenset(("title", "subtitle"))
 _WITH_TEXT = frozenset((_HEADING, _PARAGRAPH, _TABLE))
 _SPACES, _COUNT = f"{_T}s", f"{_T}c"
 _SIGNS = {f"{_T}tab": " ", f"{_T}line-break": "\n"}
 _STYLE = f"{_T}style-name"
 _CODE = re.compile(r"Preformatted|(?:\b|_)Code(?:\b|_)")
 """Styles of paragraphs of code; `_20_` stands for a space."""
+_MOST_REPEATED = 100
+"""Characters of a cell that may stand for several."""
 _MOST_SPACES = 40
 """In a row."""
 _HREF = "{http://www.w3.org/1999/xlink}href"
@@ -31,8 +38,9 @@ _MOST_OF_LINK = 1_000
 """Characters and elements of a link that are read: one may stand in another, hundreds of times."""
 
 
-def read_odt(parts: Parts, blocks: Blocks, links: Links) -> None:
-    """Adds what the text holds. Raises UnreadableError where it cannot be read."""
+def read_open_document(parts: Parts, blocks: Blocks, links: Links) -> None:
+    """Adds what the document holds; of a spreadsheet the name of a sheet is a heading, of a
+    presentation the title of a page. Raises UnreadableError where it cannot be read."""
     content = parts.tree("content.xml")
     body = content.find(f"{_OFFICE}body")
     if body is None:
@@ -61,9 +69,11 @@ def read_odt(parts: Parts, blocks: Blocks, links: Links) -> None:
                 blocks.item(_plain(node), depth=depth)
                 entry = within
         elif node.tag == _TABLE:
-            blocks.long_table(  # a table in a cell is text of it
-                [_plain(cell) for cell in outermost(row, _CELL)] for row in outermost(node, _ROW)
-            )
+            if text.tag == _SHEETS:
+                blocks.heading(2, node.get(f"{_TABLES}name", ""))
+            blocks.long_table(map(_cells, outermost(node, _ROW)))
+        elif node.get(_CLASS) in _TITLES:
+            blocks.heading(2, _plain(node))
         elif len(node):
             inside, within = (depth + 1, node) if node.tag == _ITEM else (depth, within)
             waiting += [(child, inside, within) for child in node[::-1]]
@@ -73,6 +83,21 @@ def read_odt(parts: Parts, blocks: Blocks, links: Links) -> None:
         if links.cut:
             return
         links.add(link.get(_HREF), _plain(link, _MOST_OF_LINK))
+
+
+def _cells(row: Element) -> list[str]:
+    """The text of each cell; a table in a cell is text of it. One element may stand for several
+    cells that are the same."""
+    cells = list[str]()
+    for cell in outermost(row, _CELL, _COVERED):
+        words, often = _plain(cell), cell.get(f"{_TABLES}number-columns-repeated", "1")
+        repeats = often.isdecimal() and len(often) < 9 and len(words) <= _MOST_REPEATED
+        cells += [words] * min(MOST_COLUMNS - len(cells), int(often) if repeats else 1)
+        if len(cells) >= MOST_COLUMNS:
+            break
+    while cells and not cells[-1]:
+        cells.pop()
+    return cells
 
 
 def _styles_of_code(content: Element) -> frozenset[str]:
