@@ -20,6 +20,7 @@ from spoor.judges.facts import Label
 from spoor.types import Choice, Failed, Fetch, Fetched, Reply
 from spoor.web.page import parse
 from spoor.worlds import graph as graphs
+from spoor.worlds import newsweb
 from spoor.worlds.generated import (
     GeneratedSettings,
     GeneratedWorld,
@@ -277,8 +278,28 @@ def test_a_web_too_large_to_be_known_says_so() -> None:
         ({"locality": 1.5}, "locality lies in"),
         ({"anchor_noise": float("nan")}, "anchor_noise lies in"),
         ({"out_exponent": float("nan")}, "out_exponent > 1"),
+        ({"seed": -1}, "seed is a number from 0 on"),
+        ({"words": 10**9}, "words is a number from 0 to 100,000"),
     ],
 )
 def test_settings_that_make_no_web_are_refused(given_: dict[str, float], message: str) -> None:
     with pytest.raises(InputError, match=message):
         GeneratedWorld(settings_of(given_, "here"))
+
+
+@pytest.mark.parametrize(
+    ("given_", "message"),
+    [
+        ({"days": float("nan")}, "days is a number from 0 on"),
+        ({"triads": float("nan")}, "triads is a number from 0 to 1"),
+        ({"seed": -1}, "seed is a number from 0 on"),
+        ({"days": 1e20}, "at most 1,000,000 articles"),
+        ({"articles_a_day": 1e308}, "at most 1,000,000 articles"),
+        ({"front_minutes": 1e-9}, "changes at most 1,000,000 times"),
+        ({"front": 10**12}, "front is a number from 0 to 10,000"),
+    ],
+)
+def test_settings_that_make_no_news_web_are_refused(given_: dict[str, float], message: str) -> None:
+    """Such as an experiment of a stranger may have: each was a traceback, or never ended."""
+    with pytest.raises(InputError, match=message):
+        newsweb.news_web(newsweb.settings_of(given_, "here"))

@@ -67,7 +67,11 @@ def export(
     ] = None,
     rows_per_file: Annotated[
         int | None,
-        typer.Option(help="A folder of files with so many rows each: part-00000.jsonl, …", min=1),
+        typer.Option(
+            help="A folder of files with so many rows each: part-00000.jsonl, …",
+            min=1,
+            max=1_000_000_000,
+        ),
     ] = None,
     by_seed: Annotated[
         bool,

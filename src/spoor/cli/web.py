@@ -55,7 +55,9 @@ def import_(
     replace: Annotated[
         bool, typer.Option("--replace", help="Replace a web that DEST holds.")
     ] = False,
-    jobs: Annotated[int, typer.Option(min=0, help="Processes that parse; 0: as many as help.")] = 0,
+    jobs: Annotated[
+        int, typer.Option(min=0, max=1_000, help="Processes that parse; 0: as many as help.")
+    ] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Make a recorded web of the sources."""

@@ -41,7 +41,7 @@ def news(
     updates: Annotated[float, typer.Option(min=0, help="Mean updates of an article.")] = 1.5,
     seed: Annotated[int, typer.Option(help="Seed of everything.")] = 0,
     rewire: Annotated[
-        int | None, typer.Option(help="Rewire all links at random, with this seed.")
+        int | None, typer.Option(min=0, help="Rewire all links at random, with this seed.")
     ] = None,
 ) -> None:
     """Write a generated news web: sections, a front page that rolls over, articles, updates."""
@@ -79,7 +79,7 @@ def evolve(
         float | None, typer.Option(min=0.01, help="Days that the web lasts; recordings need it.")
     ] = None,
     rewire: Annotated[
-        int | None, typer.Option(help="Rewire all links at random, with this seed.")
+        int | None, typer.Option(min=0, help="Rewire all links at random, with this seed.")
     ] = None,
 ) -> None:
     """Make an evolving web of recordings with several captures of a URL."""

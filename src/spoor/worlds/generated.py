@@ -14,6 +14,7 @@ a power of its place on its host, which gives in-degrees a power law too.
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cached_property
@@ -43,6 +44,8 @@ KEPT = 1_000
 first."""
 GRAPH_LIMIT = 300_000
 MOST_PAGES = 1_000_000_000
+_MOST_WORDS, _MOST_LINKS = 100_000, 10_000
+"""Of a page."""
 
 TRAPS = ("calendar", "session", "facets")
 
@@ -118,6 +121,7 @@ class GeneratedWorld:
         for name in ("target_share", "locality", "same_host", "anchor_noise"):
             if not 0.0 <= getattr(settings, name) <= 1.0:
                 raise InputError(f"no web can be generated: {name} lies in [0, 1]")
+        check_numbers(settings, words=_MOST_WORDS, most_links=_MOST_LINKS)
         for trap in settings.traps:
             if trap not in TRAPS:
                 offer = nearest(trap, list(TRAPS))
@@ -463,6 +467,16 @@ def settings_of(given: Mapping[str, Any], where: str) -> GeneratedSettings:
 
 
 Settings = TypeVar("Settings")
+
+
+def check_numbers(settings: Any, **most: int) -> None:
+    """Raises InputError where a number of a dataclass is none, below 0, or above the `most` that is
+    given for it: a stranger may have written it."""
+    for name in settings.__dataclass_fields__:
+        value, bound = getattr(settings, name), most.get(name, math.inf)
+        if isinstance(value, int | float) and not (0 <= value <= bound and value < math.inf):
+            upto = f"to {bound:,}" if name in most else "on"
+            raise InputError(f"no web can be generated: {name} is a number from 0 {upto}")
 
 
 def checked_settings(kind: type[Settings], given: Mapping[str, Any], where: str) -> Settings:

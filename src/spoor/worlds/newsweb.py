@@ -19,12 +19,14 @@ import numpy as np
 
 from spoor.errors import InputError
 from spoor.worlds.evolving import EvolvingWorld, Version
-from spoor.worlds.generated import checked_settings
+from spoor.worlds.generated import check_numbers, checked_settings
 from spoor.worlds.vocabulary import TOPICS
 
 EPOCH = 1_600_000_000.0
 HOUR = 3600.0
 DAY = 24 * HOUR
+MOST_ARTICLES = 1_000_000
+_MOST = {"words": 100_000, "most_links": 10_000, "front": 10_000, "listed": 10_000}
 _COMMON = (
     "people said today that report new first year time after city country week officials group "
     "found work state world public local many last plans day news over two under"
@@ -89,6 +91,11 @@ def news_web(settings: NewsSettings | None = None) -> EvolvingWorld:
     O(articles · links); the same settings make the same web anywhere.
     """
     settings = settings or NewsSettings()
+    check_numbers(settings, triads=1, local=1, withdrawn=1, updates=1_000, **_MOST)
+    if settings.articles_a_day * (settings.days + settings.backlog_days) > MOST_ARTICLES:
+        raise InputError(f"a news web has at most {MOST_ARTICLES:,} articles")
+    if settings.days * DAY > settings.front_minutes * 60.0 * MOST_ARTICLES:
+        raise InputError(f"a front page changes at most {MOST_ARTICLES:,} times")
     if not 1 <= settings.sections <= len(TOPICS):
         raise InputError(f"a news web has 1 to {len(TOPICS)} sections")
     if (
