@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from spoor.foragers.urls import NEVER
 from spoor.foragers.watching import Watching
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
-from spoor.types import Fetch, Link, Page, Sleep
+from spoor.types import Anchor, Fetch, Link, Page, Sleep
 from spoor.web.url_groups import shape
 from spoor.worlds.evolving import EvolvingWorld, Version
 
@@ -162,3 +163,42 @@ def test_what_a_kind_of_pages_brings_corrects_what_is_expected_of_the_others() -
 )
 def test_urls_of_one_template_have_one_shape(one: str, other: str, alike: bool) -> None:
     assert (shape(SITE + one) == shape(SITE + other)) is alike
+
+
+@pytest.mark.parametrize("by", ["list", "feed", "old list", "old feed"])
+def test_what_another_page_shows_first_is_new_once_its_list_shows_it(by: str) -> None:
+    """A post without a date comes, and a page of a tag that is explored just then shows it before
+    the front page, or the feed, is looked at again. It was taken for one that had always been
+    there, and never told. One that the front page or the feed was not asked about since it came to
+    be known is old."""
+    known = Known(NoStates(), None, Watching(TextPattern("kiln is lit")))
+    hub, tag, new = f"{SITE}hub/", f"{SITE}tag/kilns/", f"{SITE}new/"
+    olds = [f"{SITE}old{number}/" for number in range(12)]
+    dates = {url: BEGIN - (at + 1) * DAY for at, url in enumerate(olds)} | {new: BEGIN + 900}
+
+    def look(url: str, at: float, *links: str, text: str = "") -> int:
+        number = known.number(url)
+        placed = [
+            Link(link, Anchor(f"Post {link}", tag_path="html/body/main/ul/li/a", region="main"))
+            for link in links
+        ]
+        page = Page(url, text=text, main=text, links=placed)
+        if url == hub and "feed" in by:
+            flags = frozenset({"feed", "not-html"})
+            page = replace(page, flags=flags, dated=tuple((link, dates[link]) for link in links))
+        known.see(number, page, at)
+        known.links(number, page, at)
+        return number
+
+    look(hub, BEGIN, *olds[:10])
+    if "old" in by:
+        look(tag, BEGIN + 500, new, *olds[:5])
+        look(hub, BEGIN + 600, *olds[:10])
+    else:
+        look(tag, BEGIN + 1_000, new, *olds[:5])
+    number = look(new, BEGIN + 1_100, text=f"{' '.join(article(3))} {LIT}")
+    assert not known.fresh(number, BEGIN + 1_100, DAY)
+    look(hub, BEGIN + 1_200, new, *olds[:9])
+    is_new = "old" not in by
+    assert known.fresh(number, BEGIN + 1_200, DAY) is is_new
+    assert known.released == ([number] if is_new else [])

@@ -36,6 +36,9 @@ MOST_LISTS = 20_000
 MOST_SHOWN = 20_000
 """URLs that only boxes have shown, by those that came last."""
 
+LATE = 86_400.0
+"""Seconds for which it is kept that they were not known before."""
+
 MOST_COUNTED = 100
 """Links that came to a list, beyond which all counts of it are halved: what it was is no matter."""
 
@@ -172,7 +175,8 @@ class Boxes:
         self._shown: OrderedDict[int, tuple[int, ...]] = OrderedDict()
         """URL that only boxes have shown, and of which nothing else is known → these."""
         self.late: OrderedDict[int, float] = OrderedDict()
-        """URL that stood at its first look on a page that had appeared itself → when that was."""
+        """URL that nobody knew and that stood on a page at its first look → when that was: it is
+        new where a list shows it next that was looked at before, and did not have it."""
 
     def look(
         self,
@@ -248,6 +252,20 @@ class Boxes:
         its_own = [url for url in sorted(shown) if self._settle(url, "young")]
         self._stories[host] += len(shown)
         return its_own + self._believed_now(with_more)
+
+    def note_late(self, urls: Iterable[int], now: float) -> None:
+        """These stood on a page at its first look."""
+        for url in urls:
+            self.late.setdefault(url, now)
+        while self.late and (
+            len(self.late) > MOST_SHOWN or next(iter(self.late.values())) < now - LATE
+        ):
+            self.late.popitem(last=False)
+
+    def listed(self, url: int, last: float) -> list[int]:
+        """A feed or sitemap, which was looked at `last`, has a URL that it had not, and says that
+        it is younger than that: it alone where it was known only since then."""
+        return [url] if self.late.pop(url, last) > last else []
 
     def grown(self, page: int) -> int:
         """What `note_grown` was told of a page."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 
-from spoor.foragers.boxes import MOST_SHOWN, Spot, in_main, rows_of, spots
+from spoor.foragers.boxes import Spot, in_main, rows_of, spots
 from spoor.foragers.hints import by_lists
 from spoor.foragers.looks import Looks
 from spoor.foragers.urls import NEVER
@@ -106,6 +106,8 @@ class LinkedLooks(Looks):
                     self.hints.add(number, url)
                 elif born > NEVER and number not in before:
                     self._linked_by_own(number, url, now)
+                    if date is not None and date > self.dated(self._previous):
+                        self._release(self.boxes.listed(number, self._previous), today)
                 if number in self.strangers:
                     self._belongs(number, url)
                 elsewhere = self.came(number) and self.parent[number] not in (-1, url, number)
@@ -148,12 +150,18 @@ class LinkedLooks(Looks):
         if born > NEVER:
             self._hint_at_moved(url, links)
         today = self.dated(now)
-        if born == NEVER and self._born[url] > NEVER:
-            for _, number in links:
-                if self._born[number] == NEVER and self.fetched[number] == NEVER:
-                    boxes.late.setdefault(number, now)
-                    while len(boxes.late) > MOST_SHOWN:
-                        boxes.late.popitem(last=False)
+        if born == NEVER:
+            appeared = self._born[url] > NEVER
+            boxes.note_late(
+                (
+                    number
+                    for _, number in links
+                    if self._born[number] == NEVER
+                    and self.fetched[number] == NEVER
+                    and (appeared or self.parent[number] == url)
+                ),
+                now,
+            )
         age, last = self._age(today), self._previous
         further = (one for one in urls_of(admitted) if narrows(one, page.url))
         orders = {number_of.get(one, -1) for one in further} if "?" in page.url else set[int]()
