@@ -945,6 +945,45 @@ def test_a_line_of_numbers_that_is_another_one_now_and_then_is_told_a_few_times(
     assert change.added == ("A new one is here.",)
 
 
+def test_a_table_of_which_another_row_changes_at_each_second_look_is_told_a_few_times() -> None:
+    """As the index of a board, with the counts and the last thread of each part: no row changes
+    often by itself, and the index was told whenever anybody had written anywhere."""
+    contents, random, told = Contents(), Random(7), 0
+    parts = "Plants Birds Food Geology Mammals Railways Writers Rivers Insects Towns".split()
+    rows = {one: (30 + at, 80 + at, sentence(random).split()[:2]) for at, one in enumerate(parts)}
+
+    def table(more: str = "") -> Page:
+        lines = [
+            f"{one} {one} {threads} {posts} {' '.join(last)} by {last[0]}y."
+            for one, (threads, posts, last) in rows.items()
+        ]
+        return Page(f"{SITE}a", title="A board", text=" ".join([*lines, more, "And so on."]))
+
+    for at in range(80):
+        if at % 2:
+            one = random.choice(parts)
+            threads, posts, _ = rows[one]
+            rows[one] = threads + at % 4 // 2, posts + 1, sentence(random).split()[:2]
+        told += contents.see(0, "h", table()) is not None
+    assert told <= 8
+    change = contents.see(0, "h", table("A part for kilns is new here, says the admin."))
+    assert change is not None
+    assert change.added == ("A part for kilns is new here, says the admin.",)
+
+
+def test_an_article_is_told_each_time_that_a_sentence_of_it_is_corrected() -> None:
+    """Its corrections are no numbers, though as many and as often as those of a table."""
+    contents, random, told = Contents(), Random(8), 0
+    text = [sentence(random) for _ in range(12)]
+    for at in range(24):
+        if at % 2:
+            words = text[at // 2].split()
+            text[at // 2] = " ".join([*words[:-2], "another", words[-1]])
+        page = Page(f"{SITE}a", title="Kilns", text=" ".join(text))
+        told += contents.see(0, "h", page) is not None
+    assert told == 12
+
+
 def test_what_gives_way_to_something_else_at_each_second_look_is_news_and_a_counter_is_none() -> (
     None
 ):

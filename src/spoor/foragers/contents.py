@@ -2,8 +2,8 @@
 
 Compared are sentences, in any order. What comes and goes by itself is learned: of a page, the
 sentences that return after they went, the places between lasting sentences that differ at nearly
-every look, and the phrases of which only a number changes; of a host, the sentences that stand on
-several pages of it.
+every look, the phrases of which only a number changes, and the rows of a table that change by
+turns; of a host, the sentences that stand on several pages of it.
 """
 
 from __future__ import annotations
@@ -37,6 +37,10 @@ NEARLY_ALWAYS = 0.6
 REPLACED = 0.3
 """… and, of the looks since it differed first, one at which a sentence that came has half of the
 words of the one that went, or is a counter: what is at rest at night counts by day."""
+
+BY_TURNS = 6
+"""Looks at which a line of numbers gave way to one like it, anywhere on a page, before that counts:
+the rows of a table change by turns, each too seldom to count by itself."""
 
 MOST_FLIPS = 500
 """Sentences and places of a page that are remembered as coming and going."""
@@ -124,6 +128,8 @@ class _Seen:
 
 
 _SLOT = 1
+_TURNS = 2
+"""The place of all rows of a page that change by turns."""
 _LOOKS = 0xFFFF
 """Looks that are counted."""
 
@@ -262,6 +268,8 @@ class Contents:
         before, now_at = _places(went, seen.keys, seen), _places(came, now, seen)
         differ: dict[int, list[int]] = {}
         """Place → what came or went there."""
+        rows = list[int]()
+        """Those that say numbers, and gave way to one like them with others."""
         kept: set[int] = set()
         """Those of which a sentence, or a number, gave way to another one of the same kind."""
         for place, keys in now_at.items():
@@ -269,24 +277,32 @@ class Contents:
                 if key in seen.gone:
                     remember(seen.flips, key, None, MOST_FLIPS)
                 words = plain(now[key])
-                mask = signature(without_digits(words))
+                masked = without_digits(words)
+                mask = signature(masked)
                 if mask in counters:
+                    rows += key, counters[mask]
                     differ.setdefault(mask, []).extend((key, counters[mask]))
                     kept.add(mask)
                 others = before.get(place, [])[max(0, at - 1) : at + 2]
-                old = next((one for one in others if _alike(said.get(one, ""), words)), None)
+                like = (one for one in others if _alike(without_digits(said.get(one, "")), masked))
+                old = next(like, None)
                 if old is not None:
                     differ.setdefault(place ^ _SLOT, []).extend((key, old))
                     kept.add(place ^ _SLOT)
+                    if _numbers(words) != _numbers(said[old]):
+                        rows += key, old
                 elif mask not in counters:
                     differ.setdefault(place, []).append(key)
+        if rows:
+            differ[_TURNS] = rows
+            kept.add(_TURNS)
         look = min(seen.looks, _LOOKS)
         for place, keys in differ.items():
             first, often = divmod(seen.places.pop(place, look * (_LOOKS + 1)), _LOOKS + 1)
             often = min(often + 1, _LOOKS)
             seen.places[place] = first * (_LOOKS + 1) + often
             least = REPLACED * (look - first) if place in kept else NEARLY_ALWAYS * seen.looks
-            if often >= max(OFTEN, least):
+            if often >= max(BY_TURNS if place == _TURNS else OFTEN, least):
                 for key in keys:
                     remember(seen.flips, key, None, MOST_FLIPS)
         while len(seen.places) > MOST_FLIPS:
@@ -368,9 +384,15 @@ def _places(keys: Collection[int], whole: Iterable[int], seen: _Seen) -> dict[in
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether two sentences, as `plain` gives them, have half of their words in common."""
+    """Whether two sentences, as `plain` gives them, have half of their words in common; any number
+    is one word, where they are masked."""
     its, own = set(one.split()), set(other.split())
     return bool(its) and 2 * len(its & own) >= max(len(its), len(own))
+
+
+def _numbers(sentence: str) -> list[str]:
+    """The words of a sentence that have digits, as `plain` gives it."""
+    return [word for word in sentence.split() if any(map(str.isdigit, word))]
 
 
 def identity_of(keys: Iterable[int]) -> int:

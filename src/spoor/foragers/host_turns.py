@@ -85,7 +85,8 @@ class HostTurns(Saved):
         known, watching = self._known, self._known.watching
         assert watching is not None
         count, wanted = self._tried.get(known.shape[url], (0, 0))
-        its = count + 1, wanted + (url in watching.wanted)
+        is_own = url in watching.wanted and url not in watching.copy_of
+        its = count + 1, wanted + is_own
         remember(self._tried, known.shape[url], its, MOST_SHAPES)
 
     def batch(
