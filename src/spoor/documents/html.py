@@ -56,7 +56,7 @@ _DEEPER = "<body><div><div><div>"
 """Resiliparse takes each list near the body for a menu of the site, and so all of a plain page."""
 _SAYS = 4
 """Words of a part that says something."""
-_WHOLE = frozenset(("code", "table", "heading"))
+_ALWAYS = frozenset(("code", "table", "heading"))
 """Parts that are content however short, and whatever is a link in them."""
 _FEW = 150
 """Where fewer characters are called content, everything outside navigation is."""
@@ -229,12 +229,12 @@ def _belongs(part: Part, boxes: Set[int], sections: Set[int]) -> bool:
     if part.aside or not is_beside:
         return False
     coded = 2 * part.coded >= len(part.text.strip())
-    says = coded or part.kind in _WHOLE or len(part.text.split()) >= _SAYS
+    says = coded or part.kind in _ALWAYS or len(part.text.split()) >= _SAYS
     return says and _is_more_than_links(part)
 
 
 def _is_more_than_links(part: Part) -> bool:
-    return part.kind in _WHOLE or 2 * part.linked < len(part.text.strip())
+    return part.kind in _ALWAYS or 2 * part.linked < len(part.text.strip())
 
 
 def _outside(reader: Reader) -> Iterator[Part]:

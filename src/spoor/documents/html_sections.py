@@ -18,14 +18,12 @@ from spoor.web.tag_paths import HEADINGS
 _NAMED = "section[id], div[id], h1[id], h2[id], h3[id], h4[id]"
 _MOST = 2_000
 """Elements that are looked at."""
-_PARTS = 40
-"""Elements and texts of a heading that are."""
+_PARTS, _LONG = 40, 500
+"""Elements and texts of a heading that are, and characters of these."""
 _SEVERAL = 3
 """From so many on a program made their ids: hardly anybody writes three so."""
 _DEEP = 32
 """Elements that one may stand in within the section of a title."""
-_LONG = 500
-"""Characters of it."""
 _LETTERS = re.compile(r"[\W\d_]+")
 """What is left out of an id and a heading before they are compared."""
 

@@ -140,7 +140,7 @@ class Reader:
     """Addresses of the sections of a title."""
     linked: int = 0
     coded: int = 0
-    """Characters of the open part that are in links, and that are code."""
+    """Characters of the open part, as in `Part`."""
     mark: int = -1
     marks: int = 0
     room: int = 0
@@ -160,8 +160,8 @@ class Reader:
         return bool(self.titled) and not self.titled.isdisjoint(self.boxes)
 
     def is_beside(self, tag: str) -> bool:
-        """Whether such an element is no main content. In a section of a title it is when it leads
-        elsewhere: a note of the document is an `aside`, too."""
+        """Whether such an element is no main content. In a section of a title an `aside` is: it
+        holds a note of the document."""
         return tag in self.beside and not (tag == "aside" and self.is_titled())
 
 
