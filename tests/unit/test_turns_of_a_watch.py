@@ -4,34 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 
-import numpy as np
 import pytest
 
+from kiln_watch import LIT, fleet_of
 from noisy_news import article
-from spoor.foragers.fleet import Fleet
-from spoor.foragers.fleets import FleetTask, change_rate
-from spoor.foragers.hosts import Hosts
 from spoor.foragers.request_budget import DAY
 from spoor.foragers.revisit import ChangeRate
-from spoor.foragers.states import NoStates
 from spoor.foragers.urls import NEVER
-from spoor.foragers.watching import Watching
-from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.types import Fetch, Page, Sleep
 from spoor.worlds.evolving import EvolvingWorld, Version
 
 SITE = "http://news.example/"
 BEGIN = 1e9
-LIT = "The kiln is lit."
 OLD, LISTED, DAYS = 400, 60, 4
-
-
-def fleet_of(per_day: int) -> Fleet:
-    hosts = Hosts(delay=1.0, per_host=1, per_day=per_day)
-    watching = Watching(TextPattern("kiln is lit"))
-    rng = np.random.default_rng(0)
-    return change_rate(FleetTask([SITE], NoStates(), rng, hosts=hosts, watching=watching))
 
 
 def site() -> EvolvingWorld:
@@ -61,7 +47,7 @@ def site() -> EvolvingWorld:
 def test_a_watch_of_few_requests_has_them_for_pages_that_bring_what_is_new() -> None:
     """Of 60 requests a day half went to what stood there at the first look, and of the rest most
     to pages on topic that are edited now and then."""
-    world, fleet, now, asked = site(), fleet_of(60), BEGIN, Counter[str]()
+    world, fleet, now, asked = site(), fleet_of(SITE, 60), BEGIN, Counter[str]()
     while now < world.end:
         step = fleet.next(now)
         if isinstance(step, Sleep):
@@ -79,7 +65,7 @@ def test_a_watch_of_few_requests_has_them_for_pages_that_bring_what_is_new() -> 
         now += 0.5
         fleet.receive(world.answer(step), now)
         if fleet.counts.requests % 50 == 0:
-            before, fleet = fleet, fleet_of(60)
+            before, fleet = fleet, fleet_of(SITE, 60)
             fleet.load(unpack(pack(before.save())))  # it goes on as it was
     assert asked["new"] >= 4 * (DAYS - 1) - 1
     assert 0.1 <= asked["explored"] / asked.total() <= 0.22
@@ -87,7 +73,7 @@ def test_a_watch_of_few_requests_has_them_for_pages_that_bring_what_is_new() -> 
 
 
 def test_an_edit_of_a_known_page_pays_a_quarter_of_a_new_document() -> None:
-    fleet = fleet_of(60)
+    fleet = fleet_of(SITE, 60)
     crew, known = fleet.crew, fleet.known
     assert isinstance(crew, ChangeRate)
     watching = known.watching

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
+from kiln_watch import LIT, fleet_of
 from noisy_news import article
-from spoor.foragers.fleet import Fleet
-from spoor.foragers.fleets import FleetTask, change_rate
-from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import Known
 from spoor.foragers.request_budget import DAY
 from spoor.foragers.revisit import ChangeRate
@@ -26,15 +23,7 @@ from spoor.worlds.evolving import EvolvingWorld, Version
 
 SITE = "http://blog.example/"
 BEGIN = 1e9
-LIT = "The kiln is lit."
 TAGS, POSTS = 150, 150
-
-
-def fleet_of(per_day: int) -> Fleet:
-    hosts = Hosts(delay=1.0, per_host=1, per_day=per_day)
-    watching = Watching(TextPattern("kiln is lit"))
-    rng = np.random.default_rng(0)
-    return change_rate(FleetTask([SITE], NoStates(), rng, hosts=hosts, watching=watching))
 
 
 def blog() -> EvolvingWorld:
@@ -58,7 +47,7 @@ def blog() -> EvolvingWorld:
 def test_what_is_likely_to_be_on_topic_is_explored_beside_lists() -> None:
     """All tags came first, as short paths that many pages link to, so that no document that stood
     there was known, and none of its edits."""
-    world, fleet, now, first = blog(), fleet_of(600), BEGIN, Counter[str]()
+    world, fleet, now, first = blog(), fleet_of(SITE, 600), BEGIN, Counter[str]()
     while now < world.end and first.total() < 120:
         step = fleet.next(now)
         if isinstance(step, Sleep):
@@ -72,7 +61,7 @@ def test_what_is_likely_to_be_on_topic_is_explored_beside_lists() -> None:
         now += 0.5
         fleet.receive(world.answer(step), now)
         if fleet.counts.requests % 40 == 0:
-            before, fleet = fleet, fleet_of(600)
+            before, fleet = fleet, fleet_of(SITE, 600)
             fleet.load(unpack(pack(before.save())))  # it goes on as it was
     assert first["202"] >= 40
     assert first["tag"] >= 40
@@ -112,7 +101,7 @@ def test_old_pages_that_link_to_a_document_make_it_older_unless_all_do(
 def test_what_a_kind_of_pages_brings_corrects_what_is_expected_of_the_others() -> None:
     """Less of each archive where none of many has brought anything for a day, and more of each
     document where others are edited; of the archive that brought something as much as before."""
-    fleet = fleet_of(600)
+    fleet = fleet_of(SITE, 600)
     crew, known = fleet.crew, fleet.known
     assert isinstance(crew, ChangeRate)
     rates, watching = crew.pages, known.watching
@@ -143,7 +132,7 @@ def test_what_a_kind_of_pages_brings_corrects_what_is_expected_of_the_others() -
     assert after[lists[1]] < before[lists[1]] / 10
     assert after[lists[0]] > 0.75 * paying
     assert after[texts[0]] > 3 * before[texts[0]]
-    again = fleet_of(600)
+    again = fleet_of(SITE, 600)
     again.load(unpack(pack(fleet.save())))
     assert again.crew.pages.pay(BEGIN + DAY) == pytest.approx(rates.pay(BEGIN + DAY))  # type: ignore[attr-defined]
 
