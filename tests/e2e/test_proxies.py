@@ -147,11 +147,13 @@ def test_what_is_posted_has_no_password_that_nobody_named(
 
 
 def test_what_is_wrong_with_tls_is_told_apart(tmp_path: Path) -> None:
-    """A host that speaks none was said to be one that cannot be verified."""
+    """A host that speaks none was said to be one that cannot be verified, and of one that closes
+    the name of a class was told."""
     secured, (port,) = Loopback(answer), free_ports()
+    says = dict[str, bytes]()
 
     async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        writer.write(says["now"])
         writer.close()
 
     @contextlib.asynccontextmanager
@@ -162,10 +164,16 @@ def test_what_is_wrong_with_tls_is_told_apart(tmp_path: Path) -> None:
     with beside(plain), beside(lambda: secured.serving(tls=certificate(tmp_path))):
         private = (ADDRESS,)
         unknown = get(f"https://{ADDRESS}:{secured.port}/", allow_private=private, verify_tls=True)
-        assert unknown == "TLS could not be verified"
-        for verify in (False, True):
-            told = get(f"https://{ADDRESS}:{port}/", allow_private=private, verify_tls=verify)
-            assert told == "TLS failed: the host speaks another kind, or none"
+        why = "its certificate is signed by nobody known here"
+        assert unknown == f"TLS could not be verified: {why}"
+        for said, why in (
+            (b"HTTP/1.1 400 No\r\n\r\n", "TLS failed: the host speaks another kind, or none"),
+            (b"", "the connection was closed without a reply"),
+        ):
+            says["now"] = said
+            for verify in (False, True):
+                told = get(f"https://{ADDRESS}:{port}/", allow_private=private, verify_tls=verify)
+                assert told == why
 
 
 def test_a_server_of_tls_that_says_no_goodbye_holds_no_socket(tmp_path: Path) -> None:

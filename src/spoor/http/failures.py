@@ -46,6 +46,8 @@ def _failure(ticket: int, error: Exception) -> Failed:
         return Failed(ticket, "connection", _insecure(error))
     if isinstance(error, aiohttp.ClientConnectionError | OSError):
         return Failed(ticket, "connection", _broken(error), transient=True)
+    if isinstance(error, aiohttp.ClientResponseError):
+        return Failed(ticket, "http", "what it answers is no HTTP/1")
     if isinstance(error, aiohttp.ClientError | ValueError):
         return Failed(ticket, "http", f"not understood: {type(error).__name__}")
     if isinstance(error, SpoorError):
@@ -53,11 +55,25 @@ def _failure(ticket: int, error: Exception) -> Failed:
     return Failed(ticket, "http", f"unexpected {type(error).__name__}: {str(error)[:200]}")
 
 
+_UNVERIFIED = {
+    9: "its certificate is not valid yet",
+    10: "its certificate has expired",
+    18: "its certificate is signed by nobody known here",
+    19: "its certificate is signed by nobody known here",
+    20: "its certificate is signed by nobody known here",
+    21: "its certificate is signed by nobody known here",
+    62: "its certificate is another host's",
+    64: "its certificate is another host's",
+}
+"""What is wrong, by the number that OpenSSL gives it."""
+
+
 def _insecure(error: Exception) -> str:
     """What is wrong with TLS."""
-    told = error.os_error if isinstance(error, aiohttp.ClientConnectorSSLError) else error
-    if isinstance(told, ssl.SSLCertVerificationError | aiohttp.ClientConnectorCertificateError):
-        return "TLS could not be verified"
+    told = getattr(error, "os_error", error)
+    if isinstance(told, ssl.SSLCertVerificationError):
+        why = _UNVERIFIED.get(told.verify_code)
+        return f"TLS could not be verified: {why}" if why else "TLS could not be verified"
     return "TLS failed: the host speaks another kind, or none"
 
 
@@ -73,9 +89,14 @@ _BROKEN = {
 
 def _broken(error: Exception) -> str:
     """What broke a connection. Of several addresses that were tried only the text says it."""
-    if isinstance(error, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError):
+    told = getattr(error, "os_error", error)  # without a number: it ended while TLS began
+    if isinstance(told, aiohttp.ServerDisconnectedError | aiohttp.ClientPayloadError) or (
+        isinstance(told, ConnectionResetError) and told.errno is None
+    ):
         return "the connection was closed without a reply"
     text = str(error)
+    if "[SSL" in text:
+        return "TLS broke off"
     for number, words in _BROKEN.items():
         if getattr(error, "errno", None) == number or f"[Errno {number}]" in text:
             return words
