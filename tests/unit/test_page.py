@@ -94,6 +94,21 @@ def test_a_page_is_filed_under_what_leads_back_from_it_to_the_home_page(name: st
     assert page(f"<body class=has-breadcrumbs>{way}<p>Text").keywords == ()
 
 
+@pytest.mark.parametrize("sign", ["›", "»", "&gt;"])
+def test_a_page_is_filed_under_what_signs_lead_on_to_from_the_home_page(sign: str) -> None:
+    def read(way: str) -> tuple[str, ...]:
+        text = f"<a href=/m/>Menu</a> | <a href=/n/>News</a><div>{way}</div><p>Text"
+        return parse(text.encode(), "http://h/f/7.php", content_type="text/html").keywords
+
+    top, parts = "<a href=index.php>Forum</a>", "<a href=/1>Pots</a> {0} <a href=/2>Old kilns</a>"
+    way = f"{top} {sign} {parts.format(sign)}"
+    assert read(f"{way} {sign} Mine") == ("Pots", "Old kilns")
+    pages = "<div class=in_breadcrumb><a href=/2>1</a> <a href=/2?page=2>Next</a></div>"
+    assert read(f"{way}{pages} {sign} Mine") == ("Pots", "Old kilns"), "not what leads to its parts"
+    assert read(parts.format(sign)) == (), "nothing that leads to the top stands first"
+    assert read(f"{top} | <a href=/1>Pots</a> | <a href=/2>Old kilns</a>") == (), "a menu"
+
+
 # ---------------------------------------------------------------- encodings
 
 

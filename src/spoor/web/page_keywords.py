@@ -29,6 +29,10 @@ _OF_TAG = re.compile(
 """The end of a URL that may be that of a tag: its name is the last segment, below a folder of tags,
 or the value of its only parameter."""
 _WORD = re.compile(r"[^\W_]+")
+_ONWARD = frozenset("› » > → :: ⇒ ▸ ▶ ➔ ⟩".split())
+"""Between what belongs to what: "Forum › Birds › Kites"."""
+_TOP = re.compile(r"(?:(?:index|home|start|default|main)\b[^/]*)?")
+"""The last segment of the URL of a home page."""
 
 
 def keywords_of(
@@ -105,8 +109,29 @@ def _passed(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -
     """What the links say that lead back from the page of a URL, but for those to itself and to the
     home page of its host."""
     own = {url, walk.canonical, "/".join(url.split("/", 3)[:3]) + "/"}
-    numbers = [at for at in walk.trail if walk.urls[at] not in own and walk.ends[at] >= 0]
+    trail = _led_on(walk, words, counts, url) or walk.trail
+    numbers = [at for at in trail if walk.urls[at] not in own and walk.ends[at] >= 0]
     if len({walk.urls[at] for at in numbers}) > _LONGEST_TRAIL:
         return []
     said = (words[counts[walk.found[at].begin] : counts[walk.ends[at]]] for at in numbers)
     return [" ".join(its[:_WORDS]) for its in said if its]
+
+
+def _led_on(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> list[int]:
+    """The first links that follow one to the home page, or to the top of a folder that the page is
+    in, with nothing but a sign before each that points onward. O(links)."""
+    run, last = list[int](), -1
+    for number, (found, end) in enumerate(zip(walk.found, walk.ends, strict=True)):
+        begin = counts[found.begin]
+        if end < 0 or counts[end] == begin:
+            continue
+        if last >= 0 and begin == last + 1 and words[last] in _ONWARD:
+            run.append(number)
+            last = counts[end]
+        elif run:
+            break
+        else:
+            folder, _, name = walk.urls[number].rpartition("/")
+            is_top = _TOP.fullmatch(name) is not None and url.startswith(f"{folder}/")
+            last = counts[end] if is_top else -1
+    return run
