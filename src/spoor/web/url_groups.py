@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from spoor.web.actions import verb
-from spoor.web.novelty import without_numbers
 from spoor.web.urls import query_parts, with_query
 
 MAX_URL = 2_000
@@ -23,6 +22,17 @@ _MEMO = 16_384
 _BELOW_OTHERS = 5
 """Slashes of a URL that may be below a document in a folder, at least."""
 _REPEATED = re.compile(r"((?:/[^/]+)+?)\1\1(?=/|$)")
+_NUMBER = re.compile(r"(?<![a-f\d])(?=[a-f]*\d)[a-f\d]{8,}|\d+", re.IGNORECASE)
+"""Digits, and hexadecimal digits from 8 on. The search starts where a run begins, not at each
+letter of it, which would take quadratic time."""
+_DIGIT = re.compile(r"\d")
+"""Each number has one."""
+
+
+def without_numbers(text: str) -> str:
+    """A text with its numbers masked."""
+    # The search takes a fifth of the time of the other, and most have none.
+    return _NUMBER.sub("#", text) if _DIGIT.search(text) else text
 
 
 def excess(url: str) -> str:
