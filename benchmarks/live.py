@@ -120,7 +120,7 @@ import asyncio, sys
 import numpy as np
 from spoor import registry
 from spoor.crawl import Crawl
-from spoor.web.scope import Scope
+from spoor.link_filter.scope import Scope
 from spoor.process_memory import share_heap
 from spoor.live.driver import HttpDriver
 from spoor.settings import Settings

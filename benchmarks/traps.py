@@ -33,6 +33,9 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Function
 from spoor.judges.spec import judge_of
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.scope import Scope
+from spoor.link_filter.traps import Traps
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.process_memory import few_collections
 from spoor.protocols import World
@@ -41,10 +44,7 @@ from spoor.sharding.outbox import Outbox
 from spoor.simulation.replay import Replay
 from spoor.simulation.shards import LocalCrawl, LocalShard, division
 from spoor.types import Failed, Fetch, Fetched, Page, Task
-from spoor.web.link_filter import CrawlFilter
 from spoor.web.page import parse
-from spoor.web.scope import Scope
-from spoor.web.traps import Traps
 from spoor.worlds.evolving import EvolvingWorld
 from spoor.worlds.folders import open_web
 from spoor.worlds.import_evolving import wiki_history

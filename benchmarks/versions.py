@@ -7,7 +7,7 @@ WEB: a recorded web (`spoor web import FOLDER WEB --base-url URL`), such as the 
 sources of SQLAlchemy, Mako or Alembic have, of several releases. REGEX is the part of a URL that
 tells the version: pages whose URLs are the same without it count once. Prints for each wish how
 many pages of those that `trail` asks for in a replay, with the default judge, are different: with
-the guard as it is, and where it learns no mirrored folders (`spoor.web.mirrored_folders`).
+the guard as it is, and where it learns no mirrored folders (`spoor.link_filter.mirrored_folders`).
 
 `--whole`: a breadth-first crawl of all of it, by a judge that finds nothing relevant; how many
 pages waited for their copies, how many of these were not asked for until the end, and how many
@@ -33,13 +33,13 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.topic import topic_of_phrase
 from spoor.lab.kinds.judges import BY_WORDS
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.mirrored_folders import MirroredFolders
+from spoor.link_filter.novelty import Own
+from spoor.link_filter.scope import Scope
+from spoor.link_filter.traps import Traps
 from spoor.simulation.replay import Replay
 from spoor.types import Page, Task
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.mirrored_folders import MirroredFolders
-from spoor.web.novelty import Own
-from spoor.web.scope import Scope
-from spoor.web.traps import Traps
 from spoor.worlds.folders import open_web
 
 

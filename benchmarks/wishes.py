@@ -30,12 +30,12 @@ from spoor.lab.duel.dataset import Dataset, Task, page_key, read
 from spoor.lab.duel.score import Request, score
 from spoor.lab.duel.sites import site_folder
 from spoor.lab.kinds.judges import judged
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.scope import Scope
 from spoor.protocols import Judge
 from spoor.simulation.replay import Replay
 from spoor.types import Judgement, Page
 from spoor.types import Task as PolicyTask
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.scope import Scope
 from spoor.worlds.folders import open_scope
 
 HERE = Path(__file__).resolve().parent

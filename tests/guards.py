@@ -10,9 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spoor.testing.small_worlds import SmallWorld
-from spoor.types import Anchor, Link
-from spoor.web import (
+from spoor.link_filter import (
     depths,
     domain_shares,
     held_groups,
@@ -22,9 +20,11 @@ from spoor.web import (
     trap_groups,
     traps,
 )
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.scope import Scope
-from spoor.web.traps import Traps
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.scope import Scope
+from spoor.link_filter.traps import Traps
+from spoor.testing.small_worlds import SmallWorld
+from spoor.types import Anchor, Link
 
 SMALL = (
     *((domain_shares, "LEAST", 2), (domain_shares, "_EACH", 2), (domain_shares, "_LOOK", 5)),

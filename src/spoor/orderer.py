@@ -23,6 +23,8 @@ from spoor.isolate.parsing import parse_page
 from spoor.judges.facts import Function
 from spoor.judges.topic import TopicFile
 from spoor.learn.state import link_row, read, revive_link, write
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.scope import Scope
 from spoor.protocols import HostClocks, Judge, Policy
 from spoor.registry import DEFAULT_POLICY
 from spoor.runs.assemble import (
@@ -47,8 +49,6 @@ from spoor.types import (
     Page,
     State,
 )
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.scope import Scope
 from spoor.web.urls import canonical
 from spoor.wrapping import Wrapper
 

@@ -11,12 +11,12 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
+from spoor.link_filter import domain_shares
+from spoor.link_filter.domain_shares import FOR_EACH, LEAST, DomainShares
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.scope import Scope
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.types import Fetch, Fetched, HeldLink, Link, Page, Sleep, Task
-from spoor.web import domain_shares
-from spoor.web.domain_shares import FOR_EACH, LEAST, DomainShares
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.scope import Scope
 from spoor.web.urls import domain_of
 
 HUB = "http://hub.example/"

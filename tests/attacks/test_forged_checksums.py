@@ -12,11 +12,11 @@ from spoor.hashing import KEY_SIZE, hash64
 from spoor.judges.relevance import Relevance
 from spoor.judges.url_numbers import number_of_url
 from spoor.judges.wish import parse
+from spoor.link_filter.traps import Traps
 from spoor.runs.near_copies import HASHES, near_copies
 from spoor.types import Anchor, Link, Page
 from spoor.web.minhash import MinHasher, triples
 from spoor.web.text import tokens
-from spoor.web.traps import Traps
 
 URL = "http://victim.example/"
 

@@ -27,6 +27,8 @@ from spoor.http.failures import failure
 from spoor.http.robots import MOST_FOR_OTHERS
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.scope import Scope
 from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.settings import Settings
@@ -42,9 +44,7 @@ from spoor.types import (
     Sleep,
     Task,
 )
-from spoor.web.link_filter import CrawlFilter
 from spoor.web.page import parse
-from spoor.web.scope import Scope
 from spoor.web.urls import host
 
 pytestmark = pytest.mark.server

@@ -13,11 +13,11 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.scope import Scope
+from spoor.link_filter.sitemap_shares import SitemapShares
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.types import Fetch, Fetched, HeldLink, Link, Page, Sleep, Task
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.scope import Scope
-from spoor.web.sitemap_shares import SitemapShares
 from spoor.web.sitemaps import WHY
 from spoor.web.urls import domain_of
 from spoor.wrappers.lists_first import SitemapsFirst

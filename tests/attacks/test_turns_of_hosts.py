@@ -24,6 +24,8 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.scope import Scope
 from spoor.live.driver import HttpDriver
 from spoor.live.refusing_hosts import RefusingHosts
 from spoor.live.reply_turns import MOST_WAITING, Arrived, ReplyTurns
@@ -43,8 +45,6 @@ from spoor.types import (
     Sleep,
     Task,
 )
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.scope import Scope
 from spoor.web.urls import host
 
 GOOD, EVIL = "http://good.example/", "http://start.evil.example/"

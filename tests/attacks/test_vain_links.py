@@ -12,15 +12,15 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
+from spoor.link_filter import vain_links
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.scope import Scope
+from spoor.link_filter.traps import Traps
+from spoor.link_filter.vain_links import BYTES, FOR_EACH
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.types import Failed, Fetch, Fetched, Link, Page, Redirected, Reply, Sleep, Task
 from spoor.views.explain import left_out_lines
-from spoor.web import vain_links
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.scope import Scope
-from spoor.web.traps import Traps
 from spoor.web.urls import domain_of
-from spoor.web.vain_links import BYTES, FOR_EACH
 
 FARM, GOOD = "http://www.farm.example/", "http://good.example/0"
 LEAST, OF_OTHERS = 60, 20

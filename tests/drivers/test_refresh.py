@@ -21,6 +21,7 @@ from spoor.cli.crawl import describe
 from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.learn.state import read
+from spoor.link_filter import sampled_refresh
 from spoor.live.live_crawl import LiveCrawl
 from spoor.policies.host_bandit import HostBandit
 from spoor.runs import files, snapshot
@@ -31,7 +32,6 @@ from spoor.runs.reader import Run
 from spoor.runs.schema import read_settings
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
-from spoor.web import sampled_refresh
 from spoor.web.freshness import fresh_for, heuristically_fresh_for
 
 pytestmark = pytest.mark.server

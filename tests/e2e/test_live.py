@@ -28,6 +28,8 @@ from spoor.cli.main import run
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.scope import Scope
 from spoor.live.driver import HttpDriver
 from spoor.live.page_requests import PageRequests
 from spoor.live.stop_rule import StopRule
@@ -35,8 +37,6 @@ from spoor.policies.breadth_first import BreadthFirst
 from spoor.settings import Settings
 from spoor.simulation.replay import Replay
 from spoor.types import Choice, Deferred, Failed, Fetch, Fetched, Outcome, Task
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.scope import Scope
 from spoor.web.urls import canonical
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 

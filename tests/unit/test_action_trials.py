@@ -13,15 +13,15 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
+from spoor.link_filter.action_trials import TRIES, ActionTrials
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.scope import Scope
+from spoor.link_filter.trap_rests import IN_VAIN
+from spoor.link_filter.traps import Traps
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.simulation.replay import Replay
 from spoor.types import Anchor, Fetch, Fetched, HeldLink, LeftOut, Link, Page, Task
-from spoor.web.action_trials import TRIES, ActionTrials
-from spoor.web.link_filter import CrawlFilter
 from spoor.web.page import parse
-from spoor.web.scope import Scope
-from spoor.web.trap_rests import IN_VAIN
-from spoor.web.traps import Traps
 
 HOME = "http://a.example/"
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from spoor.learn.state import pack, unpack
+from spoor.link_filter import depths
+from spoor.link_filter.depths import Depths
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.scope import Scope
 from spoor.types import Anchor, Link, Page
-from spoor.web import depths
-from spoor.web.depths import Depths
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.scope import Scope
 
 SEEDS = ["http://evil.example/", "http://good.example/"]
 HUB, PART, LEAF = (f"http://good.example/{name}" for name in ("hub", "part", "leaf"))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from spoor.link_filter.held_lists import MOST, TRIED, HeldLists
 from spoor.types import Anchor, HeldLink, Link, Page
-from spoor.web.held_lists import MOST, TRIED, HeldLists
 
 HOST = "http://a.example"
 

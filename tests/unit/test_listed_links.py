@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from spoor.learn.state import pack, unpack
+from spoor.link_filter import listed_links
+from spoor.link_filter.listed_links import ListedLinks
 from spoor.types import Anchor, Link, Origin, Page
-from spoor.web import listed_links
-from spoor.web.listed_links import ListedLinks
 
 INDEX, FLAGS = "http://a.example/sitemap.xml", frozenset({"sitemap", "not-html"})
 

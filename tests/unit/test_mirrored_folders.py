@@ -13,15 +13,15 @@ from spoor.errors import DAMAGED
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.mirrored_folders import CHECKED, Folders, MirroredFolders
+from spoor.link_filter.novelty import Novelty
+from spoor.link_filter.scope import Scope
+from spoor.link_filter.traps import Traps
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.simulation.replay import Replay
 from spoor.types import Fetch, Fetched, HeldLink, Link, Page, Task
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.mirrored_folders import CHECKED, Folders, MirroredFolders
-from spoor.web.novelty import Novelty
 from spoor.web.page import parse
-from spoor.web.scope import Scope
-from spoor.web.traps import Traps
 
 HOME = "http://a.example/"
 WORDS = np.random.default_rng(5).integers(97, 117, (20_000, 8), dtype=np.uint8)

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from spoor.learn.state import pack, unpack
-from spoor.web import sampled_refresh
-from spoor.web.sampled_refresh import (
+from spoor.link_filter import sampled_refresh
+from spoor.link_filter.sampled_refresh import (
     RISK,
     STAGES,
     TURNS,

@@ -9,6 +9,10 @@ import pytest
 
 from spoor.errors import InputError
 from spoor.learn.state import pack, unpack
+from spoor.link_filter.link_filter import NOFOLLOW, CrawlFilter
+from spoor.link_filter.revisits import Revisits
+from spoor.link_filter.scope import Scope
+from spoor.link_filter.traps import Traps
 from spoor.setting import SCOPES
 from spoor.types import (
     Anchor,
@@ -23,10 +27,6 @@ from spoor.types import (
 )
 from spoor.views.explain import left_out_lines
 from spoor.web.actions import action
-from spoor.web.link_filter import NOFOLLOW, CrawlFilter
-from spoor.web.revisits import Revisits
-from spoor.web.scope import Scope
-from spoor.web.traps import Traps
 from spoor.web.url_patterns import UrlPatterns
 
 SEED = "https://www.a.example/docs/en/index.html"
@@ -253,7 +253,7 @@ def test_www_is_the_same_host_and_links_to_nothing_are_as_many_as_pages() -> Non
 
 
 def test_a_sitemap_dates_pages_of_its_own_host_only() -> None:
-    from spoor.web.revisits import Revisits
+    from spoor.link_filter.revisits import Revisits
 
     names = ("a.example", "b.example", "c.example")
     urls = [f"http://{name}/{number}" for name in names for number in range(40)]

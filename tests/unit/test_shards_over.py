@@ -13,14 +13,14 @@ from spoor import registry
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Function
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.scope import Scope
+from spoor.link_filter.traps import Traps
 from spoor.sharding.coordinator import Coordinator, Report
 from spoor.sharding.outbox import Outbox
 from spoor.simulation.shards import LocalCrawl, LocalShard
 from spoor.testing.small_worlds import SmallWorld
 from spoor.types import Anchor, Link, Page, Task
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.scope import Scope
-from spoor.web.traps import Traps
 
 SEED = "http://b.example/0"
 LONG, TRAPPED = 40, 60

@@ -22,18 +22,18 @@ import spoor
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
 from ray_in_process import in_process
 from spoor.cli.main import run
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.scope import Scope
+from spoor.link_filter.traps import Traps
 from spoor.live.page_requests import PageRequests
 from spoor.runs.assemble import queries
 from spoor.settings import Settings
 from spoor.types import Choice, Failed, Fetch, Topic
 from spoor.web.exchange import Exchange
-from spoor.web.link_filter import CrawlFilter
 from spoor.web.page import parse
 from spoor.web.robots import ALLOW_ALL
-from spoor.web.scope import Scope
 from spoor.web.search_answers import MOST_RESULTS, WHY, answer_of, asked_for
 from spoor.web.search_forms import MOST_QUERIES, is_not_followed, queries_of, searches_in
-from spoor.web.traps import Traps
 from spoor.web.urls import canonical
 
 AT = "http://a.example/shop/"

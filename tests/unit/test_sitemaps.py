@@ -23,12 +23,12 @@ from spoor.crawl import Crawl
 from spoor.crawl.plugin_calls import judge_page
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
+from spoor.link_filter.scope import Scope
 from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.settings import Settings
 from spoor.types import Failed, Judgement, Outcome, Page, Task
 from spoor.web import sitemaps
-from spoor.web.scope import Scope
 from spoor.web.sitemaps import MAX_LINKS, MAX_SITEMAPS, dates_of, links_and_dates_of, links_of
 from spoor.web.urls import canonical
 from spoor.wrappers.lists_first import SitemapsFirst

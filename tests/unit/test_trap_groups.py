@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from spoor.columns import texts_column
 from spoor.learn.state import pack, unpack
-from spoor.web.trap_groups import NEVER, Count, counts_of, saved_counts
+from spoor.link_filter.trap_groups import NEVER, Count, counts_of, saved_counts
 
 _FIELDS = Count.__slots__
 

@@ -12,6 +12,11 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Function
 from spoor.learn.state import pack, unpack
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.novelty import News
+from spoor.link_filter.scope import Scope
+from spoor.link_filter.trap_rests import FOR_NEWS, IN_VAIN, Rests, worth
+from spoor.link_filter.traps import Traps
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.simulation.replay import Replay
 from spoor.types import (
@@ -27,12 +32,7 @@ from spoor.types import (
     Page,
     Task,
 )
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.novelty import News
 from spoor.web.page import parse
-from spoor.web.scope import Scope
-from spoor.web.trap_rests import FOR_NEWS, IN_VAIN, Rests, worth
-from spoor.web.traps import Traps
 from spoor.web.url_groups import groups
 
 HOME = "http://a.example/"

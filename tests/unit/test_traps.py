@@ -22,24 +22,24 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
+from spoor.link_filter import novelty as novelty_module
+from spoor.link_filter.action_trials import ActionTrials
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.novelty import News, Novelty, masked
+from spoor.link_filter.scope import Scope
+from spoor.link_filter.trap_groups import SAMPLE
+from spoor.link_filter.trap_rests import IN_VAIN
+from spoor.link_filter.traps import Traps
+from spoor.link_filter.url_rules import UrlRules
 from spoor.live.driver import HttpDriver
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.protocols import Offer
 from spoor.settings import Settings
 from spoor.simulation.replay import Replay
 from spoor.types import Choice, Failed, Fetch, Fetched, Finished, Link, Outcome, Page, Task
-from spoor.web import novelty as novelty_module
-from spoor.web.action_trials import ActionTrials
 from spoor.web.actions import _matched as action_of
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.novelty import News, Novelty, masked
 from spoor.web.page import parse
-from spoor.web.scope import Scope
-from spoor.web.trap_groups import SAMPLE
-from spoor.web.trap_rests import IN_VAIN
-from spoor.web.traps import Traps
 from spoor.web.url_groups import groups, oddity
-from spoor.web.url_rules import UrlRules
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 PAGES = 500

@@ -11,15 +11,15 @@ from hypothesis import strategies as st
 
 from spoor import bounded
 from spoor.learn.state import pack, unpack
+from spoor.link_filter import domain_shares, held_groups, page_limits
+from spoor.link_filter.link_filter import TOO_MANY, CrawlFilter
+from spoor.link_filter.scope import Scope
+from spoor.link_filter.traps import Traps
+from spoor.link_filter.waiting_places import WaitingLinks
 from spoor.types import Anchor, HeldLink, Link, LinkId
 from spoor.views.explain import left_out_lines
-from spoor.web import domain_shares, held_groups, page_limits
-from spoor.web.link_filter import TOO_MANY, CrawlFilter
 from spoor.web.page import parse
-from spoor.web.scope import Scope
-from spoor.web.traps import Traps
 from spoor.web.urls import domain_of
-from spoor.web.waiting_places import WaitingLinks
 
 
 def _held(url: str, *, dropped: bool = False) -> HeldLink:

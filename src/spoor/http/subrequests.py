@@ -11,6 +11,7 @@ from spoor.http.client import Client
 from spoor.http.host_queues import HostQueues
 from spoor.http.part_lines import PartLines, is_own
 from spoor.http.robots import RobotsFetcher
+from spoor.link_filter.scope import Scope
 from spoor.politeness.robots import REDIRECTS
 from spoor.protocols import Politeness
 from spoor.rendering.visit import HeldBackError
@@ -19,7 +20,6 @@ from spoor.types import NO_PARENT, Choice, Fetch
 from spoor.web.actions import PROOF, action
 from spoor.web.exchange import Exchange
 from spoor.web.robots import FORBIDDEN
-from spoor.web.scope import Scope
 from spoor.web.urls import canonical, host, origin, site
 
 KEPT = 32 << 20

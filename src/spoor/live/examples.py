@@ -26,14 +26,14 @@ from spoor.http.failures import in_words
 from spoor.isolate.parsing import parse_page
 from spoor.judges.facts import Function
 from spoor.judges.topic_draft import NOWHERE
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.scope import Scope
+from spoor.link_filter.traps import Traps
 from spoor.live.driver import HttpDriver
 from spoor.politeness.robots import origin_of
 from spoor.protocols import LinkFilter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Page, Task
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.scope import Scope
-from spoor.web.traps import Traps
 from spoor.web.urls import canonical
 from spoor.worlds.generated import GeneratedWorld
 from spoor.worlds.recorded import RecordedWorld

@@ -24,6 +24,7 @@ from spoor.hashing import KEY_SIZE
 from spoor.http import failures
 from spoor.judges.advice import NONE_AFTER, Advice, Advisor, answers_in_words
 from spoor.learn.harvest_estimate import Estimate, Harvest, in_words
+from spoor.link_filter.link_filter import CrawlFilter
 from spoor.live.byte_grant import ByteGrant
 from spoor.live.checkpoint_times import CheckpointTimes
 from spoor.live.driver import HttpDriver
@@ -65,7 +66,6 @@ from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, State
 from spoor.web.exchange import Exchange
-from spoor.web.link_filter import CrawlFilter
 
 if TYPE_CHECKING:
     from spoor.live.requisites import Requisites

@@ -121,7 +121,7 @@ class ReplyTurns:
             self._surprising[domain] = None
         self._long_time += now - self._began
         links, reply = _links(arrived), arrived[1]
-        # Of the links of a sitemap most may only wait (`spoor.web.listed_links`).
+        # Of the links of a sitemap most may only wait (`spoor.link_filter.listed_links`).
         if links and not (isinstance(reply, Fetched) and "sitemap" in reply.page.flags):
             self._link += _WEIGHT * (min(seconds / links, 10 * _LINK) - self._link)
         self._took[domain] += seconds  # type: ignore[assignment]

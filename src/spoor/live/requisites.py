@@ -21,6 +21,7 @@ from itertools import islice
 from typing import NamedTuple, Protocol, TypeVar
 
 from spoor.display import in_time, shown
+from spoor.link_filter.scope import Scope
 from spoor.live.requisite_hosts import CrawlHosts, HostAnswers
 from spoor.live.requisite_reader import NONE, Named, RequisiteReader
 from spoor.live.waits import Wait
@@ -42,7 +43,6 @@ from spoor.types import (
 from spoor.web.actions import PROOF, action
 from spoor.web.exchange import Exchange, Requisite
 from spoor.web.media_types import media_of
-from spoor.web.scope import Scope
 from spoor.web.urls import MAX_LENGTH, host, registrable_domain
 from spoor.web.validators import Validators
 

@@ -29,18 +29,18 @@ from spoor.judges.topic import (
     with_second_opinion,
 )
 from spoor.learn.state import read
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.revisits import Revisits
+from spoor.link_filter.scope import Scope
+from spoor.link_filter.traps import Traps
 from spoor.politeness.request_slots import PATIENCE
 from spoor.protocols import FallsBack, HostClocks, Judge, LiveFrontier, Outbox, Policy
 from spoor.setting import WITH_TEXT
 from spoor.settings import Settings
 from spoor.types import NOTHING_LEFT_OUT, Judgement, LeftOut, Page, Task, Topic
-from spoor.web.link_filter import CrawlFilter
 from spoor.web.other_ways import names_data
-from spoor.web.revisits import Revisits
-from spoor.web.scope import Scope
 from spoor.web.search_forms import queries_of
 from spoor.web.text import Vectors
-from spoor.web.traps import Traps
 from spoor.wrappers.compared import Compared
 from spoor.wrappers.fallback import Fallback
 from spoor.wrappers.judge_fallback import JudgeFallback

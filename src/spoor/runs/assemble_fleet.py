@@ -15,9 +15,9 @@ from spoor.foragers.hosts import Hosts
 from spoor.foragers.settings import steps_of_a_path
 from spoor.foragers.states import SelfTaught
 from spoor.foragers.watching import Watching
+from spoor.link_filter.link_filter import CrawlFilter
 from spoor.runs.assemble import judge_and_topic, scope_of
 from spoor.settings import Settings
-from spoor.web.link_filter import CrawlFilter
 
 
 def make_fleet(settings: Settings, seeds: Sequence[str], hosts: Hosts | None = None) -> Fleet:

@@ -28,6 +28,8 @@ from spoor.formats.warc_writer import revisit_headers
 from spoor.hashing import hash64
 from spoor.judges.no_results import SHOWN_AT, SHOWS_AGAIN
 from spoor.learn.state import read, write
+from spoor.link_filter.revisits import Revisits
+from spoor.link_filter.sampled_refresh import TURNS
 from spoor.protocols import FallsBack, Mergeable
 from spoor.runs import files, requisites, snapshot
 from spoor.runs.assemble import located, make_crawl_to_look_at
@@ -42,8 +44,6 @@ from spoor.settings import Settings, described
 from spoor.types import State
 from spoor.web.exchange import Exchange
 from spoor.web.freshness import heuristically_fresh_for
-from spoor.web.revisits import Revisits
-from spoor.web.sampled_refresh import TURNS
 
 _LEARNED_FOR = ("policy", "params", "topic", "topic_file", "want", "vectors", "model")
 """Settings that have to be the same for a policy to go on with what another one learned."""

@@ -45,11 +45,11 @@ from spoor.settings import Settings, user_agent
 from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, Revision, State
 
 if TYPE_CHECKING:
+    from spoor.link_filter.revisits import Revisits
     from spoor.runs.checkpoints import Checkpoints
     from spoor.runs.originals import Originals
     from spoor.runs.requisite_queue import RequisiteQueue
     from spoor.web.exchange import Exchange, Requisite
-    from spoor.web.revisits import Revisits
     from spoor.web.validators import Validators
 
 POINTS = (

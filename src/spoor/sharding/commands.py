@@ -7,10 +7,10 @@ from typing import Any
 
 from spoor.crawl import Crawl
 from spoor.learn.state import unpack
+from spoor.link_filter.link_filter import CrawlFilter
 from spoor.protocols import Mergeable
 from spoor.sharding.outbox import Outbox, unpack_batches
 from spoor.types import Anchor, Link
-from spoor.web.link_filter import CrawlFilter
 
 
 def apply(crawl: Crawl, name: str, now: float, arguments: Sequence[Any], body: bytes) -> None:

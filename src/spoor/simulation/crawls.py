@@ -17,13 +17,13 @@ from spoor.crawl import Crawl
 from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.spec import judge_of, words_of
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.scope import Scope
 from spoor.process_memory import few_collections
 from spoor.protocols import KnownWorld, LookAhead
 from spoor.simulation.metrics import area, breadth_first_order, curve, gap_closed, requests_to
 from spoor.simulation.replay import Replay
 from spoor.types import LinkId, State, Task, Topic, WebGraph
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.scope import Scope
 from spoor.web.text import Vectors
 from spoor.worlds.folders import check_labels, open_scope
 

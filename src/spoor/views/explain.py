@@ -13,6 +13,7 @@ import numpy as np
 from spoor import registry
 from spoor.errors import InputError, taking_in
 from spoor.learn.state import read
+from spoor.link_filter.link_filter import BEYOND, NOFOLLOW, TOO_MANY
 from spoor.protocols import Explains
 from spoor.runs.earlier import revisited
 from spoor.runs.reader import Run
@@ -22,7 +23,6 @@ from spoor.runs.rows import FailureRow, PageRow, Why
 from spoor.runs.snapshot import NextLink, OpenLink, why_not
 from spoor.types import LeftOut, Task
 from spoor.views.link_rates import LinkRates, link_rates
-from spoor.web.link_filter import BEYOND, NOFOLLOW, TOO_MANY
 from spoor.web.urls import canonical
 
 

@@ -2,7 +2,7 @@
 
 They are left alone unless they are asked for. Links that only show what is known in another order
 (sorted, filtered, a calendar's month) are no actions: they are tried, and the guard against traps
-(`spoor.web.traps`) holds them back sooner than others if they bring nothing new.
+(`spoor.link_filter.traps`) holds them back sooner than others if they bring nothing new.
 
 A shape is a parameter with its value, a script named by a verb and a thing (`rate_post.php?id=7`),
 or the last segment of a path that is written in lower case and is no file of a document, three

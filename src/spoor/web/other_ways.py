@@ -3,8 +3,8 @@ print or the plain source of it, to the text that it is made of, to what it show
 conventions that programs share.
 
 What such a link leads to is on the page, which has a URL of its own. So it is asked for last: once
-a crawl has no other link (`spoor.web.traps`). A thread of a forum is else asked for once for each
-of its posts.
+a crawl has no other link (`spoor.link_filter.traps`). A thread of a forum is else asked for once
+for each of its posts.
 """
 
 from __future__ import annotations

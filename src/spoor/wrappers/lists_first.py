@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
+from spoor.link_filter import held_lists
+from spoor.link_filter.revisits import KIND
 from spoor.protocols import Offer, Policy
 from spoor.types import Choice, InLinks, LinkId, Outcome, State
-from spoor.web import held_lists, search_answers, search_indexes
-from spoor.web.revisits import KIND
+from spoor.web import search_answers, search_indexes
 from spoor.web.sitemaps import MAX_SITEMAPS, WHY
 from spoor.wrapping import Wrapper
 
@@ -83,7 +84,7 @@ class SitemapsFirst(Wrapper):
 
 class SearchesFirst(SitemapsFirst):
     """Chooses search indexes, what the search of a site answers, and sitemaps, as soon as they may
-    be asked for (`spoor.web.held_lists`, `spoor.web.sitemap_shares`)."""
+    be asked for (`spoor.link_filter.held_lists`, `spoor.link_filter.sitemap_shares`)."""
 
     reasons: Mapping[str, Reasons] = {
         "sitemap": WHY,

@@ -29,8 +29,8 @@ import numpy as np
 from spoor.bounded import remember
 from spoor.columns import pieces_of
 from spoor.hashing import url_hash64
+from spoor.link_filter.novelty import Own, Sketch, are_among, halves
 from spoor.types import Link, State, urls_of
-from spoor.web.novelty import Own, Sketch, are_among, halves
 from spoor.web.url_groups import without_numbers
 from spoor.web.urls import host, query_parts
 

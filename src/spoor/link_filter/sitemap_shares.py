@@ -16,9 +16,9 @@ from collections import Counter, OrderedDict
 
 from spoor.bounded import remember
 from spoor.hashing import hash64
+from spoor.link_filter.waiting_places import WaitingLinks
 from spoor.types import HeldLink, State
 from spoor.web.urls import domain_of
-from spoor.web.waiting_places import WaitingLinks
 
 LEAST = 10
 """Sitemaps of a domain that has given nothing …"""

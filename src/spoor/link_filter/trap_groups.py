@@ -1,4 +1,4 @@
-"""What looks alike to a guard against traps (`spoor.web.traps`), and what is known of it."""
+"""What looks alike to a guard against traps (`traps.py`), and what is known of it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from spoor.columns import column, texts_column, texts_of
+from spoor.link_filter.chosen_by_others import is_of_stranger
+from spoor.link_filter.mirrored_folders import Folders
 from spoor.types import State
 from spoor.web.actions import is_view
-from spoor.web.chosen_by_others import is_of_stranger
-from spoor.web.mirrored_folders import Folders
 from spoor.web.url_groups import groups
 from spoor.web.urls import host
 

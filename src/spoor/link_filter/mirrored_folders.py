@@ -9,7 +9,7 @@ same rows. Pages of two classes of a library may say the same of a method of eac
 Folders of two owners (`/~ann/`) are not compared.
 
 Two folders are mirrored once `COPIES` pages were copies, and `SURE` for each that was not. From
-then on a page whose twin was fetched waits (`spoor.web.traps`), but for one in `CHECKED`: it shows
+then on a page whose twin was fetched waits (`traps.py`), but for one in `CHECKED`: it shows
 whether the folders are still the same. So does one below a folder of which `COPIES` pages named
 their twins below another as their canonical URLs, and not the other way round: who writes pages for
 one folder may not speak for another. The first folders below two are counted by themselves, too,
@@ -36,8 +36,8 @@ from numpy.typing import NDArray
 from spoor.bounded import remember
 from spoor.columns import pieces_of
 from spoor.hashing import hash64, url_hash64
+from spoor.link_filter.novelty import Own, Sketch, are_among, halves
 from spoor.types import Page, State
-from spoor.web.novelty import Own, Sketch, are_among, halves
 from spoor.web.urls import host
 
 COPIES = 3

@@ -3,9 +3,9 @@ form that only mistakes have."""
 
 from __future__ import annotations
 
-from spoor.web.action_trials import ActionTrials
+from spoor.link_filter.action_trials import ActionTrials
+from spoor.link_filter.scope import Scope
 from spoor.web.actions import action
-from spoor.web.scope import Scope
 from spoor.web.url_groups import excess, oddity
 from spoor.web.urls import canonical
 

@@ -4,8 +4,8 @@ What looks alike is a *group*: URLs that differ in numbers, in their query, with
 that only pages without news link to; hosts of one domain. Its laws:
 
 1. A group is held back only after a bounded sample of it brought nothing new: so many pages in a
-   row (`spoor.web.trap_groups.SAMPLE`) without a new word, or a known word in a new place
-   (`spoor.web.novelty`), that no other page has, and without a new link out of their groups on
+   row (`trap_groups.SAMPLE`) without a new word, or a known word in a new place
+   (`novelty.py`), that no other page has, and without a new link out of their groups on
    their host. A relevant page without news counts a quarter, unless its URL sorts or filters.
 2. A link that a page with news lists, from outside of its group, is held back only where the sample
    brought not even new numbers, or the same as the page without the query: a calendar leads from
@@ -20,9 +20,9 @@ that only pages without news link to; hosts of one domain. Its laws:
    end. One page with news opens it, and what was held back is asked for little by little (what
    has one name below other documents, `film/*/reviews/add`, is opened by a quarter, and below
    those of any folder, `*/*/add`, by half). Tries in
-   vain take a thirtieth of the pages of their domain at most (`spoor.web.trap_tries`). Once no
+   vain take a thirtieth of the pages of their domain at most (`trap_tries.py`). Once no
    other link is left, in any shard of the crawl, more is asked for of what pays
-   (`spoor.web.trap_rests`).
+   (`trap_rests.py`).
 4. A parameter that was seen not to matter (the same text without it, 4 times, never another) keeps
    a URL back only where the page without it, or this page with it, was fetched: sessions, sources,
    prints.
@@ -39,7 +39,7 @@ that only pages without news link to; hosts of one domain. Its laws:
    one page count a quarter, from the second on.
 7. A view of a list without news says nothing of its folder.
 8. What is below one folder and, the same, below another is asked for last where it was fetched once
-   (`spoor.web.mirrored_folders`).
+   (`mirrored_folders.py`).
 
 Every table is bounded; the oldest entries are dropped.
 """
@@ -53,16 +53,13 @@ import numpy as np
 
 from spoor.bounded import remember
 from spoor.hashing import hash64, url_hash64
-from spoor.types import HeldLink, Link, Page, State, urls_of
-from spoor.web.actions import is_view
-from spoor.web.chosen_by_others import linking_domain, of_stranger
-from spoor.web.held_groups import SEES_MORE, HeldGroups
-from spoor.web.mirrored_folders import MirroredFolders
-from spoor.web.novelty import News, Novelty
-from spoor.web.other_ways import names_page
-from spoor.web.page_views import LinkedFrom, PageViews
-from spoor.web.parameter_effects import ParameterEffects
-from spoor.web.trap_groups import (
+from spoor.link_filter.chosen_by_others import linking_domain, of_stranger
+from spoor.link_filter.held_groups import SEES_MORE, HeldGroups
+from spoor.link_filter.mirrored_folders import MirroredFolders
+from spoor.link_filter.novelty import News, Novelty
+from spoor.link_filter.page_views import LinkedFrom, PageViews
+from spoor.link_filter.parameter_effects import ParameterEffects
+from spoor.link_filter.trap_groups import (
     HOSTS,
     RELEVANT,
     SAMPLE,
@@ -78,6 +75,9 @@ from spoor.web.trap_groups import (
     narrowest,
     newsless,
 )
+from spoor.types import HeldLink, Link, Page, State, urls_of
+from spoor.web.actions import is_view
+from spoor.web.other_ways import names_page
 from spoor.web.url_groups import anywhere, belonging_to, documents_above, groups, narrow
 from spoor.web.urls import domain_of, host, registrable_domain
 

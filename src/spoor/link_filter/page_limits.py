@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from spoor.link_filter.waiting_places import WaitingLinks
 from spoor.types import HeldLink, State
 from spoor.web.urls import bare_host, domain_of
-from spoor.web.waiting_places import WaitingLinks
 
 _WAITING = 5_000
 """Links that wait."""

@@ -1,9 +1,9 @@
 """Links to sitemaps, search indexes and answers of searches: whose they are, which may be asked
 for, and when they and what they list enter a crawl.
 
-Sitemaps of a domain keep to a share (`spoor.web.sitemap_shares`), but for those that say what
-changed since an earlier run; what they list enters little by little (`spoor.web.listed_links`);
-search indexes and answers wait until they may pay (`spoor.web.held_lists`).
+Sitemaps of a domain keep to a share (`sitemap_shares.py`), but for those that say what
+changed since an earlier run; what they list enters little by little (`listed_links.py`);
+search indexes and answers wait until they may pay (`held_lists.py`).
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 
 from spoor.bounded import remember
+from spoor.link_filter.held_lists import HeldLists
+from spoor.link_filter.listed_links import Listed, ListedLinks
+from spoor.link_filter.sitemap_shares import SitemapShares
 from spoor.types import HeldLink, Link, Origin, Page, State
-from spoor.web.held_lists import HeldLists
-from spoor.web.listed_links import Listed, ListedLinks
 from spoor.web.page_links import PageLinks, those
-from spoor.web.sitemap_shares import SitemapShares
 from spoor.web.urls import host
 
 SEARCHES = ("index", "search")

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
+from spoor.link_filter.waiting_places import WaitingPlaces
 from spoor.types import Anchor, Link, Origin, Page, State
 from spoor.web.urls import domain_of
-from spoor.web.waiting_places import WaitingPlaces
 
 AT_ONCE = 1_000
 AT_A_PAGE = 100

@@ -16,9 +16,9 @@ import numpy as np
 
 from spoor.bounded import remember
 from spoor.hashing import hash64
+from spoor.link_filter.waiting_places import WaitingPlaces
 from spoor.types import NO_PARENT, HeldLink, Link, LinkId, State, Ways
 from spoor.web.urls import domain_of
-from spoor.web.waiting_places import WaitingPlaces
 
 _KNOWN = 500_000
 """URLs whose depths are known; of others the first way counts. The domain whose pages link to most

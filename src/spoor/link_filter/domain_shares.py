@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
+from spoor.link_filter.waiting_places import WaitingLinks
 from spoor.types import HeldLink, State
 from spoor.web.urls import domain_of
-from spoor.web.waiting_places import WaitingLinks
 
 LEAST = 50
 """Pages of a domain that has given nothing."""

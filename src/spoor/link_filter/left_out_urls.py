@@ -7,8 +7,8 @@ from collections.abc import Collection
 import numpy as np
 
 from spoor.hashing import hash64
+from spoor.link_filter.depths import Depths
 from spoor.types import State
-from spoor.web.depths import Depths
 
 _COUNTED = 50_000
 """URLs of each rule that are told apart; more are not counted."""

@@ -6,6 +6,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
+from spoor.link_filter.action_trials import ActionTrials
+from spoor.link_filter.depths import Depths
+from spoor.link_filter.domain_shares import DomainShares
+from spoor.link_filter.left_out_urls import LeftOutUrls
+from spoor.link_filter.page_limits import PageLimits
+from spoor.link_filter.page_views import LinkedFrom
+from spoor.link_filter.revisits import Revisits
+from spoor.link_filter.scope import Scope
+from spoor.link_filter.sitemap_filter import SitemapFilter, sitemaps_among
+from spoor.link_filter.trap_groups import asked_last
+from spoor.link_filter.traps import Traps
+from spoor.link_filter.url_rules import DOES, UrlRules
+from spoor.link_filter.vain_links import VainLinks
 from spoor.types import (
     NO_PARENT,
     Failed,
@@ -23,23 +36,10 @@ from spoor.types import (
     Ways,
     urls_of,
 )
-from spoor.web.action_trials import ActionTrials
 from spoor.web.actions import action
-from spoor.web.depths import Depths
-from spoor.web.domain_shares import DomainShares
-from spoor.web.left_out_urls import LeftOutUrls
 from spoor.web.other_ways import other_ways, without_repeats
-from spoor.web.page_limits import PageLimits
 from spoor.web.page_links import at_hand, not_to_follow, those
-from spoor.web.page_views import LinkedFrom
-from spoor.web.revisits import Revisits
-from spoor.web.scope import Scope
-from spoor.web.sitemap_filter import SitemapFilter, sitemaps_among
-from spoor.web.trap_groups import asked_last
-from spoor.web.traps import Traps
-from spoor.web.url_rules import DOES, UrlRules
 from spoor.web.urls import bare_host, domain_of, host
-from spoor.web.vain_links import VainLinks
 
 BEYOND = "sitemaps list more than may wait"
 TOO_MANY = "more links waited than may wait"
@@ -50,18 +50,18 @@ _FOLLOWED = " (--follow-seeds takes it)"
 class CrawlFilter:
     """No URL outside of `scope` is fetched, by a link or by a redirect, and none that does
     something (`spoor.web.actions`) unless `actions` are asked for, or what came of such links says
-    that they are documents (`spoor.web.action_trials`). `traps` is None without trap
+    that they are documents (`action_trials.py`). `traps` is None without trap
     detection.
 
     At most `per_host` pages of a host and `per_domain` of a registrable domain are fetched, as many
     links of a host may come to nothing, and a host is left once `found_per_host` of its pages were
     relevant (None: no limit). Pages in flight count too: a URL over the limit waits in case one of
-    them fails (`spoor.web.page_limits`). With the scope `anywhere` and `per_domain` None, domains
-    keep to shares that grow with what they give (`spoor.web.domain_shares`). Where links are taken
+    them fails (`page_limits.py`). With the scope `anywhere` and `per_domain` None, domains
+    keep to shares that grow with what they give (`domain_shares.py`). Where links are taken
     from `sitemaps`, they and what they list enter little by little; `sitemaps_last`: once the crawl
-    has no other link (`spoor.web.sitemap_filter`). Where a seed redirects out of the scope, what it
+    has no other link (`sitemap_filter.py`). Where a seed redirects out of the scope, what it
     leads to is a seed as well with `follow_seeds`. With `traps`, links that come to nothing have a
-    bound (`spoor.web.vain_links`). Without `traps` and `repeats`, other ways to what a page is, or
+    bound (`vain_links.py`). Without `traps` and `repeats`, other ways to what a page is, or
     links to plainly too, are no links. `data`: what a page shows as data
     (`a.csv` of `a`) is wanted, and no other way to it.
     """

@@ -13,10 +13,10 @@ from __future__ import annotations
 import re
 from collections import Counter, OrderedDict
 
+from spoor.link_filter.waiting_places import WaitingPlaces
 from spoor.types import HeldLink, State
 from spoor.web.actions import SEGMENTS, action, shape
 from spoor.web.urls import domain_of, registrable_domain
-from spoor.web.waiting_places import WaitingPlaces
 
 TRIES = 3
 """Links of a shape that are tried, at most."""

@@ -1,6 +1,6 @@
 """What strangers choose: links of one domain to pages of another.
 
-Who writes a link chooses the sample by which a group of pages is judged (`spoor.web.traps`). So the
+Who writes a link chooses the sample by which a group of pages is judged (`traps.py`). So the
 links of each other domain to a group are a group by themselves, whose tries and places are of the
 domain that links.
 """

@@ -1,4 +1,4 @@
-"""Groups that are held back (`spoor.web.traps`): what is known of each, the links of them that
+"""Groups that are held back (`traps.py`): what is known of each, the links of them that
 wait, and when these are tried again. Pure: what came of pages → what waits.
 
 Every table is bounded; the oldest entries are dropped.
@@ -10,10 +10,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 
 from spoor.bounded import remember
-from spoor.types import HeldLink, State
-from spoor.web.chosen_by_others import is_of_stranger, owner
-from spoor.web.novelty import News
-from spoor.web.trap_groups import (
+from spoor.link_filter.chosen_by_others import is_of_stranger, owner
+from spoor.link_filter.novelty import News
+from spoor.link_filter.trap_groups import (
     NEVER,
     VOUCHED,
     Count,
@@ -28,10 +27,11 @@ from spoor.web.trap_groups import (
     narrowest,
     saved_counts,
 )
-from spoor.web.trap_rests import Rests, worth
-from spoor.web.trap_tries import Tries
+from spoor.link_filter.trap_rests import Rests, worth
+from spoor.link_filter.trap_tries import Tries
+from spoor.link_filter.waiting_places import WaitingLinks
+from spoor.types import HeldLink, State
 from spoor.web.urls import host, registrable_domain
-from spoor.web.waiting_places import WaitingLinks
 
 SEES_MORE = 4
 """What has one name below other documents is another view of them, whose words come with whichever

@@ -4,7 +4,7 @@ What a sitemap (`lastmod`) or the page itself (`Cache-Control`, or its age) call
 out, but for a sample of each host, which is asked first: where more than `WRONG` of it did change,
 that word counts for nothing at that host, and all of it is asked for. Where a share of the changes
 may be missed (`may_miss`), the sample of a host speaks for pages of which nobody says anything
-(`spoor.web.sampled_refresh`).
+(`sampled_refresh.py`).
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from spoor.hashing import hash64
-from spoor.types import NO_PARENT, Anchor, Failed, Fetched, HeldLink, Link, Outcome, State
-from spoor.web.sampled_refresh import (
+from spoor.link_filter.sampled_refresh import (
     HostSample,
     due,
     group_of,
@@ -27,8 +26,9 @@ from spoor.web.sampled_refresh import (
     pays,
     uniform_of,
 )
+from spoor.link_filter.waiting_places import WaitingLinks
+from spoor.types import NO_PARENT, Anchor, Failed, Fetched, HeldLink, Link, Outcome, State
 from spoor.web.urls import domain_of, host
-from spoor.web.waiting_places import WaitingLinks
 
 KIND = "earlier"
 """Of the links to these pages."""

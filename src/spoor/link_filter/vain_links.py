@@ -18,6 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import filterfalse
 
 from spoor.bounded import remember
+from spoor.link_filter.waiting_places import WaitingLinks
 from spoor.types import (
     Failed,
     HeldLink,
@@ -31,7 +32,6 @@ from spoor.types import (
 )
 from spoor.web.page_links import those
 from spoor.web.urls import domain_of, host
-from spoor.web.waiting_places import WaitingLinks
 
 LEAST = 1_000
 """Links of a domain with a seed that may come to nothing before any brought a page."""
