@@ -24,6 +24,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.durations import DAY
+
 PAGES = 10**9
 DELAY = 1.0
 """Seconds between two requests to a host, as a crawl has it by default."""
@@ -35,7 +37,6 @@ LEAST_MERGES = 10.0
 """Fewer in a whole crawl are no learning together."""
 LEAST_BUSY = 0.5
 """Of the cores; below it, politeness has them wait for hosts more than half of the time."""
-DAY = 86400.0
 
 Floats = NDArray[np.float64]
 

@@ -28,6 +28,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from noisy_news import article
+from spoor.durations import DAY
 from spoor.foragers.compactions import COMPACTED, SLICED
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
@@ -40,7 +41,6 @@ from spoor.live.changes import ChangeTracker
 from spoor.live.loop_watch import LoopWatch
 from spoor.types import Failed, Fetch, Fetched, Link, Page, Sleep
 
-DAY = 86_400.0
 BEGIN = 20_000 * DAY
 SITE = "http://paper.example/"
 SECTIONS = 8

@@ -41,6 +41,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from noisy_news import article, page
 from spoor import registry
+from spoor.durations import DAY, HOUR
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
 from spoor.foragers.hosts import Hosts
@@ -67,7 +68,6 @@ from spoor.types import (
 from spoor.worlds.evolving import EvolvingWorld
 from spoor.worlds.import_evolving import news_front_page, wiki_history
 
-DAY, HOUR = 86_400.0, 3_600.0
 START = 1_600_000_000.0
 LATER = (0.0, 500.0)
 WINDOWS: dict[str, tuple[str, float, tuple[str, ...]]] = {

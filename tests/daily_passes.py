@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from noisy_news import article
+from spoor.durations import DAY
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
 from spoor.foragers.hosts import Hosts
-from spoor.foragers.request_budget import DAY
 from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.states import NoStates
 from spoor.foragers.watching import Watching

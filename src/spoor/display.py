@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from html import escape
 
+from spoor.durations import DAY, HOUR
 from spoor.legible import is_needed
 
 _SECRET = re.compile(
@@ -68,7 +69,7 @@ def command_line(*words: object) -> str:
 
 def in_time(seconds: float) -> str:
     """A span of time in the unit that leaves one to three digits: `40 s`, `17 minutes`."""
-    for unit, length in (("days", 86_400.0), ("hours", 3_600.0), ("minutes", 60.0)):
+    for unit, length in (("days", DAY), ("hours", HOUR), ("minutes", 60.0)):
         if seconds >= 2 * length:
             return f"{seconds / length:,.0f} {unit}"
     return f"{seconds:,.0f} s"

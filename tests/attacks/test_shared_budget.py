@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from spoor.durations import DAY
 from spoor.foragers.hosts import Hosts
-from spoor.foragers.request_budget import DAY
 from spoor.learn.state import pack, unpack
 
 VICTIM = "victim.example"

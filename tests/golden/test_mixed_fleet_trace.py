@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from spoor import registry
+from spoor.durations import DAY
 from spoor.errors import InputError
 from spoor.foragers.colony import Colony
 from spoor.foragers.fleet import Fleet
@@ -21,8 +22,6 @@ from spoor.foragers.settings import FleetSettings
 from spoor.foragers.states import NoStates
 from spoor.learn.state import pack, unpack
 from spoor.types import Page, State
-
-DAY = 86_400.0
 
 
 class Alike:

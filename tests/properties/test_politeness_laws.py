@@ -11,8 +11,9 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spoor.durations import DAY
 from spoor.politeness.request_limits import RequestLimits, Turn
-from spoor.politeness.retry_after import DAY, retry_after
+from spoor.politeness.retry_after import retry_after
 from spoor.politeness.robots import ROBOTS_HOPS, RobotsCache, RobotsFetch, origin_of
 from spoor.web.robots import DISALLOW_ALL
 from spoor.web.urls import registrable_domain

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from spoor import registry
+from spoor.durations import DAY
 from spoor.errors import CallerError, InputError
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.colony import Colony
@@ -24,7 +25,7 @@ from spoor.foragers.forager import Forager, Frontier
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import Known
 from spoor.foragers.revisit import ChangeRate
-from spoor.foragers.settings import DAY, FleetSettings
+from spoor.foragers.settings import FleetSettings
 from spoor.foragers.states import PrTFIDF, SelfTaught, partition, words
 from spoor.foragers.urls import NEVER
 from spoor.foragers.weblog import Weblog

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisy_news import article
+from spoor.durations import DAY, HOUR
 from spoor.foragers.boxes import MOST_PAGES, SURE, Age, Boxes, Spot, spots
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
@@ -28,7 +29,6 @@ from spoor.web.other_ways import narrows
 from spoor.web.sentences import content
 
 SITE, HOST = "http://news.example/", "news.example"
-DAY, HOUR = 86_400.0, 3_600.0
 NEWS, BOX = Spot(1, 1, True), Spot(2, 2, True)
 
 

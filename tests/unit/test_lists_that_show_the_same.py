@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from noisy_news import article
+from spoor.durations import DAY, HOUR
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import Known
-from spoor.foragers.request_budget import DAY
 from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.states import NoStates
 from spoor.foragers.watching import Watching
@@ -27,7 +27,6 @@ from stepping import take
 
 SITE = "http://news.example/"
 BEGIN = 1e9
-HOUR = 3_600.0
 PER_DAY = 150
 DAYS = 3
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 import daily_passes
 from daily_passes import BEGIN, FEW, LIT, OLD, SITE, STORY, a_pass, told, watched
 from noisy_news import article
+from spoor.durations import DAY
 from spoor.foragers.fleets import FleetTask, change_rate
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.redirects import MOST_HOPS, MOST_LEADING, Redirects
-from spoor.foragers.request_budget import DAY
 from spoor.foragers.states import NoStates
 from spoor.foragers.watching import Watching
 from spoor.judges.facts import TextPattern

@@ -19,8 +19,8 @@ from daily_passes import (
     watched,
 )
 from noisy_news import article
+from spoor.durations import DAY
 from spoor.foragers.passes import LEAST_LOOKED_AT, LEAST_TOLD
-from spoor.foragers.request_budget import DAY
 from spoor.live.changes import ChangeTracker, Line
 from spoor.types import Judgement, Page
 from spoor.web.sentences import plain

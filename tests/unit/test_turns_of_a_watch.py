@@ -8,7 +8,7 @@ import pytest
 
 from kiln_watch import LIT, fleet_of
 from noisy_news import article
-from spoor.foragers.request_budget import DAY
+from spoor.durations import DAY
 from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.urls import NEVER
 from spoor.learn.state import pack, unpack

@@ -15,12 +15,13 @@ import pytest
 
 from noisy_news import article
 from spoor import registry
+from spoor.durations import DAY, HOUR
 from spoor.foragers import compaction, compactions, crowding
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.known import Known
-from spoor.foragers.remembered import DAY, Memory
+from spoor.foragers.remembered import Memory
 from spoor.foragers.scouts import Scouts
 from spoor.foragers.settings import steps_of_a_path
 from spoor.foragers.states import NoStates
@@ -38,7 +39,6 @@ pytestmark = pytest.mark.long
 
 SITE = "http://paper.example/"
 BEGIN = 20_000 * DAY
-HOUR = 3_600.0
 DAYS = 9
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from noisy_news import article
 from spoor import registry
+from spoor.durations import DAY
 from spoor.foragers.crew import Steady
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
@@ -21,7 +22,6 @@ from spoor.types import Failed, Fetch, Fetched, Link, LiveReply, Page, Redirecte
 from spoor.web.urls import host
 
 SITE = "http://news.example/"
-DAY = 86_400.0
 BEGIN = 1e9
 
 

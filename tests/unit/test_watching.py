@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from noisy_news import KINDS, article, page, sentence
 from spoor import registry
+from spoor.durations import DAY
 from spoor.errors import InputError
 from spoor.foragers import watched_links
 from spoor.foragers.contents import Contents
@@ -22,7 +23,7 @@ from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.idle_parameters import IdleParameters
-from spoor.foragers.request_budget import DAY, RequestBudget
+from spoor.foragers.request_budget import RequestBudget
 from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.settings import steps_of_a_path
 from spoor.foragers.states import NoStates

@@ -13,10 +13,11 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from daily_passes import BEGIN, LIT, SITE, a_pass, fleet_of, passes, version
 from noisy_news import article
+from spoor.durations import DAY
 from spoor.foragers.fleets import FleetTask, change_rate
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.passes import LEAST_LOOKED_AT
-from spoor.foragers.request_budget import DAY, RequestBudget
+from spoor.foragers.request_budget import RequestBudget
 from spoor.foragers.states import NoStates
 from spoor.foragers.watching import Watching
 from spoor.judges.facts import TextPattern

@@ -9,8 +9,8 @@ import pytest
 
 from kiln_watch import LIT, fleet_of
 from noisy_news import article
+from spoor.durations import DAY
 from spoor.foragers.known import Known
-from spoor.foragers.request_budget import DAY
 from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.states import NoStates
 from spoor.foragers.urls import NEVER

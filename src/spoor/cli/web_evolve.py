@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from spoor.display import command_line
+from spoor.durations import DAY
 from spoor.errors import InputError
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ def _write(world: EvolvingWorld, dest: Path, rewire: int | None) -> None:
     counts = world.counts()
     typer.echo(
         f"{dest}: {counts['pages']:,} pages, {counts['at_start']:,} of them there at the start; "
-        f"{counts['versions']:,} versions in {(world.end - world.start) / 86400:.2f} days"
+        f"{counts['versions']:,} versions in {(world.end - world.start) / DAY:.2f} days"
     )
     typer.echo(f"  {command_line('watch', '--replay', dest)}")
     typer.echo(f"  {command_line('web', 'serve', dest, '--speed', 60)}")

@@ -23,6 +23,7 @@ import numpy as np
 
 from spoor.bounded import remember
 from spoor.columns import pieces_of
+from spoor.durations import DAY
 from spoor.foragers.list_moves import Move, moves, risen
 from spoor.types import Link, Page, State
 from spoor.web.page_links import places_of
@@ -36,7 +37,7 @@ MOST_LISTS = 20_000
 MOST_SHOWN = 20_000
 """URLs that only boxes have shown, by those that came last."""
 
-LATE = 86_400.0
+LATE = DAY
 """Seconds for which it is kept that they were not known before."""
 
 MOST_COUNTED = 100
@@ -48,13 +49,13 @@ these; and how many times as many young pages as old ones a box that is believed
 
 FEW = 8
 """Links that came to a box, none of them known to be old, from which on it is believed on a host
-that has shown no list of stories for `DAY` …"""
+that has shown no list of stories for `SETTLED` …"""
 
 FEW_IN_LONG = 3
 """… or on any, where it stands in the main part of a page that was not looked at for `LONG`: of a
 list of stories no link may be left by then."""
 
-DAY, LONG = 0.9 * 86_400.0, 1.5 * 86_400.0
+SETTLED, LONG = 0.9 * DAY, 1.5 * DAY
 """Seconds."""
 
 WEIGHT = 6
@@ -370,7 +371,7 @@ class Boxes:
             return True
         few = FEW_IN_LONG if counts.long else FEW
         alone = counts.long or (
-            self._stories[counts.host] < SURE and self._now >= self._since[counts.host] + DAY
+            self._stories[counts.host] < SURE and self._now >= self._since[counts.host] + SETTLED
         )
         return alone and young + nothing >= few + WEIGHT * old
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from spoor.durations import DAY
 from spoor.foragers.known import Known
 from spoor.types import State
 
-COMPACTED = 86_400.0
+COMPACTED = DAY
 """Seconds between two compactions of a watch …"""
 SLICED = 0.25
 """… and between two slices of one, none of which takes long."""
 
-KEPT_FOR = 30 * 86_400.0
+KEPT_FOR = 30 * DAY
 """Seconds for which a watch keeps all it knows of a URL about which nothing is new any more."""
 
 

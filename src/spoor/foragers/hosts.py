@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 
+from spoor.durations import DAY
 from spoor.foragers.request_budget import RequestBudget
 from spoor.types import State
 
@@ -30,7 +31,7 @@ class Hosts:
         per_host: int,
         per_day: int = 0,
         total_per_day: int = 0,
-        robots_age: float = 86_400.0,
+        robots_age: float = DAY,
     ) -> None:
         """Other politeness, from now on. `per_day`, `total_per_day`: requests in 24 hours to one
         host and to all, robots.txt included, which is kept for `robots_age` seconds; 0: no

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from spoor.durations import DAY
 from spoor.foragers.columns import Floats, Integers
-from spoor.foragers.settings import DAY
 from spoor.types import State
 
 OTHER, FEED, LIST, DOCUMENT = range(4)

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.durations import DAY
 from spoor.foragers.boxes import Age, Boxes, in_main, rows_of, spots
 from spoor.foragers.emptied import Emptied
 from spoor.foragers.hints import Hints
@@ -25,7 +26,7 @@ from spoor.foragers.page_kinds import PageKinds
 from spoor.foragers.promises import Promises
 from spoor.foragers.states import Describe
 from spoor.foragers.urls import NEVER, Urls
-from spoor.foragers.watching import DAY, FUTURE, JUST_NOW, Watching
+from spoor.foragers.watching import FUTURE, JUST_NOW, Watching
 from spoor.types import Failed, Fetched, Link, NotModified, Page, urls_of
 from spoor.web.urls import host, registrable_domain
 
@@ -33,17 +34,17 @@ LIST = 3
 """URLs that appeared on a page, from which on it is a list; or pages that link to one and are older
 than it says it is."""
 
-NEW = 86_400.0
+NEW = DAY
 """Seconds within which a date that a page states of itself has to be borne out."""
 
 RESTS = 21_600.0
 """Seconds after a look at a document within which a copy of it under another URL says nothing: some
 sites have a new URL for it at each look."""
 
-YOUNG = 2 * 86_400.0
+YOUNG = 2 * DAY
 """Seconds before its link appears up to which a page is young …"""
 
-OLD = 7 * 86_400.0
+OLD = 7 * DAY
 """… and from which on it is old; before the last look at the page to which its link comes."""
 
 Admit = Callable[[Page, int], Sequence[Link]]

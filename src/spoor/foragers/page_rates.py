@@ -6,13 +6,13 @@ from collections.abc import Collection
 
 import numpy as np
 
+from spoor.durations import DAY
 from spoor.foragers import kind_rates
 from spoor.foragers.columns import Columns, Floats, Integers
 from spoor.foragers.kind_rates import KindRates
 from spoor.foragers.known import Known
 from spoor.foragers.looks import LIST
 from spoor.foragers.same_lists import SameLists
-from spoor.foragers.settings import DAY
 from spoor.learn.saved import ARRAY, attributes
 from spoor.types import State
 

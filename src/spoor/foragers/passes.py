@@ -6,12 +6,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.durations import DAY
 from spoor.foragers.columns import Floats, Integers
 from spoor.foragers.discoveries import Discoveries
 from spoor.foragers.host_turns import ranks
 from spoor.foragers.known import Known
 from spoor.foragers.page_rates import PRIOR, PageRates
-from spoor.foragers.settings import DAY
 from spoor.foragers.urls import NEVER
 
 LOOKED_AT = 0.05

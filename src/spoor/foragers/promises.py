@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
+from spoor.durations import DAY
 from spoor.types import State
 
 
@@ -15,7 +16,7 @@ class Promises:
     A page that asks to be left alone (`Retry-After`) is."""
 
     SAMPLED = 10
-    LONGEST = 86_400.0
+    LONGEST = DAY
     """Seconds: a page is looked at once a day whatever it says."""
     BROKEN = 0.05
     """Share of the promises of a host that may be broken."""

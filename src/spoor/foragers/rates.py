@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from spoor.foragers.settings import DAY
+from spoor.durations import DAY
 from spoor.learn.saved import Saved, attributes, rows
 
 Floats = NDArray[np.float64]

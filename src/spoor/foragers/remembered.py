@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.durations import DAY
 from spoor.types import State
-
-DAY = 86_400.0
 
 MOST_REMEMBERED = 2_000_000
 """Keys that are kept, 11 bytes each; those that came longest ago leave."""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from spoor.durations import DAY
 from spoor.errors import InputError
 from spoor.types import State
 from spoor.web.urls import registrable_domain
-
-DAY = 86_400.0
 
 _EXACT = 1e-6
 """Tokens: sums of many parts are not exact."""

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from spoor.durations import DAY
 from spoor.errors import InputError
-
-DAY = 24 * 3600.0
 
 
 def steps_of_a_path(requests_per_day: int) -> int:

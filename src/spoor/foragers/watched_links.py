@@ -6,6 +6,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 
+from spoor.durations import DAY
 from spoor.foragers.boxes import Spot, in_main, rows_of, spots
 from spoor.foragers.hints import by_lists
 from spoor.foragers.looks import Looks
@@ -23,7 +24,7 @@ no memory. Links left out are taken when their page changes."""
 MOST_OF_A_STRANGER = 1_000
 """Such URLs of a registrable domain to which only one other domain links: apart from its own."""
 
-HINTED = 2 * 86_400.0
+HINTED = 2 * DAY
 """Seconds up to which an entry of a sitemap that is older than that of a new page is followed."""
 
 

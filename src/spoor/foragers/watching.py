@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from spoor.bounded import remember
 from spoor.columns import column
+from spoor.durations import DAY
 from spoor.foragers.contents import BETWEEN, Change, Contents, identity_of
 from spoor.foragers.flat import NOTHING, KeyIndex, NumberSet, reach
 from spoor.foragers.hints import pairs
@@ -28,7 +29,6 @@ from spoor.web.sentences import content, plain, signature, title
 
 NEVER = float("-inf")
 
-DAY = 86_400.0
 
 FUTURE = 60.0
 """Seconds by which a server's clock may be ahead: a date that is later is nobody's."""

@@ -18,10 +18,12 @@ from dataclasses import dataclass
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from spoor.durations import DAY
+
 _LOOK_UPS = 256
 """Look-ups at a time: the system gives one up after 10 seconds for each name server."""
 _KEEP = 300.0
-_STALE = 24 * 3600.0
+_STALE = DAY
 """Seconds that addresses are used, and that they are where new ones are not to be had."""
 _KEEP_FAILURE = 5.0
 """Seconds that a name without addresses is not looked up again."""

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from spoor.documents.errors import UnreadableError
 from spoor.documents.kinds import tell
+from spoor.durations import DAY
 from spoor.isolate.parsing import helper_of, parse_page
-from spoor.politeness.retry_after import DAY, retry_after
+from spoor.politeness.retry_after import retry_after
 from spoor.politeness.robots import REDIRECTS
 from spoor.setting import WITH_TEXT
 from spoor.types import Failed, Fetched, LiveReply, NotModified, Page, Redirected

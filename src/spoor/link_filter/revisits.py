@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from spoor.durations import DAY
 from spoor.hashing import hash64
 from spoor.link_filter.sampled_refresh import (
     HostSample,
@@ -43,7 +44,6 @@ WRONG = 0.05
 """Share of the sample of a host that may have changed against the word of who called it unchanged;
 in [0, 1]."""
 
-DAY = 86_400.0
 
 _WAITING = 5_000
 """New pages that wait while others may still fail, or for a larger budget; of others only the

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from spoor.durations import HOUR
 from spoor.foragers.flat import NumberMap
 from spoor.foragers.fleet import Counts, Fleet
 from spoor.foragers.hosts import Hosts
@@ -42,7 +43,6 @@ MOST_PENDING = 200
 """Changes that are kept of pages that the fleet may yet submit; beyond, the oldest of the domain
 that has most of them goes."""
 
-HOUR = 3_600.0
 
 MOST_TEXT = 20_000
 """Characters of the sentences that came, and of those that went, that a line has; and of all else

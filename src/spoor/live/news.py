@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from spoor.durations import DAY
 from spoor.errors import InputError, cannot_write
 from spoor.files import write_whole
 from spoor.formats import digest
 from spoor.formats.feeds import json_feed, rss
 from spoor.live.changes import Line, json_line, told_line
-from spoor.live.sources import DAY, Sources
+from spoor.live.sources import Sources
 from spoor.runs import files
 from spoor.web.urls import domain_of
 

@@ -6,14 +6,13 @@ import math
 from typing import Protocol, runtime_checkable
 
 from spoor.bounded import BoundedDict
-from spoor.politeness.retry_after import DAY
+from spoor.durations import DAY, HOUR
 from spoor.protocols import Politeness
 from spoor.types import Failed, Fetched, LiveReply
 
 SLOWEST = 60.0
 """Seconds between two requests to a host that refuses, at most."""
 
-HOUR = 3600.0
 LONGER = 4.0
 """For as long one page may ask that its host be left alone, and so many times as long with each
 page more that asks for it. Servers that bound the requests of a client ask for minutes."""

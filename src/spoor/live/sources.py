@@ -6,9 +6,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from spoor.durations import DAY
 from spoor.types import State
-
-DAY = 86_400.0
 
 TOGETHER = 3_600.0
 """Seconds within which lines are one occasion: a pass of `--once` tells all that waited for it."""

@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from spoor.display import shown
+from spoor.durations import DAY
 from spoor.types import Deferred
 from spoor.web.urls import host
 
 STILL = 5.0
 """Seconds without a page after which a crawl is said to wait."""
-
-_DAY = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,5 +98,5 @@ def _pause(delay: float) -> str:
 
 def _clock(when: float, now: float) -> str:
     """A time of this machine's day; with the date where that is another day."""
-    day = "%Y-%m-%d " if abs(when - now) > _DAY / 2 else ""
+    day = "%Y-%m-%d " if abs(when - now) > DAY / 2 else ""
     return time.strftime(f"{day}%H:%M:%S", time.localtime(when))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from email.utils import parsedate_to_datetime
 
-DAY = 24 * 3600.0
+from spoor.durations import DAY
 
 
 def retry_after(value: str, now: float) -> float | None:

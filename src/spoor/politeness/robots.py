@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from spoor.politeness.retry_after import DAY
+from spoor.durations import DAY
 from spoor.web.robots import ALLOW_ALL, DISALLOW_ALL, Rules, from_reply
 from spoor.web.urls import canonical
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from spoor.bounded_json import json_of, least_for, values_in
 from spoor.compression import compressor, packed, unpacked
+from spoor.durations import DAY
 from spoor.errors import CallerError, InputError
 from spoor.hashing import hash64
 from spoor.learn.state import link_row, revive_link
@@ -46,7 +47,7 @@ _TIMES, _FAR = 256, 1 << 32
 DONE_PER_BATCH = 500
 """Most URLs of done pages in one batch, when hosts move."""
 
-MAX_REST = 86_400.0
+MAX_REST = DAY
 """Seconds for which a host that moves is left alone at most: a Retry-After is cut to as many."""
 
 

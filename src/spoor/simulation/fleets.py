@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from spoor.durations import DAY, HOUR
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.looks import digest
-from spoor.foragers.settings import DAY
 from spoor.types import Deferred, Fetch, Finished, Outcome, Sleep, Starved
 from spoor.worlds.evolving import EvolvingWorld
 
-HOUR = 3600.0
 WINDOW = 3 * HOUR
 """Length of the intervals of Figures 2 and 3."""
 

@@ -8,6 +8,7 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from itertools import islice
 
+from spoor.durations import DAY
 from spoor.web.exchange import Exchange
 
 MAX_BYTES = 1 << 19
@@ -99,13 +100,13 @@ def date_of_url(url: str) -> tuple[float, float] | None:
         after = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
     except ValueError:
         return None
-    end = begin.timestamp() + 86_400.0 if day else after.timestamp()
+    end = begin.timestamp() + DAY if day else after.timestamp()
     return begin.timestamp(), end - 1.0
 
 
 def day_of_url(url: str) -> str:
     """The day that the path of a URL names, `2024-03-05`; empty where it names none."""
     named = date_of_url(url)
-    if named is None or named[1] - named[0] > 86_400.0:
+    if named is None or named[1] - named[0] > DAY:
         return ""
     return datetime.fromtimestamp(named[0], UTC).date().isoformat()

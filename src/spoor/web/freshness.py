@@ -6,9 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from spoor.durations import DAY
 from spoor.web.dates import http_date
 
-LONGEST = 365 * 86_400.0
+LONGEST = 365 * DAY
 """Seconds: whoever promises more is taken at so much."""
 
 HEURISTIC = 0.1

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.durations import DAY
 from spoor.errors import InputError
 from spoor.worlds import graph
 from spoor.worlds.evolving import FILE as EVOLVING
@@ -50,7 +51,7 @@ def describe_evolving(
     return {
         "start": world.start,
         "end": world.end,
-        "days": (world.end - world.start) / 86400.0,
+        "days": (world.end - world.start) / DAY,
         **world.counts(),
         "roots": world.roots(),
         "graph": measures(*world.arcs(), rng, sources=sources),

@@ -16,6 +16,7 @@ import numpy as np
 
 from spoor.bounded_json import json_of_line
 from spoor.compression import windows_up_to, zstd
+from spoor.durations import DAY
 from spoor.errors import InputError
 from spoor.files import files_below
 from spoor.formats.reading_costs import recordings
@@ -25,8 +26,6 @@ from spoor.types import Failed, Fetched, Recording, Redirected
 from spoor.web.urls import canonical
 from spoor.worlds.evolving import FILE, MOST_LINE, EvolvingWorld, Version, rewired
 from spoor.worlds.newsweb import news_web, settings_of
-
-DAY = 24 * 3600.0
 
 SKEW = 120.0
 """Seconds between the clocks of two who write one history."""

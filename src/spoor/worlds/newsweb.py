@@ -17,14 +17,13 @@ from typing import Any
 
 import numpy as np
 
+from spoor.durations import DAY, HOUR
 from spoor.errors import InputError
 from spoor.worlds.evolving import EvolvingWorld, Version
 from spoor.worlds.generated import check_numbers, checked_settings
 from spoor.worlds.vocabulary import TOPICS
 
 EPOCH = 1_600_000_000.0
-HOUR = 3600.0
-DAY = 24 * HOUR
 MOST_ARTICLES = 1_000_000
 _MOST = {"words": 100_000, "most_links": 10_000, "front": 10_000, "listed": 10_000}
 _COMMON = (

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from spoor.durations import DAY
 from spoor.errors import InputError
 from spoor.integrations.mcp.crawls import MOST_OF_A_WISH, AgentCrawls, listed, site_of
 from spoor.judges.similarity import content_stems, content_words
@@ -18,7 +19,7 @@ LEAST = 5
 """Pages, before which a crawl for a question does not end for a passage that answers it: the first
 one that has its words may be an index."""
 
-KNOWN_FOR = 86_400.0
+KNOWN_FOR = DAY
 """Seconds for which a page that was fetched before may answer."""
 
 _MOST_RUNS = 8

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor import registry
+from spoor.durations import DAY
 from spoor.errors import InputError
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
-from spoor.foragers.settings import DAY
 from spoor.foragers.states import CLUSTERS, Describe, PrTFIDF, words
 from spoor.lab.cells import Kind, Row
 from spoor.lab.experiment import MOST_SEEDS, Experiment, data_folder

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from spoor.durations import DAY
 from spoor.lab import compare
 from spoor.lab.intervals import student_interval
 from spoor.lab.pages import Block, Grid, Heading, Picture, Prose, slug
@@ -184,7 +185,7 @@ def pictures(rows: Cells) -> dict[str, str]:
             for window in (window for run in runs for window in run["windows"]):
                 value = value_of(window)
                 if value is not None:
-                    points.setdefault(window[0] / 86400.0, []).append(value)
+                    points.setdefault(window[0] / DAY, []).append(value)
             means[fleet] = [[day, float(np.mean(some))] for day, some in sorted(points.items())]
         return means
 
