@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import gc
 import importlib.util
 import logging
 import sys
@@ -15,6 +17,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 
 from kills import finish_small
 from spoor.cli.ui import open_in_browser
@@ -60,6 +63,28 @@ def test_what_is_no_http_is_refused_without_a_word(
     with caplog.at_level(logging.WARNING):
         assert asyncio.run(ask()).endswith(b" 400")
     assert not caplog.records
+
+
+def test_what_is_no_http_leaves_nothing_in_memory() -> None:
+    """Connections that came one after another took 260 MB: each error kept what had been read."""
+
+    async def ask() -> None:
+        async with serving(Page()) as port:
+            for _ in range(3):
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.write(b"GET / HTTP/1.1\r\n" + HOST + b"X: " + b"a" * 9_000)
+                with contextlib.suppress(ConnectionError):
+                    await reader.read()
+                writer.close()
+
+    gc.collect()
+    gc.disable()
+    try:
+        asyncio.run(ask())
+        left = [one for one in gc.get_objects() if isinstance(one, HttpProcessingError)]
+    finally:
+        gc.enable()
+    assert not left
 
 
 class Unread(Page):

@@ -14,6 +14,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestHandler
 
 from spoor.errors import InputError
+from spoor.process_memory import without_frames
 
 Handle = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -46,9 +47,20 @@ class _Refused(asyncio.Protocol):
         transport.close()
 
 
+class _Handler(RequestHandler):
+    """Keeps nothing of what is no HTTP: the error refers to the frame that read it, and that one to
+    the error, so a quarter of a megabyte of each would stay until Python looks for cycles."""
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        for message, _ in self._messages:
+            if (error := getattr(message, "exc", None)) is not None:
+                without_frames(error)
+
+
 class _Bounded(web.Server):
     def __init__(self, handle: Handle, *, most: int, seconds: float) -> None:
-        super().__init__(self._begun, logger=_LOGGER)
+        super().__init__(self._begun)
         self._handle = handle
         self._most = most
         self._seconds = seconds
@@ -58,7 +70,9 @@ class _Bounded(web.Server):
         """Those by which one is being answered."""
 
     def __call__(self) -> Any:
-        return super().__call__() if self._has_room() else _Refused()
+        if self._has_room():
+            return _Handler(self, loop=asyncio.get_running_loop(), logger=_LOGGER, max_headers=64)
+        return _Refused()
 
     def _has_room(self) -> bool:
         """Whether there is room for one more: else whoever connects and says nothing would hold all
