@@ -415,6 +415,37 @@ def test_a_member_that_unpacks_to_much_is_refused(tmp_path: Path) -> None:
         _read(archive)
 
 
+def _skippable(data: bytes, kind: bytes = b"\x5d", size: int = -1) -> bytes:
+    told = len(data) if size < 0 else size
+    return kind + b"\x2a\x4d\x18" + told.to_bytes(4, "little") + data
+
+
+def test_archives_with_a_dictionary_of_zstandard_are_read_and_it_is_bounded(tmp_path: Path) -> None:
+    """They were told to be of no known form; the specification of WARC with zstandard has both."""
+    records = [gzip.decompress(_member(page, b"<p>kiln %d" % page)) for page in range(40)]
+    learned = zstd.train_dict(records, 1 << 12)
+    content = learned.dict_content
+    packed = zstd.compress(content)
+    bomb = zstd.compress(content + bytes(MAX_BYTES))
+    plain = b"".join(map(zstd.compress, records))
+    by_it = b"".join(zstd.compress(record, zstd_dict=learned) for record in records)
+    archive = tmp_path / "a.warc.zst"
+    for whole in (
+        _skippable(content) + by_it,
+        _skippable(packed) + _skippable(b"a note", b"\x50") + by_it,
+        _skippable(b"a note", b"\x5f") + plain,
+    ):
+        archive.write_bytes(whole)
+        assert len(_read(archive)) == len(records)
+    for wrong in (bomb, b"none", packed[:-9], b""):
+        archive.write_bytes(_skippable(wrong) + by_it)
+        with pytest.raises(InputError, match="damaged"):
+            _read(archive)
+    archive.write_bytes(_skippable(content, size=1 << 31) + by_it)
+    with pytest.raises(InputError, match="too large"):
+        _read(archive)
+
+
 def _read(archive: Path) -> list[Recording]:
     return [record for job in Warc(archive).jobs() if (record := job()) is not None]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import math
 import re
+import time
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spoor.errors import InputError
+from spoor.web import text as text_module
 from spoor.web.text import (
     DocumentFrequencies,
     Vectors,
@@ -60,6 +62,29 @@ def test_tokens_are_the_same_whatever_signs_part_them(
     word = st.text(f"aZ9'_ -{signs}{letters}", max_size=20)
     text = f"{data.draw(word)}{signs}{data.draw(word)}" * times + signs
     assert tokens(text) == re.findall(r"[^\W_]+(?:['’][^\W_]+)*", text.lower())
+
+
+def test_a_page_of_emoji_keeps_no_thread_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A million of them as a set of numbers took .05 s, in which no other thread runs."""
+    emoji = "".join(map(chr, range(0x1F300, 0x1F600))) * 100 + "a 😀b’c"
+
+    def seconds(many: int) -> float:
+        monkeypatch.setattr(text_module, "_MANY", many)
+        began = time.thread_time()
+        text_module._not_ascii(emoji * 5)
+        return time.thread_time() - began
+
+    as_set, as_table = (min(seconds(many) for _ in range(5)) for many in (1 << 30, 20_000))
+    assert as_table < as_set / 2
+    assert {*text_module._not_ascii(emoji)} == {*emoji} - {*"a bc"}
+
+
+@given(st.text(max_size=50))
+def test_characters_by_a_table_are_those_of_a_set(text: str) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(text_module, "_MANY", 0)
+        found = text_module._not_ascii(text)
+    assert sorted(found) == sorted({one for one in text if one > "\x7f"})
 
 
 @given(

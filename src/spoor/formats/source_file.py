@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import bz2
 import io
+import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, BinaryIO, Protocol, TypeVar
 
 from spoor.compression import FIRST_BYTES, windows_up_to, zstd
 from spoor.errors import InputError
@@ -103,8 +105,8 @@ class _Unpacker(Protocol):
 class _Zstandard:
     hungry = True
 
-    def __init__(self, most: int) -> None:
-        self._decoder = zstd.ZstdDecompressor(options=windows_up_to(most))
+    def __init__(self, most: int, dictionary: zstd.ZstdDict | None = None) -> None:
+        self._decoder = zstd.ZstdDecompressor(dictionary, options=windows_up_to(most))
         self.eof = False
 
     def unpack(self, data: bytes) -> tuple[bytes, bytes]:
@@ -149,6 +151,27 @@ CODECS: dict[bytes, tuple[str, Callable[[int], _Unpacker]]] = {
 """First bytes → name, what unpacks it: made with the largest window."""
 
 
+_SKIPPABLE = re.compile(rb"[\x50-\x5f]\x2a\x4d\x18", re.DOTALL)
+"""With which a frame of zstandard begins that holds no part of the file."""
+_DICTIONARY = b"\x5d\x2a\x4d\x18"
+"""The same where it holds what all others need, as the specification of WARC with zstandard says:
+it is the first, its size follows in four bytes, and it may itself be packed."""
+
+
+def _dictionary(file: BinaryIO) -> zstd.ZstdDict:
+    """That with which a file begins, of `MAX_BYTES` at most. Raises ValueError where it is none."""
+    size = int.from_bytes(file.read(8)[4:], "little")
+    if size > MAX_BYTES:
+        raise ValueError("its dictionary is too large")
+    data = file.read(size)
+    if data.startswith(FIRST_BYTES):
+        decoder = zstd.ZstdDecompressor(options=windows_up_to(MAX_BYTES))
+        data = decoder.decompress(data, MAX_BYTES)
+        if not decoder.eof:
+            raise ValueError("its dictionary is too large, or cut short")
+    return zstd.ZstdDict(data)
+
+
 class File(io.RawIOBase):
     """A file read through its decompression, if it has one; the parts of a file that was
     compressed in parts follow one another.
@@ -164,9 +187,16 @@ class File(io.RawIOBase):
             head = self._file.read(8)
             self._file.seek(0)
             self.total = path.stat().st_size
+            self._codec = next((CODECS[magic] for magic in CODECS if head.startswith(magic)), None)
+            if head.startswith(_DICTIONARY):
+                make = partial(_Zstandard, dictionary=_dictionary(self._file))
+                self._codec = "zstandard", make
+            elif _SKIPPABLE.match(head):
+                self._codec = CODECS[FIRST_BYTES]
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from error
-        self._codec = next((CODECS[magic] for magic in CODECS if head.startswith(magic)), None)
+        except (zstd.ZstdError, ValueError) as error:
+            raise InputError(f"{path}: damaged ({error}); get it again") from error
         self._part: _Unpacker | None = None
         self._empty_parts = 0
         self._unpacked = self._of_part = 0
