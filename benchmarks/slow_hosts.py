@@ -2,6 +2,7 @@
 
     .venv/bin/python benchmarks/slow_hosts.py [--seconds 30] [--delay 0.25] [--good 8]
         [--bad 10 200] [--kinds mute drip slow-dns lists] [--first] [--policy breadth-first]
+        [--in-flight 16]
 
 Eight hosts are served on loopback and crawled as `spoor crawl` does, with 16 requests in flight;
 then again beside so many bad hosts, three URLs each, among the seeds in random order (`--first`:
@@ -115,6 +116,7 @@ def crawl(told: argparse.Namespace, port: int, kind: str, bad: int) -> None:
         allow_private=(*good, *others),
         traps=kind != "lists",
         per_address=0,
+        in_flight=told.in_flight,
     )
     at: list[float] = []
     firsts: dict[str, float] = {}
@@ -154,6 +156,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=30.0)
     parser.add_argument("--delay", type=float, default=0.25)
     parser.add_argument("--good", type=int, default=8)
+    parser.add_argument("--in-flight", type=int, default=16)
     parser.add_argument("--policy", default="breadth-first")
     parser.add_argument("--bad", type=int, nargs="*", default=[10, 200])
     parser.add_argument("--kinds", nargs="*", default=["mute", "drip", "slow-dns"])
@@ -170,6 +173,7 @@ def main() -> None:
         return
     same = [sys.executable, __file__, "--seconds", str(told.seconds), "--delay", str(told.delay)]
     same += ["--good", str(told.good), "--policy", told.policy]
+    same += ["--in-flight", str(told.in_flight)]
     server = subprocess.Popen(
         [*same, "--serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )

@@ -12,7 +12,10 @@ from hypothesis import strategies as st
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page
 from spoor.cli.main import run
 from spoor.live import checkpoint_times, frontier_store
+from spoor.live.driver import AT_ONCE, HttpDriver
 from spoor.live.slow_start import ANSWERS, LATE, SlowStart
+from spoor.runs.assemble import make_crawl
+from spoor.settings import Settings
 from spoor.types import LinkId
 
 CHOICE = LinkId(7)
@@ -53,6 +56,22 @@ def test_a_host_that_does_not_answer_is_not_waited_for() -> None:
 def test_seeds_are_no_choices() -> None:
     assert start().concerns(CHOICE)
     assert not start().concerns(LinkId(0))
+
+
+def test_seeds_begin_together_and_choices_one_by_one() -> None:
+    """Each turn began one request, seeds too: beside 3,000 mute seeds, 300 in flight, no good host
+    was asked within half a minute."""
+    settings = Settings(seeds=tuple(f"http://{n}.example/" for n in range(50)), topic="kilns")
+    crawl = make_crawl(settings)
+    crawl.seed(settings.seeds)
+
+    def driver(depth: int) -> HttpDriver:
+        return HttpDriver(crawl, settings, slow_start=SlowStart(300, lambda link: depth))
+
+    chosen, _ = driver(0)._turn(AT_ONCE, 1)
+    assert len(chosen) == AT_ONCE
+    chosen, _ = driver(1)._turn(AT_ONCE, 2)
+    assert len(chosen) == 2
 
 
 def test_a_crawl_that_goes_on_does_not_begin_again() -> None:

@@ -59,6 +59,10 @@ GRACE = 7.0
 """Seconds that a stopped crawl waits for what is in flight."""
 
 
+AT_ONCE = 32
+"""Requests that begin by one turn at most: each takes a millisecond of the loop."""
+
+
 class Chosen(NamedTuple):
     """A fetch that may begin."""
 
@@ -309,8 +313,9 @@ class HttpDriver:
             self._wake.clear()
             # A request gives up its place only if another one wants it.
             requests.give_up()
-            free = self._free(loop_time())
-            chosen, answer = await self.apart(lambda free=free: self._turn(free))  # type: ignore[misc]
+            now = loop_time()
+            turn = partial(self._turn, self._free(now), self._slow_start.free(now))
+            chosen, answer = await self.apart(turn)
             while self._taken_in:
                 requests.received(self._taken_in.popleft())
             if self._fault is not None:
@@ -338,11 +343,12 @@ class HttpDriver:
             await self._rest(until)
 
     def _free(self, now: float) -> int:
-        """How many requests may begin."""
-        return int(min(self._slots.free(now), self._slow_start.free(now)))
+        """How many requests may begin by one turn."""
+        return min(self._slots.free(now), AT_ONCE) if self._slow_start.free(now) else 0
 
-    def _turn(self, free: int) -> tuple[list[Chosen], NextStep | None]:
-        """Receive the replies that arrived, choose at most `free` fetches, and commit.
+    def _turn(self, free: int, start: float = math.inf) -> tuple[list[Chosen], NextStep | None]:
+        """Receive the replies that arrived, choose at most `free` fetches, `start` of them such as
+        the slow start holds back, and commit.
 
         Returns the fetches, and the crawl's other answer, if that is why there are fewer."""
         self._in_turn = threading.current_thread()
@@ -365,7 +371,7 @@ class HttpDriver:
         chosen: list[Chosen] = []
         hosts = self.crawl.frontier
         other: NextStep | None = None
-        while len(chosen) < free and self._stopped is None:
+        while len(chosen) < free and start > 0 and self._stopped is None:
             answer = self.crawl.next(self._clock())
             if not isinstance(answer, Fetch):
                 other = answer
@@ -374,6 +380,7 @@ class HttpDriver:
             share = share_of_time(hosts, link)
             most = share * self.settings.timeout if share < 1.0 else math.inf
             held_back = self._slow_start.concerns(link)
+            start -= held_back
             chosen.append(Chosen(answer, times_late(hosts, answer.host), most, held_back))
             self._broken.chosen(answer.url)
             if (known := self._validators(answer.url)) is not None:
