@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import mimetypes
 import random
 from collections.abc import Mapping
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spoor.documents.kinds import KINDS, ZIPPED
 from spoor.errors import InputError
 from spoor.judges.combined import AllOf, AnyOf, Not, WeightedSum
 from spoor.judges.facts import Function, Label, MediaType, UrlPattern
@@ -26,6 +28,7 @@ from spoor.protocols import Judge, Stateful
 from spoor.runs.assemble import judge_and_topic
 from spoor.settings import Settings
 from spoor.types import Anchor, Judgement, Link, Page
+from spoor.web import media_types
 from spoor.web.text import DocumentFrequencies, Vectors
 
 
@@ -226,10 +229,25 @@ def test_urls() -> None:
         ("*/pdf", "application/pdf", True),
         ("PDF", "application/pdf", True),
         ("pdf", "text/html", False),
+        *((ending, KINDS[ending].media_type, True) for ending in sorted(ZIPPED)),
     ],
 )
 def test_media_types(pattern: str, media: str, fits: bool) -> None:
     assert MediaType(pattern).judge(Page("http://h/", content_type=media)).relevant is fits
+
+
+@pytest.mark.parametrize("kind", ["html", "pdf", "text", "markdown", "json", *sorted(ZIPPED)])
+def test_the_type_of_a_name_is_the_same_on_each_machine(kind: str) -> None:
+    """Slim images have no table of types, others have one of their own."""
+    media, ending, *_ = KINDS[kind]
+    mimetypes.add_type("application/x-else", f".{ending}")
+    try:
+        assert mimetypes.guess_type(f"a.{ending}")[0] == "application/x-else"
+        media_types._table.cache_clear()
+        assert media_types.media_of_name(f"a.{ending}") == media
+        assert media_types.ending_of(media) == ending
+    finally:
+        mimetypes.init()
 
 
 def test_a_media_type_needs_a_slash() -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from spoor.distribution import import_extra, need_extra
 from spoor.setting import MIB, MOST_OF_A_BODY, WITH_TEXT
 from spoor.settings import Settings
-from spoor.web.media_types import HTML_TYPES, is_html, media_of
+from spoor.web.media_types import ENDINGS, HTML_TYPES, is_html, media_of
 
 
 class Kind(NamedTuple):
@@ -28,9 +28,8 @@ class Kind(NamedTuple):
     """Further media types, as patterns."""
 
 
-_OOXML = "application/vnd.openxmlformats-officedocument."
-_OPEN_DOCUMENT = "application/vnd.oasis.opendocument."
 _LARGE = 2
+_ZIPPED = ("docx", "xlsx", "pptx", "odt", "ods", "odp", "epub")
 
 KINDS: Mapping[str, Kind] = {
     "html": Kind(
@@ -44,13 +43,7 @@ KINDS: Mapping[str, Kind] = {
     "json": Kind(
         "application/json", "json", 1, ("application/*+json", "text/json", "application/x-ndjson")
     ),
-    "docx": Kind(f"{_OOXML}wordprocessingml.document", "docx", _LARGE),
-    "xlsx": Kind(f"{_OOXML}spreadsheetml.sheet", "xlsx", _LARGE),
-    "pptx": Kind(f"{_OOXML}presentationml.presentation", "pptx", _LARGE),
-    "odt": Kind(f"{_OPEN_DOCUMENT}text", "odt", _LARGE),
-    "ods": Kind(f"{_OPEN_DOCUMENT}spreadsheet", "ods", _LARGE),
-    "odp": Kind(f"{_OPEN_DOCUMENT}presentation", "odp", _LARGE),
-    "epub": Kind("application/epub+zip", "epub", _LARGE),
+    **{ending: Kind(ENDINGS[ending], ending, _LARGE) for ending in _ZIPPED},
     "image": Kind("image/png", "png", 1, ("image/*",)),
     "audio": Kind("audio/mpeg", "mp3", _LARGE, ("audio/*",)),
     "video": Kind("video/mp4", "mp4", _LARGE, ("video/*",)),
@@ -77,7 +70,7 @@ KINDS: Mapping[str, Kind] = {
 
 OPEN_DOCUMENTS = frozenset(("odt", "ods", "odp"))
 OFFICE = OPEN_DOCUMENTS | {"docx", "xlsx", "pptx"}
-ZIPPED = OFFICE | {"epub"}
+ZIPPED = frozenset(_ZIPPED)
 
 _READERS = {
     "pdf": ("A PDF file", "pdf", "pypdfium2"),

@@ -11,7 +11,6 @@ Style sheets, scripts, fonts and images are left out; files without text are pag
 
 from __future__ import annotations
 
-import mimetypes
 import os
 import re
 from collections.abc import Iterator
@@ -30,6 +29,7 @@ from spoor.isolate.helper import GivenUpError
 from spoor.isolate.parsing import parse_page
 from spoor.setting import WITH_TEXT
 from spoor.types import Fetched, Page, Recording
+from spoor.web.media_types import media_of_name
 from spoor.web.urls import Joiner, canonical
 
 HOST = re.compile(
@@ -102,7 +102,7 @@ def _walk(root: Path) -> Iterator[Path]:
 
 def recording(file: Path, file_url: str) -> Recording | None:
     """The page of a file whose URL is `file_url`; None where it is no page."""
-    media = mimetypes.guess_type(file.name.partition("?")[0])[0] or ""
+    media = media_of_name(file.name.partition("?")[0])
     if FURNITURE.fullmatch(media):
         return None
     try:

@@ -3,7 +3,6 @@ result of a Python function."""
 
 from __future__ import annotations
 
-import mimetypes
 from collections.abc import Callable, Iterable
 from fnmatch import fnmatchcase
 from typing import Any
@@ -12,7 +11,7 @@ from spoor.errors import InputError
 from spoor.stopwatch import timed
 from spoor.types import Judgement, Page
 from spoor.web.expressions import compiled
-from spoor.web.media_types import media_of
+from spoor.web.media_types import media_of, media_of_name
 
 _NO = Judgement(0.0, False, 0.0)
 _TEXT = 200_000
@@ -113,9 +112,7 @@ class MediaType:
 
     def __init__(self, pattern: str) -> None:
         wanted = pattern.strip().lower()
-        # Python's own table: those of systems differ.
-        known = mimetypes.MimeTypes().types_map[True].get(f".{wanted}", "")
-        self._pattern = wanted if "/" in wanted else known
+        self._pattern = wanted if "/" in wanted else media_of_name(f"x.{wanted}")
         if not self._pattern:
             raise InputError(f"media type {pattern!r} has no '/'; write it as in 'application/pdf'")
 

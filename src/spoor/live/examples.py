@@ -7,7 +7,6 @@ crawl; its links are not followed.
 from __future__ import annotations
 
 import asyncio
-import mimetypes
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +33,7 @@ from spoor.politeness.robots import origin_of
 from spoor.protocols import LinkFilter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, Page, Task
+from spoor.web.media_types import media_of_name
 from spoor.web.urls import canonical
 from spoor.worlds.generated import GeneratedWorld
 from spoor.worlds.recorded import RecordedWorld
@@ -202,7 +202,7 @@ def _lines(data: bytes) -> list[tuple[int, str]] | None:
 
 def _kind(path: Path) -> str:
     """Media type of a file that holds a page, by its name; empty for others."""
-    kind = mimetypes.guess_type(path.name)[0] or ""
+    kind = media_of_name(path.name)
     return kind if kind in ("text/html", "text/plain", "application/xhtml+xml") else ""
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import mimetypes
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -20,7 +19,7 @@ from spoor.documents.kinds import KINDS, kind_of_media, tell
 from spoor.files import safe_name
 from spoor.runs import files
 from spoor.runs.rows import PageRow
-from spoor.web.media_types import media_of
+from spoor.web.media_types import ending_of, media_of, media_of_name
 
 _ENDING = re.compile(r"\.([a-z0-9]{1,5})$")
 _MOST_BYTES = 100
@@ -48,13 +47,13 @@ def _ending(name: str, kind: str, media_type: str) -> str:
     """Of the name, where it fits the kind; else the usual one of the kind."""
     own = _ENDING.search(name.lower())
     if own:
-        guessed = mimetypes.guess_type(f"x.{own[1]}")[0]
-        if guessed is not None and kind_of_media(guessed) == kind:
+        guessed = media_of_name(f"x.{own[1]}")
+        if guessed and kind_of_media(guessed) == kind:
             return own[1]
     usual = KINDS[kind]
     media = media_of(media_type)
     known = media == usual.media_type or kind not in ("image", "audio", "video", "archive")
-    return usual.ending if known else (mimetypes.guess_extension(media) or ".bin")[1:]
+    return usual.ending if known else ending_of(media) or "bin"
 
 
 def save(path: Path, url: str, media_type: str, body: bytes) -> Path:
