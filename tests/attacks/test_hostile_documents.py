@@ -35,7 +35,6 @@ from spoor.isolate import parsing
 from spoor.isolate.bounds import SECONDS, Bounds
 from spoor.isolate.lanes import close
 from spoor.isolate.parsing import parse_page
-from spoor.judges.parts import first_part
 from spoor.politeness.retry_after import retry_after
 from spoor.politeness.robots import RobotsCache
 from spoor.types import Anchor, Failed, Fetched, Link, Page, Recording
@@ -43,6 +42,7 @@ from spoor.web import robots, sitemaps
 from spoor.web.exchange import Exchange
 from spoor.web.freshness import fresh_for
 from spoor.web.other_ways import without_repeats
+from spoor.web.parts import first_part
 from spoor.web.search_index_readers import links_of as listed_in
 from spoor.web.sitemaps import MAX_LINKS, links_of
 from spoor.web.urls import Joiner

@@ -5,13 +5,13 @@ import pytest
 
 from spoor.judges.kept_pages import KeptPage, copies, further_parts, views_again
 from spoor.judges.matching import Matcher
-from spoor.judges.parts import first_part
 from spoor.judges.reading import Reader
 from spoor.judges.spec import judge_of
 from spoor.judges.url_numbers import as_id, number_of_url
 from spoor.judges.url_places import places_of
 from spoor.judges.wish import parse
 from spoor.types import Anchor, Link, Page
+from spoor.web.parts import first_part
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,9 @@ def test_a_site_that_says_the_same_everywhere_is_judged(path: str, flags: list[s
         ("kilns/page-3/", "kilns/", "« 1", True),
         ("t.php?t=7&page=2", "t.php?t=7", "1", True),
         ("?p=7&page=2", "?p=7", "01", True),
+        ("kilns-2.html", "kilns.html", "1", True),
+        ("lite/?forum-4-3.html", "lite/?forum-4.html", "1", True),
+        ("kilns-1.html", "kilns.html", "1", False),
         ("kilns/2/", "kilns/", "Kilns", False),  # as a menu does
         ("kilns/2/", "salt/", "1", False),
         ("kilns/1/", "kilns/", "1", False),

@@ -14,7 +14,6 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
 from spoor.link_filter.link_filter import CrawlFilter
-from spoor.link_filter.page_views import relation
 from spoor.link_filter.scope import Scope
 from spoor.link_filter.traps import Traps
 from spoor.policies.breadth_first import BreadthFirst
@@ -34,6 +33,7 @@ from spoor.web.other_ways import (
 from spoor.web.page import parse
 from spoor.web.page_links import PageLinks
 from spoor.web.urls import query_parts
+from spoor.web.view_relations import relation
 
 HOME = "http://a.example/"
 THREADS = 20
@@ -341,7 +341,7 @@ def test_the_query_of_a_page_is_read_once_for_all_of_its_links(
         return query_parts(given)
 
     monkeypatch.setattr("spoor.web.other_ways.query_parts", counted)
-    monkeypatch.setattr("spoor.link_filter.page_views.query_parts", counted)
+    monkeypatch.setattr("spoor.web.view_relations.query_parts", counted)
     page = f"http://a.example/once?{query}"
     urls = [f"http://a.example/once?b={at}" for at in range(50)]
     assert not other_ways(Page(page), [Link(url) for url in urls])

@@ -21,7 +21,7 @@ from spoor.judges.second_opinion import Limits, SecondOpinion
 from spoor.judges.wish import parse as wish
 from spoor.learn.state import pack, unpack
 from spoor.link_filter.link_filter import CrawlFilter
-from spoor.link_filter.page_views import PageViews, relation
+from spoor.link_filter.page_views import PageViews
 from spoor.link_filter.scope import Scope
 from spoor.link_filter.traps import Traps
 from spoor.policies.random import Random
@@ -29,6 +29,7 @@ from spoor.protocols import Rejudges
 from spoor.simulation.replay import Replay
 from spoor.types import Fetch, Fetched, Page, Task
 from spoor.web.page import parse
+from spoor.web.view_relations import relation
 
 HOME = "http://a.example/"
 ISSUES, MESSAGES = 60, 4

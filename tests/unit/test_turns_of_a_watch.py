@@ -84,7 +84,7 @@ def test_an_edit_of_a_known_page_pays_a_quarter_of_a_new_document() -> None:
         watching.take(number, "news.example", Page(known.urls[number], text=LIT), first=True)
         known.version[number] = 1
         rates.catch_up()
-        rates.shown(number, fetched=True)
+        rates.shown(number, BEGIN, fetched=True)
         rates.asked(number, BEGIN, fetched=True)
     nothing = rates.pay(BEGIN)[numbers]
     assert nothing[0] == pytest.approx(nothing[1])

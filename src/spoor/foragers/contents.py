@@ -27,6 +27,7 @@ from spoor.foragers.flat import ByteRows
 from spoor.foragers.near_copies import LEAST_COMMON
 from spoor.types import Page, State
 from spoor.web.sentences import content, plain, signature, title, without_digits
+from spoor.web.view_relations import has_all
 
 OFTEN = 3
 """Looks at which a place differed, or pages on which a sentence stands, before that counts."""
@@ -198,6 +199,16 @@ class Contents:
         texts = {**self._text(other, self.keys(other)), **self._text(url, self.keys(url))}
         words = {key: len(texts.get(key, "").split()) or UNKNOWN_WORDS for key in both}
         return sum(words[key] for key in common) / sum(words.values())
+
+    def holds(self, url: int, other: int, host: str) -> bool | None:
+        """Whether a page of a host says all, but for little, of what another one says and several
+        of the host do not; None where that is too little to tell."""
+        own = self.own(other, host)
+        if len(own) < LEAST_COMMON:
+            return None
+        texts, there = self._text(other, self.keys(other)), set(self.keys(url))
+        words = {key: len(texts.get(key, "").split()) or UNKNOWN_WORDS for key in own}
+        return has_all(sum(words.values()), sum(words[key] for key in own & there))
 
     def resembles(self, url: int, host: str, page: Page) -> bool:
         """Whether a download says half of what the page said before that does not stand on several

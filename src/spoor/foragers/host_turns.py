@@ -28,6 +28,9 @@ where it stands."""
 UNTRIED = 10.0
 """URLs of a shape that are taken to have been read, half of one of them on topic, before any is."""
 
+BARREN = 5
+"""URLs of a shape that led to nothing new, in a row, from which on it is no list to explore."""
+
 MOST_SHAPES = 20_000
 """Shapes of URLs of which this is counted; those of which one was read longest ago leave."""
 
@@ -53,8 +56,9 @@ class HostTurns(Saved):
         """Host → 1 where the next such URL is one that is likely to be on topic, else 0."""
         self._between: dict[str, int] = {}
         """Host → its visits since the last to a URL of strangers, where there are such."""
-        self._tried: OrderedDict[int, tuple[int, int]] = OrderedDict()
-        """Shape of URLs (`Urls.shape`) → those that were read, and of these those on topic."""
+        self._tried: OrderedDict[int, tuple[int, int, int]] = OrderedDict()
+        """Shape of URLs (`Urls.shape`) → those that were read, of these those on topic, and how
+        many of those read last led to nothing that was not known."""
 
     def after(self, url: int) -> bool:
         """A URL is asked for; whether the turn of known pages that hardly bring anything has come
@@ -84,9 +88,9 @@ class HostTurns(Saved):
         """A URL was read for the first time."""
         known, watching = self._known, self._known.watching
         assert watching is not None
-        count, wanted = self._tried.get(known.shape[url], (0, 0))
+        count, wanted, barren = self._tried.get(known.shape[url], (0, 0, 0))
         is_own = url in watching.wanted and url not in watching.copy_of
-        its = count + 1, wanted + is_own
+        its = count + 1, wanted + is_own, 0 if known.introduced[url] else barren + 1
         remember(self._tried, known.shape[url], its, MOST_SHAPES)
 
     def batch(
@@ -141,7 +145,8 @@ class HostTurns(Saved):
 
         First those whose links appeared last: what stood there at the first look can wait. Of that,
         first what a page links to that is new itself, then in turn what is likely to be a list (few
-        links lead to it from a seed, it has a short path, and many pages link to it), and what is
+        links lead to it from a seed, it has a short path, and many pages link to it; that of which
+        the last `BARREN` of its shape led to nothing that was not known comes behind), and what is
         likely to be on topic: of URLs of its shape the largest share was. What only strangers link
         to comes last.
         """
@@ -160,11 +165,13 @@ class HostTurns(Saved):
         of_strangers[list(known.strangers)] = True
         behind = of_strangers[urls]
         born = known.born(urls)
-        order = np.lexsort((-cited, depth, clicks, ~young, -born, behind))
+        shares, barren = self._of_shapes(urls)
+        order = np.lexsort((-cited, depth, clicks, barren, ~young, -born, behind))
+        shares = shares[order]
         urls, behind, born, young = urls[order], behind[order], born[order], young[order]
         hosts = known.host_numbers()[urls]
         turn = np.array([self._likely.get(name, 0) for name in known.numbered_hosts()])[hosts]
-        likely = np.argsort(-self._shares_on_topic(urls), kind="stable")
+        likely = np.argsort(-shares, kind="stable")
         as_list, as_document = ranks(hosts), np.empty(len(urls), dtype=np.int64)
         as_document[likely] = ranks(hosts[likely])
         in_turn = np.minimum(2 * as_list + turn, 2 * as_document + 1 - turn)
@@ -172,13 +179,14 @@ class HostTurns(Saved):
         order = np.lexsort((places, ~young, -born, behind))
         return urls[order], behind[order]
 
-    def _shares_on_topic(self, urls: Integers) -> Floats:
-        """Of URLs of the shape of each, the share that is expected to be on topic."""
+    def _of_shapes(self, urls: Integers) -> tuple[Floats, NDArray[np.bool_]]:
+        """Of URLs of the shape of each, the share that is expected to be on topic, and whether they
+        lead to nothing that is not known."""
         shapes, places = np.unique(np.array(self._known.shape)[urls], return_inverse=True)
-        tried = [self._tried.get(shape, (0, 0)) for shape in shapes.tolist()]
-        shares = np.array([(wanted + 0.5) / (count + UNTRIED) for count, wanted in tried])
-        found: Floats = shares[places]
-        return found
+        tried = [self._tried.get(shape, (0, 0, 0)) for shape in shapes.tolist()]
+        shares = np.array([(wanted + 0.5) / (count + UNTRIED) for count, wanted, _ in tried])
+        barren = np.array([run >= BARREN for _, _, run in tried])
+        return shares[places], barren[places]
 
     def save(self) -> State:
         own = {
@@ -200,7 +208,10 @@ class HostTurns(Saved):
         self._since_seldom = dict(state.get("since_seldom", {}))
         self._since_explored = dict(state.get("since_explored", {}))
         its = state.get("tried", ())
-        self._tried = OrderedDict((shape, (count, wanted)) for shape, count, wanted in its)
+        # Of an earlier state the last number is missing.
+        self._tried = OrderedDict(
+            (shape, (*counts[:2], *(counts[2:] or (0,)))) for shape, *counts in its
+        )
 
 
 def ranks(hosts: Integers) -> Integers:

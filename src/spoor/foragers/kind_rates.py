@@ -7,14 +7,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from spoor.durations import DAY
 from spoor.foragers.columns import Floats, Integers
 from spoor.types import State
 
-OTHER, FEED, LIST, DOCUMENT = range(4)
-"""Kinds: what is never corrected; feeds that no start names; pages that list others; and documents
-on topic, which are of kinds of their own by age."""
+OTHER, FEED, LIST, YOUNG, DOCUMENT = range(5)
+"""Kinds: what is never corrected; feeds that no start names; pages that list others; pages that
+came a short while ago and are not on topic; and documents on topic, which are of kinds of their own
+by age."""
 
 AGES = (DAY, 7 * DAY)
 """Seconds since it was published up to which a document is of the youngest kind, and of the next:
@@ -65,12 +67,23 @@ class KindRates:
                 found[number, 1:] = (came / expected)[1:]
         return found
 
+    def proven(self, hosts: Mapping[str, int], kind: int) -> NDArray[np.bool_]:
+        """By number of a host, whether pages of a kind brought anything there."""
+        found: NDArray[np.bool_] = np.zeros(len(hosts), dtype=np.bool_)
+        for name, its in self._of.items():
+            if (number := hosts.get(name)) is not None:
+                found[number] = its[0, kind] > 0.0
+        return found
+
     def save(self) -> State:
         return {name: its.copy() for name, its in self._of.items()}
 
     def load(self, state: State) -> None:
         """Go on from `save`."""
         self._of = {name: np.array(its, dtype=np.float64) for name, its in state.items()}
+        for name, its in self._of.items():
+            if its.shape[1] == KINDS - 1:  # of an earlier state, without `YOUNG`
+                self._of[name] = np.insert(its, YOUNG, 0.0, axis=1)
 
 
 def kinds_of_documents(ages: Floats) -> Integers:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.durations import DAY
+from spoor.foragers import twin_pages
 from spoor.foragers.boxes import Age, Boxes, in_main, rows_of, spots
 from spoor.foragers.emptied import Emptied
 from spoor.foragers.hints import Hints
@@ -28,7 +29,9 @@ from spoor.foragers.states import Describe
 from spoor.foragers.urls import NEVER, Urls
 from spoor.foragers.watching import FUTURE, JUST_NOW, Watching
 from spoor.types import Failed, Fetched, Link, NotModified, Page, urls_of
+from spoor.web.parts import first_part
 from spoor.web.urls import host, registrable_domain
+from spoor.web.view_relations import twins
 
 LIST = 3
 """URLs that appeared on a page, from which on it is a list; or pages that link to one and are older
@@ -150,6 +153,8 @@ class Looks(Urls):
         counts_from = self.dated(min(now, self.not_before[url]))
         if self.date[url] < counts_from - new_for or url in self.told_before or self.is_view(url):
             return False
+        if self.kinds.first_of(url) >= 0 and (self.part_of(url) >= 0 or self.is_list(url)):
+            return False
         watching = self.watching
         return watching is None or (url in watching.wanted and url not in watching.copy_of)
 
@@ -185,7 +190,7 @@ class Looks(Urls):
             self.date[url] = stated if page.modified is None else page.modified
         else:
             counts = watching.take(url, self.hosts[url], page, first)
-            self.kinds.see(url, self.hosts[url], page)
+            self.kinds.see(url, self.hosts[url], page, self.find(first_part(page)))
             if page.flags & {"feed", "sitemap"}:
                 self.hubs.add(url)
             if first and self._stands_for_its_original(url):
@@ -202,6 +207,8 @@ class Looks(Urls):
                 watching.parameters.see(self.urls[url], self.hosts[url], watching.content)
             if counts and not first:
                 self.not_before[url] = self._previous
+            if counts and (whole := self.part_of(url)) >= 0:
+                self.version[whole] += not first or born > NEVER
         self.hints.settle(url, counts)
         self.version[url] += counts
         if counts:
@@ -214,6 +221,8 @@ class Looks(Urls):
         of it. What says only nearly the same is held until it is known whether the other is
         there. So is what the judge does not want as yet."""
         copies = watching.copy_of
+        if url in watching.contents and twin_pages.compare(self, watching, url):
+            return
         if url not in copies and url in watching.contents:
             came = self._came_from(watching, url)
             if came >= 0:
@@ -376,12 +385,28 @@ class Looks(Urls):
         watching = self.watching
         if watching is None or watching.judge is None:
             return False
-        grown = self.brought[url] >= LIST or self.boxes.grown(url) >= LIST
-        return grown or self.kinds.is_list(url)
+        its = {url, self.kinds.first_of(url)} - {-1}
+        grown = any(self.brought[one] >= LIST or self.boxes.grown(one) >= LIST for one in its)
+        return grown or any(map(self.kinds.is_list, its))
 
     def is_view(self, url: int) -> bool:
         """Whether a page is a view of another one (`PageKinds.is_view`)."""
         return self.kinds.is_view(url, self.hosts[url])
+
+    def part_of(self, url: int) -> int:
+        """The document on topic of which a page is a further part, as page 2 of a thread: what
+        comes there is its change; −1 where it is none."""
+        first = self.kinds.first_of(url)
+        watching = self.watching
+        is_part = first >= 0 and watching is not None and first in watching.wanted
+        return first if is_part and not self.is_list(first) else -1
+
+    def views_of(self, url: int) -> list[int]:
+        """Pages that are other views of a document, and were read. O(copies)."""
+        watching, own = self.watching, self.urls[url]
+        copies = {} if watching is None else watching.copy_of
+        its = (one for one, other in copies.items() if other == url)
+        return [one for one in its if twins(own, self.urls[one])]
 
     def _will_be_list(self, url: int, page: Page) -> bool:
         """The same with the links of a download that have yet to be entered."""
@@ -391,7 +416,7 @@ class Looks(Urls):
         links = page.links if self._admit is None else self._admit(page, 0)
         if self.is_list(url) or self.brought[url] + self._brings(url, links) >= LIST:
             return True
-        plain = (watching.parameters.without(one, host(one)) for one in urls_of(links))
+        plain = map(self.plain, urls_of(links))
         unknown: dict[str, int] = {}
         own = [
             self._numbers.get(one, len(self.urls) + unknown.setdefault(one, len(unknown)))
@@ -408,8 +433,7 @@ class Looks(Urls):
         name, watching = self.hosts[url], self.watching
         assert watching is not None
         targets = {one for one in urls_of(links) if host(one) == name}
-        plain = {watching.parameters.without(one, name) for one in targets}
-        return sum(one not in self._numbers for one in plain)
+        return sum(one not in self._numbers for one in set(map(self.plain, targets)))
 
     def _is_older(self, url: int, date: float) -> bool:
         """Whether pages that were there a day before a date link to a URL already. Of a link in a
@@ -511,11 +535,30 @@ class Looks(Urls):
         return target
 
     def superseded(self, url: int) -> bool:
-        """Whether it differs in nothing but what says nothing from a URL that is known."""
-        if self.watching is None or self.fetched[url] > NEVER:
+        """Whether another URL that is known leads to the same."""
+        watching = self.watching
+        if watching is None or self.fetched[url] > NEVER:
             return False
-        plain = self.watching.parameters.without(self.urls[url], self.hosts[url])
-        return plain != self.urls[url] and plain in self._numbers
+        own = self.urls[url]
+        plain = self._whole(watching.parameters.without(own, self.hosts[url]))
+        return plain != own and plain in self._numbers
+
+    def plain(self, url: str) -> str:
+        """A URL without what says nothing in it; of another view of a document, where the view is
+        not known yet, the URL of the document."""
+        watching = self.watching
+        assert watching is not None
+        url = watching.parameters.without(url, host(url))
+        return url if url in self._numbers else self._whole(url)
+
+    def _whole(self, url: str) -> str:
+        """The URL of the document of which one is another view; itself where it is none, or where
+        that is not there."""
+        whole = "" if self.watching is None else self.watching.views.whole_of(url)
+        if not (whole and self.admits(whole)):
+            return url
+        number = self._numbers.get(whole)
+        return whole if number is None or self.dead[number] == NEVER else url
 
     def is_new(self, url: int) -> bool:
         """Whether something is new about a URL, so that it is asked for before what is known: it

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from spoor.foragers.flat import NumberSet
+import numpy as np
+
+from spoor.foragers.flat import NumberMap, NumberSet
 from spoor.types import Page, State
 
 _CLOSED = frozenset({"noindex", "nofollow"})
@@ -18,11 +20,19 @@ class PageKinds:
         self._lists = NumberSet()
         self._closed = NumberSet()
         self._elsewhere = NumberSet()
+        self._first = NumberMap()
+        """A further part of something → the first one of it."""
+        self._last: dict[int, int] = {}
+        """Such a first part → the one of which it was learned last that it is a further one."""
         self._open = set[str]()
         """Hosts that have pages to be found: where all of one is closed, that says nothing."""
 
-    def see(self, url: int, host: str, page: Page) -> None:
-        """Take in a download."""
+    def see(self, url: int, host: str, page: Page, first: int | None) -> None:
+        """Take in a download. `first`: of the parts of which it is a further one (`first_part`)."""
+        self._first.pop(url)
+        if first is not None:
+            self._first[url] = first
+            self._last[first] = max(url, self._last.get(first, url))
         for its, has in (
             (self._lists, "list" in page.flags),
             (self._closed, page.flags >= _CLOSED),
@@ -39,6 +49,15 @@ class PageKinds:
         """Whether a page leads to many others, and says little of each."""
         return url in self._lists
 
+    def first_of(self, url: int) -> int:
+        """The first part of that of which a page is a further one; −1 where it is none."""
+        first = self._first.get(url)
+        return -1 if first is None else first
+
+    def last_of(self, url: int) -> int:
+        """The further part of a document that was found last; itself where it has none."""
+        return self._last.get(url, url)
+
     def is_view(self, url: int, host: str) -> bool:
         """Whether a page is neither for search engines nor are its links, as others of its host
         are: a version, the history or another view of one."""
@@ -50,6 +69,11 @@ class PageKinds:
 
     def leave(self, left: Collection[int]) -> None:
         """Pages are known no more."""
+        parts = self._first.pairs()
+        for url in parts[np.isin(parts, list(left)).any(axis=1), 0].tolist():
+            self._first.pop(url)
+        gone = set(left)
+        self._last = {one: at for one, at in self._last.items() if not {one, at} & gone}
         self._lists.difference_update(left)
         self._closed.difference_update(left)
         self._elsewhere.difference_update(left)
@@ -59,6 +83,7 @@ class PageKinds:
             "lists": self._lists.numbers(),
             "closed": self._closed.numbers(),
             "elsewhere": self._elsewhere.numbers(),
+            "first": self._first.pairs(),
             "open": sorted(self._open),
         }
 
@@ -68,4 +93,7 @@ class PageKinds:
         self._closed = NumberSet(state["closed"].tolist())
         if "elsewhere" in state:
             self._elsewhere = NumberSet(state["elsewhere"].tolist())
+        self._first = NumberMap(map(tuple, state["first"].tolist() if "first" in state else ()))
+        for url, first in self._first.pairs().tolist():
+            self._last[first] = url
         self._open = set(state["open"])

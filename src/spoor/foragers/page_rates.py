@@ -20,6 +20,7 @@ PRIOR = {
     "hub": 1.0,
     "feed": 0.1,
     "wanted": 0.005,
+    "young": 0.05,
     "other": 0.001,
     "absent": 0.0002,
     "listed": 0.01,
@@ -27,10 +28,18 @@ PRIOR = {
 GUESSED = 1e-6
 """What a page of a kind brings in a day before it has brought anything: seeds, sitemaps, and feeds
 that a seed names; feeds that other pages name, of which a weblog has one for each tag; pages on
-topic; pages that are not; pages that could not be had (`GUESSED` where
+topic; pages that are not, and of these such as came less than `YOUNG` ago, which a comment may yet
+bring to the topic; pages that could not be had (`GUESSED` where
 nothing ever was and only strangers link). `listed`: for each URL that was learned from it at its
 first look, from `LEAST_LISTED` on, up to `MOST_LISTED` in all. What pages of a kind have brought at
 a host corrects this (`spoor.foragers.kind_rates`)."""
+
+YOUNG = 2 * DAY
+"""Seconds."""
+
+OF_YOUNG = 0.05
+"""Share of the visits to the known pages of a host that such pages get at most before one of them
+came to the topic: on most sites none does, and on a wiki a fourth of what is new."""
 
 CHANGED = 0.25
 """What the change of a known page on topic counts for, where a document that is new counts for 1. A
@@ -113,16 +122,16 @@ class PageRates(Columns):
 
     # -- what is seen
 
-    def shown(self, page: int, *, fetched: bool) -> None:
+    def shown(self, page: int, now: float, *, fetched: bool) -> None:
         """A page of a watch was asked for: what it is, and what it shows that another one had."""
         known = self._known
-        self.prior[page] = self._prior_of(page, fetched)
+        self.prior[page] = self._prior_of(page, now, fetched=fetched)
         self.same.again[page] += len(known.shown_again)
         for url in known.shown_again:
             self.same.in_common(page, known.parent[url])
 
     def asked(self, page: int, now: float, *, fetched: bool) -> None:
-        """A page was asked for."""
+        """A page was asked for; in a watch before it is known what it is (`shown`)."""
         watched = self._known.watching is not None
         if watched and self.versions[page] and not self.changes[page]:
             self._correct_kind(page, now, fetched=fetched)
@@ -173,7 +182,7 @@ class PageRates(Columns):
         self.kinds.look(host, kind, days * self.prior[page])
         gone = known.dead[page] == now and page in watching.wanted
         if self._paid(page) if fetched else gone:
-            self.kinds.brought(host, kind, CHANGED)
+            self.kinds.brought(host, kind, 1.0 if kind == kind_rates.YOUNG else CHANGED)
 
     def _paid(self, page: int) -> bool:
         """Whether a page changed since its last visit, in a way that counts."""
@@ -189,7 +198,7 @@ class PageRates(Columns):
         known = self._known
         return known.brought[page] >= LIST or known.introduced[page] >= LEAST_LISTED
 
-    def _kind(self, page: int, fetched: bool) -> str:
+    def _kind(self, page: int, now: float, *, fetched: bool) -> str:
         known = self._known
         assert known.watching is not None
         # Every site is asked for a sitemap, and many have none.
@@ -203,11 +212,14 @@ class PageRates(Columns):
         # A copy is looked at where the other one is no more.
         alone = known.watching.copy_of.get(page, -1) not in known.watching.wanted
         is_document = page in known.watching.wanted and not known.is_view(page)
-        return "wanted" if is_document and alone else "other"
+        if is_document and alone:
+            return "wanted"
+        is_young = known.came(page) and known.dated(now) - known.date[page] < YOUNG
+        return "young" if is_young and not (is_document or known.is_list(page)) else "other"
 
-    def _prior_of(self, page: int, fetched: bool) -> float:
+    def _prior_of(self, page: int, now: float, *, fetched: bool) -> float:
         """A page from which many URLs were learned is a list of them."""
-        kind = self._kind(page, fetched)
+        kind = self._kind(page, now, fetched=fetched)
         if kind == "absent" and not self._known.digests[page] and self._known.guessed(page):
             return GUESSED
         introduced = self._known.introduced[page]
@@ -242,6 +254,7 @@ class PageRates(Columns):
         prior, known = self.prior[pages], self._known
         kinds: Integers = np.full(len(pages), kind_rates.OTHER)
         kinds[prior == PRIOR["feed"]] = kind_rates.FEED
+        kinds[prior == PRIOR["young"]] = kind_rates.YOUNG
         kinds[(prior >= LEAST_LISTED * PRIOR["listed"]) & (prior < PRIOR["hub"])] = kind_rates.LIST
         if len(its := np.flatnonzero(prior == PRIOR["wanted"])):
             documents = pages[its]
@@ -253,7 +266,7 @@ class PageRates(Columns):
         """As `pay`, where the hubs of a host that could be had get `EXPLORED` of its visits to
         known pages, which are in proportion to √pay; a smaller share where they paid less than
         once in `BARREN` looks."""
-        pay = self.pay(now)
+        pay = self._with_few_young(self.pay(now), hosts)
         hubs = (self.prior == PRIOR["hub"]) & (self.versions > 0)
         all_visits = np.bincount(hosts, np.sqrt(pay))
         looks = np.bincount(hosts, self.visits * hubs)
@@ -263,6 +276,21 @@ class PageRates(Columns):
         least = (share * all_visits)[hosts] ** 2
         raised: Floats = np.where(hubs, np.maximum(pay, least), pay)
         return raised
+
+    def _with_few_young(self, pay: Floats, hosts: Integers) -> Floats:
+        """What pages pay, where those that are young and off topic have `OF_YOUNG` of the visits of
+        a host at which none came to the topic."""
+        young = self.prior == PRIOR["young"]
+        if not young.any():
+            return pay
+        names = {name: number for number, name in enumerate(self._known.numbered_hosts())}
+        proven = self.kinds.proven(names, kind_rates.YOUNG)
+        visits = np.sqrt(pay)
+        its = np.bincount(hosts, visits * young, minlength=len(names))
+        others = np.bincount(hosts, visits * ~young, minlength=len(names))
+        share = np.minimum(1.0, OF_YOUNG * others / np.maximum(its, 1e-30))
+        less: Floats = np.where(young & ~proven[hosts], pay * share[hosts] ** 2, pay)
+        return less
 
     def waiting(
         self, rates: Floats, now: float, pages: Integers | None = None

@@ -187,9 +187,10 @@ class ChangeRate(Submits):
             self._asked = [step]
             if step in fetched and not self.pages.versions[step]:
                 self._turns.read(step)
-            self.pages.shown(step, fetched=step in fetched)
         for page in self._asked:
             self.pages.asked(page, now, fetched=page in fetched)
+        if self._known.watching is not None:
+            self.pages.shown(step, now, fetched=step in fetched)
         self._known.shown_again = []
 
     def redirected(self, url: int, now: float) -> None:

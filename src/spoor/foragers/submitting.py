@@ -48,6 +48,9 @@ class Submits(Saved):
         for page in pages:
             version = known.version[page] if settings.identity == "version" else 0
             fresh = known.fresh(page, now, settings.new_for)
+            if fresh and any(map(self.agent.found, known.views_of(page))):
+                known.told_before.add(page)
+                continue
             if fresh and self._marked.get(page) != version:
                 self._marked[page] = version
                 if self._alone:

@@ -81,7 +81,7 @@ class LinkedLooks(Looks):
             if kind == "listed" and lists and (date or NEVER) < today - HINTED and born == NEVER:
                 continue
             name, shown = host(target), target
-            target = watching.parameters.without(target, name)
+            target = self.plain(target)
             number, stranger = self._kept(target), self.stranger(url, name)
             if number is None:
                 old = kind == "listed" and lists and (date or NEVER) < today - HINTED
@@ -182,7 +182,7 @@ class LinkedLooks(Looks):
                 and not (self.is_list(url) or self.is_view(url))
                 and not self.stranger(page, self.hosts[url])
             ):
-                self.hints.add(url, by_lists(path, kind))
+                self.hints.add(self.kinds.last_of(url), by_lists(path, kind))
 
     def _hint_at_titled(self, feed: int, page: Page, dated: Mapping[str, float]) -> None:
         """A feed whose entries are called as documents that are known, and lead elsewhere, tells of

@@ -26,6 +26,7 @@ from spoor.protocols import Judge, Rejudges, Stateful
 from spoor.types import Judgement, Page, State
 from spoor.web.dates import date_of_url
 from spoor.web.sentences import content, plain, signature, title
+from spoor.web.view_relations import Relations
 
 NEVER = float("-inf")
 
@@ -97,11 +98,13 @@ class Watching:
         self.content = 0
         """64 bits of it at its host, if it was read for the first time; else 0, as of nothing."""
         self.parameters = IdleParameters()
+        self.views = Relations()
+        """How the URLs of other views stand to those of their documents."""
         self.near = NearCopies()
         """Of the pages whose contents are kept."""
         self._titled: OrderedDict[int, int] = OrderedDict()
         """Title of such a page at its host → the one that was noted last with it."""
-        self._like: list[int] = []
+        self.like: list[int] = []
         """Pages that may resemble the one that was taken in last."""
         self._newest = array("Q")
         """The page that had a content first, and has it or had no other since → that content; 0 for
@@ -124,7 +127,7 @@ class Watching:
     def take(self, url: int, host: str, page: Page, first: bool) -> bool:
         """Judge and compare a content that is not bit for bit that of the last download. Returns
         whether it counts as another content."""
-        self.change, self.content, self._like = None, 0, []
+        self.change, self.content, self.like = None, 0, []
         self.judgement = self._judged(url, page)
         if self.judgement is not None:
             self._pages += 1
@@ -135,7 +138,7 @@ class Watching:
                 its = content(page)
                 key = _key(its, host, page)
                 if first and (like := self.near.candidates(host, its, title(page))):
-                    self._like = like
+                    self.like = like
                     self.contents.note(url, page, its)
                 if first or not before:
                     self._find_copy(url, key, first=first)
@@ -149,7 +152,7 @@ class Watching:
         key = _key(keys, host, page)
         if self.change is not None or not known:
             of_page = host, keys, self.contents.title(url)
-            self._like = self.near.candidates(*of_page) if first else []
+            self.like = self.near.candidates(*of_page) if first else []
             self.near.note(url, *of_page)
             self.note_title(url, host)
         # Of one without a content that it had first, any is another.
@@ -181,7 +184,7 @@ class Watching:
         """Of the page that was taken in last, if it is wanted and was read for the first time: how
         much another page of its host resembles it, in [0, 1], and which; (0.0, −1) where none says
         nearly the same."""
-        its = (one for one in self._like if one != url)
+        its = (one for one in self.like if one != url)
         found = [(self.contents.resemblance(url, one, host), one) for one in its]
         return max(found, default=(0.0, -1))
 
@@ -387,6 +390,7 @@ class Watching:
             "dates": {host: pairs(dates.items()) for host, dates in self._dates.items()},
             "dates_of_urls": [[host, *pages] for host, pages in self._dates_of_urls.items()],
             "parameters": self.parameters.save(),
+            "views": self.views.rows(),
             "pages": self._pages,
             "asked": self._asked,
             "next": self._next,
@@ -418,6 +422,7 @@ class Watching:
             host: (right, wrong) for host, right, wrong in state["dates_of_urls"]
         }
         self.parameters.load(state["parameters"])
+        self.views.load(state.get("views", ()))
         self._pages, self._asked, self._next = state["pages"], state["asked"], state["next"]
         if self.judge is not None and isinstance(self.judge, Stateful):
             self.judge.load(state["judge"])

@@ -85,7 +85,7 @@ class KeptPage:
     """It is a list of documents (`spoor.web.list_pages`)."""
     first_part: int = 0
     """`number_of_url` of the first part of its document, where it is a further one of that
-    (`spoor.judges.parts`)."""
+    (`spoor.web.parts`)."""
     is_filed: bool = False
     """Its site files it under just what is wanted."""
     is_alone: bool = False

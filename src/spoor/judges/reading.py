@@ -22,7 +22,6 @@ from spoor.judges.list_forms import ListForms
 from spoor.judges.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS, Matcher
 from spoor.judges.nearness import nearness
 from spoor.judges.page_language import probability
-from spoor.judges.parts import first_part
 from spoor.judges.repeated import (
     ELSEWHERE,
     IN_TEXT,
@@ -51,6 +50,7 @@ from spoor.judges.word_counts import (
 from spoor.types import Page, State, urls_of
 from spoor.web.languages import stemmer_of
 from spoor.web.page_links import places_of as places_of_links
+from spoor.web.parts import first_part
 from spoor.web.text import terms, words_of
 from spoor.web.urls import words as url_words
 

@@ -13,14 +13,15 @@ from typing import Any
 import numpy as np
 
 from spoor.durations import HOUR
+from spoor.foragers.contents import Change
 from spoor.foragers.flat import NumberMap
 from spoor.foragers.fleet import Counts, Fleet
 from spoor.foragers.hosts import Hosts
 from spoor.foragers.urls import NEVER
 from spoor.live.conditional import Conditions
 from spoor.live.sources import Sources
-from spoor.types import Deferred, Failed, Fetched, LiveReply, NextStep, Outcome, State
-from spoor.web.sentences import plain
+from spoor.types import Deferred, Failed, Fetched, LiveReply, NextStep, Outcome, Page, State
+from spoor.web.sentences import content, plain
 from spoor.web.urls import host as host_of
 from spoor.web.urls import registrable_domain
 
@@ -145,6 +146,8 @@ class ChangeTracker:
         if before is None and url in known.told_before:
             before = version  # it came back: what it says now is where its changes begin
         change = None if watching is None else watching.change
+        if (whole := known.part_of(url)) >= 0:
+            return lines + self._of_part(url, whole, reply.page, change, now)
         title = reply.page.title
         if date > NEVER or before is not None:
             told_title = self._titles.get(url, "")
@@ -174,6 +177,20 @@ class ChangeTracker:
         if before is not None or (self._changes == "all" and wanted):
             self._versions[url] = version
         return lines + self._moved_here(url, now)
+
+    def _of_part(
+        self, url: int, whole: int, page: Page, change: Change | None, now: float
+    ) -> list[Line]:
+        """A further part of a document is there: what is new in it is a change of the document."""
+        known = self._fleet.known
+        first, self._versions[url] = url not in self._versions, known.version[url]
+        if change is None and first and known.came(url):
+            change = Change(tuple(content(page).values()), (), 1.0)
+        if change is None or self._changes == "none":
+            return []
+        self._versions[whole] = known.version[whole]
+        more: Line = {"added": _some(change.added), "removed": _some(change.removed)}
+        return [self._line("changed", whole, known.date[url], now, **more, share=change.share)]
 
     def _moved_here(self, url: int, now: float) -> list[Line]:
         """A page is there: whether it is that of a document which has left its URL; whether such
@@ -225,10 +242,14 @@ class ChangeTracker:
 
     def _matters(self, url: int) -> bool:
         """Whether a document was told, or is one on topic that stood there at the first look."""
+        if self._fleet.known.part_of(url) >= 0:
+            return False
         if url in self._versions:
             return True
         watching = self._fleet.known.watching
-        return watching is not None and watching.judge is not None and url in watching.wanted
+        if watching is None or watching.judge is None:
+            return False
+        return url in watching.wanted and watching.copy_of.get(url, -1) not in watching.wanted
 
     def _back(self, url: int) -> None:
         """A document is there."""

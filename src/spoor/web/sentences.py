@@ -10,7 +10,7 @@ from __future__ import annotations
 import calendar
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from spoor.hashing import hash64
 from spoor.types import Page
@@ -20,6 +20,12 @@ MOST = 2_000
 
 SHORT = 6
 """Words up to which the digits of a phrase do not count."""
+
+LITTLE = 2
+"""Words of a row beside those of its links, up to which it says nothing of its own."""
+
+MOST_OF_A_LINK = 12
+"""Words of the text of a link that is looked for in rows."""
 
 LONG = 60
 """Words from which on a sentence is cut, at words that their own hash names: so a word more in a
@@ -36,7 +42,7 @@ _MONTH_NAMES = frozenset(
 _MONTHS = "|".join(sorted(_MONTH_NAMES, key=len, reverse=True))
 _DAYS = "|".join(name.lower() for names in (calendar.day_name, calendar.day_abbr) for name in names)
 _TIMES = re.compile(
-    rf"(?:\b(?:{_DAYS})\b[.,]?\s{{1,3}})?(?:"
+    rf"(?:\b(?:{_DAYS}|today|yesterday)\b\s?[.,]?\s{{1,3}})?(?:"
     rf"\d{{1,4}}[-/.]\d{{1,2}}[-/.]\d{{1,4}}|\d{{1,2}}:\d\d(?::\d\d)?(?:\s*[ap]\.?m\b)?"
     rf"|\d{{1,2}}(?:st|nd|rd|th)?\.?\s+(?:{_MONTHS})\b\.?(?:,?\s+\d{{4}})?"
     rf"|\b(?:{_MONTHS})\.?\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+\d{{4}})?"
@@ -46,6 +52,8 @@ _TIMES = re.compile(
 _IN_TIMES = re.compile(r"\d[-/.:]\d")
 """A part of each of these that has neither the name of a month nor "ago": to look for all of them
 takes ten times as long."""
+_COUNTER = re.compile(r"[(\[][^()\[\]]{0,40}\d[^()\[\]]{0,40}[)\]]$")
+"""What stands behind the name of something: "(3 replies)"."""
 _ID = re.compile(r"(?<!\w)(?=\w*\d)(?=\w*[a-z])\w{12,}|[0-9a-f]{16,}")
 """What looks made by a machine: a session, a digest."""
 _LETTERS = re.compile("[a-f]{16,}")
@@ -54,15 +62,24 @@ search for all takes ten times as long as a search for one."""
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences of a text, in reading order; at most `MOST`. A line ends one too."""
+    """The sentences of a text, in reading order; at most `MOST`. A line ends one too, and a row of
+    a table is one."""
     found: list[str] = []
-    for part in _END.split(text):
+    for part in _parts(text):
         part = part.strip()
         if part:
             found += _pieces(part)
         if len(found) >= MOST:
             break
     return found[:MOST]
+
+
+def _parts(text: str) -> Iterator[str]:
+    if "\t" not in text:
+        yield from _END.split(text)
+        return
+    for line in text.splitlines():
+        yield from [line] if "\t" in line else _END.split(line)
 
 
 def _pieces(sentence: str) -> Iterator[str]:
@@ -111,17 +128,60 @@ def content(page: Page) -> dict[int, str]:
     """Signature → sentence of what a page says: its main text where that was read
     (`Page.main`), else all its text; in reading order.
 
-    A sentence that is the text of a link to another page says something of that, and is left out;
-    so is one without words.
+    A sentence that is the text of a link to another page says something of that, and is left out,
+    also with a counter in brackets behind it; so is one without words. Of a row of a table what
+    such links say does not count, nor do its numbers: the index of a forum names the newest thread
+    of each part, and when that came.
     """
     links, own = page.links, page.url
-    teasers = {plain(link.anchor.text) for link in links if link.anchor.text and link.url != own}
+    said = [link.anchor.text for link in links if link.anchor.text and link.url != own]
+    teasers = set(map(plain, said))
+    in_rows = teasers.union(" ".join(_WORD.findall(text.lower())) for text in said)
+    sizes = _sizes(in_rows)
     found: dict[int, str] = {}
     for sentence in sentences(page.main or page.text):
         words = plain(sentence)
-        if words and words not in teasers:
-            found.setdefault(signature(words), sentence)
+        if not words or words in teasers:
+            continue
+        counted = _COUNTER.search(sentence) if sentence[-1] in ")]" else None
+        if counted is not None and plain(sentence[: counted.start()]) in teasers:
+            continue
+        if "\t" in sentence:
+            rest = _without(words.split(), in_rows, sizes)
+            if len(rest) < len(words.split()):
+                if len(rest) <= LITTLE:
+                    continue
+                words = " ".join(rest)
+        found.setdefault(signature(words), sentence)
     return found
+
+
+def _sizes(teasers: Collection[str]) -> dict[str, list[int]]:
+    """First word of texts of links → the lengths of these texts, in words, the longest first."""
+    found: dict[str, set[int]] = {}
+    for words in filter(None, teasers):
+        first, _, rest = words.partition(" ")
+        size = rest.count(" ") + 2 if rest else 1
+        if size <= MOST_OF_A_LINK:
+            found.setdefault(first, set()).add(size)
+    return {first: sorted(its, reverse=True) for first, its in found.items()}
+
+
+def _without(
+    words: Sequence[str], teasers: Collection[str], sizes: Mapping[str, Sequence[int]]
+) -> list[str]:
+    """Words without texts of links, and without the numbers beside them; all where there are none
+    of these."""
+    rest, at = list[str](), 0
+    while at < len(words):
+        its = sizes.get(words[at], ())
+        size = next((one for one in its if " ".join(words[at : at + one]) in teasers), 0)
+        if not size:
+            rest.append(words[at])
+        at += max(1, size)
+    if len(rest) == len(words):
+        return rest
+    return [word for word in rest if not word.isdecimal()]
 
 
 def title(page: Page) -> str:

@@ -12,8 +12,10 @@ _FIRST = re.compile(r"\D{0,12}0{0,2}1")
 """What a link to the first part says."""
 _SEGMENT = re.compile(r"/(?:[^/\d]{1,12}/)?[^/\d]{0,12}(\d{1,4})/?")
 """What the path of a part has more than that of the first one."""
+_SUFFIX = re.compile(r"[-_,](?:page|p)?[-_]?(\d{1,4})((?:\.[a-z]{2,5})?)$")
+"""The end of the URL of a part, as of `/story-2.html` of `/story.html`."""
 _VALUE = re.compile(r"[^=]+=(\d{1,4})")
-_MAY_BE_ONE = re.compile(r"\d/?(?:\?|$)|=\d{1,4}(?:&|$)")
+_MAY_BE_ONE = re.compile(r"\d(?:\.[a-z]{2,5})?/?(?:\?|$)|=\d{1,4}(?:&|$)")
 """A URL that has a number where a further part may have it."""
 
 
@@ -24,11 +26,15 @@ def first_part(page: Page) -> str:
         return ""
     path, _, query = page.url.partition("?")
     begin, parts = path.rstrip("/"), frozenset(query_parts(query))
+    suffix = _SUFFIX.search(page.url)
+    shorter = "" if suffix is None else page.url[: suffix.start()] + suffix[2]
     for at, url in enumerate(urls_of(page.links)):
         its_path, _, its_query = url.partition("?")
-        if not begin.startswith(above := its_path.rstrip("/")):
+        if url == shorter:
+            number = suffix
+        elif not begin.startswith(above := its_path.rstrip("/")):
             continue  # most links lead elsewhere; their words are looked at last
-        if its_query == query:
+        elif its_query == query:
             number = _SEGMENT.fullmatch(path[len(above) :])
         elif its_path == path:
             number = _value(parts, its_query)
