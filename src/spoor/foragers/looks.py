@@ -221,7 +221,7 @@ class Looks(Urls):
         of it. What says only nearly the same is held until it is known whether the other is
         there. So is what the judge does not want as yet."""
         copies = watching.copy_of
-        if url in watching.contents and twin_pages.compare(self, watching, url):
+        if url in watching.contents and twin_pages.compare(self, watching, url, self.is_list):
             return
         if url not in copies and url in watching.contents:
             came = self._came_from(watching, url)

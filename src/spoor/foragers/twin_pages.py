@@ -7,20 +7,20 @@ those of documents (`spoor.web.view_relations`), no view is asked for.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+import numpy as np
+
+from spoor.foragers.urls import Urls
+from spoor.foragers.watching import Watching
 from spoor.web.view_relations import twins
 
-if TYPE_CHECKING:
-    from spoor.foragers.looks import Looks
-    from spoor.foragers.watching import Watching
 
-
-def compare(known: Looks, watching: Watching, url: int) -> bool:
+def compare(known: Urls, watching: Watching, url: int, is_list: Callable[[int], bool]) -> bool:
     """A page was read for the first time: compare it with its twins that were read before; whether
-    it is a view of one. O(its sentences), and O(pages on topic) when a relation is learned."""
+    it is a view of one. O(its sentences), and O(pages of its shape) when a relation is learned."""
     host = known.hosts[url]
-    if known.guessed(url) or known.is_list(url):
+    if known.guessed(url) or is_list(url):
         return False
     for other in watching.like:
         if (
@@ -28,7 +28,7 @@ def compare(known: Looks, watching: Watching, url: int) -> bool:
             or known.hosts[other] != host
             or not twins(known.urls[other], known.urls[url])
             or known.guessed(other)
-            or known.is_list(other)
+            or is_list(other)
         ):
             continue
         view, whole = sorted((url, other), key=lambda one: _rank(known, one))
@@ -40,15 +40,16 @@ def compare(known: Looks, watching: Watching, url: int) -> bool:
         watching.views.count_twins(known.urls[whole], known.urls[view], holds=any(found))
         if any(found):
             _is_view(known, watching, view, whole)
-        if watching.views.whole_of(known.urls[view]) != before:
-            for one in list(watching.wanted):
-                if known.hosts[one] == host and one not in watching.copy_of:
+        if not before and watching.views.whole_of(known.urls[view]):
+            like = np.flatnonzero(np.array(known.shape) == known.shape[view])
+            for one in like.tolist():
+                if one in watching.wanted and one not in watching.copy_of:
                     _find_whole(known, watching, one)
     _find_whole(known, watching, url)
     return watching.copy_of.get(url, -1) in watching.like
 
 
-def _find_whole(known: Looks, watching: Watching, url: int) -> None:
+def _find_whole(known: Urls, watching: Watching, url: int) -> None:
     """Where a document that was read is known to have all of a page, by their URLs, the page is a
     view of it."""
     whole = known.find(watching.views.whole_of(known.urls[url]))
@@ -56,7 +57,7 @@ def _find_whole(known: Looks, watching: Watching, url: int) -> None:
         _is_view(known, watching, url, whole)
 
 
-def _is_view(known: Looks, watching: Watching, view: int, whole: int) -> None:
+def _is_view(known: Urls, watching: Watching, view: int, whole: int) -> None:
     """A page is a view of a document, and none itself."""
     copies = watching.copy_of
     if copies.get(whole) == view:
@@ -64,7 +65,7 @@ def _is_view(known: Looks, watching: Watching, view: int, whole: int) -> None:
     copies[view] = whole
 
 
-def _rank(known: Looks, url: int) -> tuple[int, int, int]:
+def _rank(known: Urls, url: int) -> tuple[int, int, int]:
     """What is a document rather than a view comes last: by the pages that link to it, the parts of
     its path, and that it was known earlier."""
     return known.cited[url], -known.depth[url], -url
