@@ -72,6 +72,11 @@ def test_a_place_within_a_page_has_its_number_twice(href: str, is_place: bool) -
         ("guide?printable=yes", True),
         ("misc.php?action=whoposted&tid=7", True),
         ("?p=a.git;a=blob_plain;f=b.c", True),
+        ("?p=a.git;a=history;f=b.c;hb=HEAD", True),
+        ("?p=a.git;a=shortlog;h=12ab", True),
+        ("?p=a.git;a=atom;f=b.c", True),
+        ("?p=a.git;a=shortlog", False),
+        ("?p=a.git;a=atom", False),
         ("showthread.php?tid=7&page=2", False),
         ("showthread.php?tid=7", False),
         ("shop?type=prints", False),
@@ -104,6 +109,21 @@ def test_jumps_and_prints_are_other_ways(path: str, is_other: bool) -> None:
 )
 def test_views_of_a_source_are_told_by_the_page_of_it(path: str, page: str, is_view: bool) -> None:
     assert view_of_source(f"{HOME}{path}", f"{HOME}{page}") == is_view
+
+
+@pytest.mark.parametrize(
+    ("page", "others"),
+    [
+        ("kilns/7@a/T/", {"7@a/raw", "7@a/t/", "7@a/", "8@a/", "8@a/T/", "?t=20240102030405"}),
+        ("kilns/7@a/", {"7@a/raw", "7@a/t/", "?t=20240102030405"}),
+        ("kilns/?t=20240102030405", set()),
+    ],
+)
+def test_a_thread_of_a_public_inbox_has_its_messages(page: str, others: set[str]) -> None:
+    ways = ["7@a/raw", "7@a/t/", "7@a/", "8@a/", "8@a/T/", "?t=20240102030405", "", "new.atom"]
+    links = [Link(f"{HOME}kilns/{way}") for way in ways]
+    found = other_ways(Page(f"{HOME}{page}", links=links), links)
+    assert found == {f"{HOME}kilns/{way}" for way in others}
 
 
 @pytest.mark.parametrize(

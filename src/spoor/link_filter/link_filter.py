@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from spoor.link_filter.action_trials import ActionTrials
+from spoor.link_filter.answers import Answers
 from spoor.link_filter.depths import Depths
 from spoor.link_filter.domain_shares import DomainShares
 from spoor.link_filter.left_out_urls import LeftOutUrls
@@ -96,6 +97,8 @@ class CrawlFilter:
         anywhere = scope.scope == "anywhere" and per_domain is None
         self._domains = DomainShares() if anywhere else None
         self._vain = None if traps is None else VainLinks()
+        self._answers = None if traps is None else Answers()
+        self._linked_from: LinkedFrom = _of_nothing
         self._rules = UrlRules(scope, self._actions, guarded=traps is not None)
         self._left_out = LeftOutUrls(self._depths, f"--max-depth {scope.max_depth}")
         self._sitemaps = SitemapFilter(ask=sitemaps, last=sitemaps_last, most=scope.max_depth)
@@ -104,7 +107,7 @@ class CrawlFilter:
         """What was asked for first, of those of them that led elsewhere."""
         self._holder = ("", "", "")
         """URL that `skip` was asked for last, and by what it is held back: a trap, a limit, the
-        share of its domain, or what came to nothing; and the name of that."""
+        share of its domain, what came to nothing, or what it answers; and the name of that."""
 
     def seed(self, urls: Sequence[str]) -> None:
         self.scope.seed(urls)
@@ -132,6 +135,7 @@ class CrawlFilter:
         return self._depths is not None
 
     def linked_by(self, linked_from: LinkedFrom) -> None:
+        self._linked_from = linked_from
         if self._traps is not None:
             self._traps.linked_from = linked_from
 
@@ -384,6 +388,9 @@ class CrawlFilter:
         if self._domains is not None and not self._domains.passes(url) and not tried:
             self._holder = (url, "domain", "")
             return f"held back: {domain_of(url)} has had its share so far"
+        if self._answers is not None and (name := self._answers.holder(url, self._linked_from)):
+            self._holder = (url, "answer", name)
+            return "held back: what it answers is not relevant"
         return self._in_vain(link, url, linked_by) or self._passes(link, url)
 
     def _full(self, url: str) -> str:
@@ -421,6 +428,8 @@ class CrawlFilter:
             self.revisits.hold(held)
         elif by == "domain" and self._domains is not None:
             self._domains.hold(held)
+        elif by == "answer" and self._answers is not None:
+            self._answers.hold(name, held)
         elif by == "vain" and self._vain is not None:
             self._vain.hold(name, held)
 
@@ -441,6 +450,8 @@ class CrawlFilter:
         found += lists
         if over and not found:
             found += self._sitemaps.release_last()
+        if self._answers is not None:
+            found += self._answers.release(over=last and not found)
         # Nobody else asks for the rest of a shard's own hosts; a trap is worth less than any link.
         found += () if self._traps is None else self._traps.release(over=last and not found)
         return self._as_near(found)
@@ -449,6 +460,7 @@ class CrawlFilter:
         traps = [] if self._traps is None else self._traps.leave(owns)
         domains = [] if self._domains is None else self._domains.leave(owns)
         vain = [] if self._vain is None else self._vain.leave(owns)
+        vain += [] if self._answers is None else self._answers.leave(owns)
         return self._as_near([*traps, *domains, *vain, *self._limits.leave(owns)])
 
     def _as_near(self, links: Sequence[HeldLink]) -> Sequence[HeldLink]:
@@ -499,6 +511,8 @@ class CrawlFilter:
             elif asked is not None and self._traps is not None and _led_to_action(outcome.reply):
                 self._traps.led_to_action(asked, found_on())
             return
+        if self._answers is not None:
+            self._answers.ended(page, 1.0 if judgement is None else judgement.score)
         if relevant:
             self._limits.found(page.url, 1)
         if relevant and self._domains is not None:
@@ -515,6 +529,8 @@ class CrawlFilter:
 
     def judged_anew(self, url: str, *, relevant: bool) -> None:
         self._limits.found(url, 1 if relevant else -1)
+        if self._answers is not None:
+            self._answers.judged_anew(url, relevant=relevant)
         if self._domains is not None:
             self._domains.judged(url, 1 if relevant else -1)
 
@@ -525,7 +541,10 @@ class CrawlFilter:
         groups = [] if self._traps is None else self._traps.held_groups()
         its = self.revisits
         beyond = self._sitemaps.left
-        all_that_hold = (self._traps, self._domains, self._sitemaps, self._limits, self._vain)
+        all_that_hold = (
+            *(self._traps, self._domains, self._sitemaps, self._limits, self._vain),
+            self._answers,
+        )
         lost = sum(one.lost for one in all_that_hold if one is not None)
         return LeftOut(
             self._left_out.counts()
@@ -537,6 +556,7 @@ class CrawlFilter:
                 *((group.name, group.links, group.why) for group in groups),
                 *(() if self._domains is None else self._domains.held_groups()),
                 *(() if self._vain is None else self._vain.held_groups()),
+                *(() if self._answers is None else self._answers.held_groups()),
             ],
         )
 
@@ -553,6 +573,7 @@ class CrawlFilter:
             **({} if self._depths is None else {"depths": self._depths.save()}),
             **({} if self._domains is None else {"domains": self._domains.save()}),
             **({} if self._vain is None else {"vain": self._vain.save()}),
+            **({} if self._answers is None else {"answers": self._answers.save()}),
             "seeds": list(self.scope.seeds),
             **self._sitemaps.save(),
             "pages": self._limits.pages,
@@ -577,6 +598,8 @@ class CrawlFilter:
         self.seed(state["seeds"])
         if self._vain is not None and "vain" in state:
             self._vain.load(state["vain"])
+        if self._answers is not None and "answers" in state:
+            self._answers.load(state["answers"])
         self._sitemaps.load(state)
         self._limits.load(state["pages"], state["limits"])
         self._flying = dict(state["flying"])
@@ -596,3 +619,7 @@ def _led_to_action(reply: Reply) -> bool:
 
 def _nothing(url: str) -> bool:
     return False
+
+
+def _of_nothing(url: str) -> Sequence[tuple[str, str]]:
+    return ()

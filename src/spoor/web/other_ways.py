@@ -30,11 +30,12 @@ _JUMP = re.compile(
     r"|(print|printable|printer|print_?view|print_?version|printer_?friendly)(=(1|y|yes|true|on)?)?"
     r"|(action|view|mode|do|format|layout|tmpl|type|output|display)=print(able|er|page|view"
     r"|version|friendly|thread)?"
-    r"|a=(\w+_plain|blame\w*|snapshot|commitdiff|blobdiff|patch(es)?)"
+    r"|a=(\w+_plain|blame\w*|snapshot|commitdiff|blobdiff|patch(es)?|history|search|search_help"
+    r"|(rss|atom|log|shortlog)(?=[&;](f|h|hb)=))"
     r")(?=[&;]|$)"
 )
 """Parameters of a jump within a page, a list of who wrote it, a print; and the views that gitweb
-names by letters."""
+names by letters, among them the feeds and logs of a file or from a commit on."""
 _PRINT = re.compile(
     r"/(print_?(thread|view|page|topic|post|article|version)?|printable|who_?posted)"
     r"\.(php|asp|aspx|jsp|do|cgi|pl|cfm)$"
@@ -58,6 +59,13 @@ _SOURCE = frozenset("tree blob src source file files browse view commit commits 
 """Segments of a code browser's page of a file or a commit …"""
 _OF_SOURCE = frozenset("plain raw blame annotate diff rawdiff patch".split())
 """… and of the other views of the same."""
+
+_MAIL = re.compile(r"(.*/)[^/?@]+@[^/?]+/([tT]/)?")
+_OF_MAIL = re.compile(
+    r"[^/?@]+@[^/?]+/(?:raw|t/|t\.atom|t\.mbox\.gz)|\?t=\d{14}-?|([^/?@]+@[^/?]+/(?:T/)?)"
+)
+"""Of public-inbox, a message or the thread that it is of; and behind the URL of its list other
+ways to both, what was written at the same time, and messages or threads."""
 
 _ENDS = tuple(
     f".{end}" for end in "md mdx mdwn markdown rst adoc asciidoc org textile wiki ipynb txt".split()
@@ -144,6 +152,14 @@ def view_of_source(url: str, page: str) -> bool:
     if rest[: len(its_rest)] != its_rest or its_query.count("&") > query.count("&"):
         return False
     return {*its_query.split("&")} <= {"", *query.split("&")} and bool(its_rest or query)
+
+
+def of_mail(url: str, mail: re.Match[str]) -> bool:
+    """Whether a canonical URL is another way to a message, or to one that stands on the page of its
+    thread: `a@b/raw` and `a@b/t/` of `a@b/`, `c@d/` and `c@d/T/` of `a@b/T/`. `mail`: what `_MAIL`
+    says of the page that links to it."""
+    its = _OF_MAIL.fullmatch(url, len(mail[1])) if url.startswith(mail[1]) else None
+    return its is not None and (its[1] is None or mail[2] is not None)
 
 
 def markup_of(url: str, page: str) -> bool:
@@ -298,11 +314,13 @@ def other_ways(page: Page, links: Sequence[Link], *, data: bool = True) -> froze
     `data`: what it shows as data is one, too."""
     source = may_show_source(page.url)
     ordered = orders_of_list(page.url, urls_of(links))
+    mail = _MAIL.fullmatch(page.url)
     ways = [
         kind == "place"
         or url in ordered
         or ("?" in url and other_way(url))
         or (source and view_of_source(url, page.url))
+        or (mail is not None and of_mail(url, mail))
         or (url.endswith(_ENDS) and markup_of(url, page.url))
         or (("?" in url or ":" in url[url.find("/", 8) :]) and view_of_list(url, page.url))
         or (data and ("?" in url or url.endswith(_DATA_ENDS)) and data_of(url, page.url))
