@@ -573,3 +573,34 @@ def test_entries_without_dates_are_a_list_where_it_has_further_parts(pager: str)
     assert is_list(f"{body}<a href='{pager}'>next</a>")
     assert not is_list(f"{body}<a href='/2/'>next</a>")
     assert not is_list(f"<p>{TEXT}</p>{body}<a href='{pager}'>next</a>")
+
+
+@pytest.mark.parametrize(
+    ("row", "is_one"),
+    [
+        (
+            '<td>-rw-r--r--</td><td><a href="/?p=a.git;a=blob;f=clay/{0}.txt;h=1{0}">{0}.txt</a>'
+            '</td><td><a href="/?p=a.git;a=blame;f=clay/{0}.txt">blame</a></td>',
+            True,
+        ),
+        ('<td><a href="/r/tree/{0}/">{0}/</a></td><td><a href="/r/log/{0}/">log</a></td>', True),
+        ('<td><a href="/wiki/{0}">{0}</a></td>', False),
+        ('<td><a href="/library/{0}.html">{0}</a></td><td>a module for clay</td>', False),
+    ],
+)
+def test_the_folder_of_a_code_browser_is_a_list_without_dates(row: str, is_one: bool) -> None:
+    rows = "".join(f"<tr>{row.format(name)}</tr>" for name in ("bisque", "glaze", "kiln", "raku"))
+    head = '<a href="/?p=a.git;a=summary">summary</a> | <a href="/?p=a.git;a=log">log</a>'
+    assert is_list(f"{head}<table>{rows}</table>", "http://a.example/r/tree/clay") == is_one
+
+
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_excerpts_make_a_list_however_long_one_is(goes_on: bool) -> None:
+    more = '<a href="/tag/clay/">Clay</a> <a href="/{0}/">Read more</a>' if goes_on else ""
+    texts = [TEXT, *["Wet clay cracks, so the kiln is fired slowly."] * 4]
+    posts = "".join(
+        f'<article><h2><a href="/{at}/">{name}</a></h2>{DATE}<p>{text}</p>{more.format(at)}'
+        "</article>"
+        for at, (text, name) in enumerate(zip(texts, "Kilns Raku Glazes Clay Bisque".split()))
+    )
+    assert is_list(f"<h1>5 posts tagged</h1>{posts}") == goes_on

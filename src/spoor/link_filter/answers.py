@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
 from spoor.bounded import remember
 from spoor.hashing import hash64
@@ -26,6 +27,8 @@ _ANSWER = re.compile(
 )
 """What an answer's subject begins with, behind the name of its list."""
 _LIST = re.compile(r"(?:\s*\[[^\][]{1,40}\])+\s*(?=\S)")
+_PARTS = 3
+"""Of a title, behind which the names of the list and the author may stand."""
 _LETTERS = 200
 """Of a subject."""
 _IRRELEVANT = 2
@@ -52,7 +55,8 @@ class Answers:
     def ended(self, page: Page, score: float) -> None:
         """Take in a page that was judged."""
         its = host(page.url)
-        titles = [page.title, page.title.rpartition(" - ")[0], *page.headings[:1]]
+        parts = page.title.split(" - ", _PARTS)[:_PARTS]
+        titles = [page.title, *accumulate(parts, "{} - {}".format), *page.headings[:1]]
         known = {_subject(title): _is_answer(title) for title in titles if title.strip()}
         subjects = tuple(hash64(f"{its} {subject}") for subject in known if subject)
         remember(self._pages, hash64(page.url), subjects, _PAGES)

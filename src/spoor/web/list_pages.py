@@ -8,6 +8,7 @@ listing of a folder of files is one, too: its links say the names of what lies i
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
@@ -74,6 +75,12 @@ _DIGIT = re.compile(r"\d")
 _PART = re.compile(r"(page|p|pg|paged|start|offset|from|seite)=\d{1,6}")
 _PART_OF_PATH = re.compile(r"/?(page|seite)[/-]?\d{1,5}/?$")
 """What the URL of a part of a list has more than that of its first one."""
+_FILE = re.compile(r"\w\.[A-Za-z]\w{0,7}$")
+"""The name of a file with its ending, …"""
+_NAME_WORDS = 4
+"""… words of one, at most, …"""
+_ENDS_OF_PARTS = re.compile(r"[?&;=]")
+"""… and what ends the parts of a URL that may end in it."""
 _HEAD = re.compile(r"/th(?=[.#/])")
 """In the path of a link in the head of a table."""
 TITLE = 3.0
@@ -108,6 +115,8 @@ def is_list_page(
     """Of a page that was walked; `text`: its words, `counts`: words before each cut. O(links)."""
     if _has_entries(walk, words, counts, url) or _has_sorted_table(walk, url):
         return True
+    if _has_folder(walk, words, counts, url):
+        return True
     may_be_dated = len(walk.times) >= FILES or text.count("20") >= FILES
     if not may_be_dated and text.count("19") + text.count("20") < FILES:
         return False
@@ -126,18 +135,23 @@ def _has_entries(walk: Walk, words: Sequence[str], counts: Sequence[int], url: s
     usual = median(sizes)
     if sum(min(size, LONGEST * usual) for size in sizes) < SHARE * (end - beside):
         return False
+    excerpts = len(entries) >= LEAST and all(own) and _go_on(walk, counts, entries)
     longest = max(TEXT, TEXTS * usual) if len(entries) >= LEAST else TEXT
     before = 0
     for begin, size in _said(walk, counts):
         before += min(size, max(0, begins[0] - begin))
-        if begin < end and size > (OWN if begin < begins[0] else longest):
+        most = OWN if begin < begins[0] else math.inf if excerpts else longest
+        if begin < end and size > most:
             return False
     least = DATED * len(entries)
     if sum(marked) >= least:
         return True
     if before > BEFORE or max(entry.title - entry.begin for entry in entries) > TEXT:
         return False
-    if not _are_titles(words, entries) or _below_date(walk, counts, begins[0]) > OWN_DATED:
+    if (
+        not (excerpts or _are_titles(words, entries))
+        or _below_date(walk, counts, begins[0]) > OWN_DATED
+    ):
         return False
     if _above_nested(walk, counts, entries[0].cut, begins[0]) > OWN_DATED:
         return False
@@ -145,6 +159,20 @@ def _has_entries(walk: Walk, words: Sequence[str], counts: Sequence[int], url: s
     if any(sum(map(max, signs, marked)) >= least for signs in (dated, own)):
         return True
     return len(entries) >= LEAST and _is_in_parts(walk, url)
+
+
+def _go_on(walk: Walk, counts: Sequence[int], entries: Sequence[_Entry]) -> bool:
+    """Whether most entries end with a further link to what they lead to (“Read more”): however long
+    their texts, these are excerpts, and their titles no names of authors."""
+    ends = [*(entry.number for entry in entries[1:]), len(walk.urls)]
+    go_on = (
+        any(
+            walk.urls[at] == walk.urls[entry.number] and counts[walk.found[at].begin] > entry.title
+            for at in range(entry.number + 1, end)
+        )
+        for entry, end in zip(entries, ends, strict=True)
+    )
+    return sum(go_on) >= DATED * len(entries)
 
 
 def _is_in_parts(walk: Walk, url: str) -> bool:
@@ -167,9 +195,47 @@ def _has_rows(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str)
     files = len(rows) >= FILES and _are_files(walk, words, rows, url)
     if not files and (len(rows) < LEAST or not _are_titles(words, rows)):
         return False
+    # What stands above files puts them in order, or leads back.
+    return _are_most(walk, counts, rows, rows[0].begin if files else 0)
+
+
+def _has_folder(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> bool:
+    """Whether it has little but links that say the names of files, in which their URLs or those of
+    a parameter end, as a folder has in a code browser. A name without an ending, as of a folder,
+    has further links behind it: other views of the same. O(links)."""
+    site, seen, named = _site(url), {url, walk.canonical}, list[tuple[str, int]]()
+    more = set[int]()
+    for number, (to, found, end) in enumerate(zip(walk.urls, walk.found, walk.ends, strict=True)):
+        begin = counts[found.begin]
+        if end < 0 or counts[end] == begin or found.place.is_beside:
+            continue
+        name = " ".join(words[begin : counts[end]][:_NAME_WORDS]).rstrip("/")
+        if name in to and _is_named(to, name) and _is_document(to, site, url, seen):
+            seen.add(to)
+            named.append((name, number))
+        elif named and named[-1][0] in to:
+            more.add(named[-1][1])
+    often = Counter(name for name, _ in named)
+    rows = [
+        _Entry(found.begin, counts[found.begin], counts[walk.ends[at]], False, False, False, at)
+        for name, at in named
+        if often[name] == 1 and (at in more or _FILE.search(name))
+        for found in (walk.found[at],)
+    ]
+    return len(rows) >= LEAST and _are_most(walk, counts, rows, rows[0].begin)
+
+
+def _is_named(to: str, name: str) -> bool:
+    """Whether the path of a URL, or a parameter of it, ends in the name of a file."""
+    its = (part.rpartition("/")[2] for part in _ENDS_OF_PARTS.split(to.rstrip("/")))
+    return len(name) > 1 and name in its
+
+
+def _are_most(walk: Walk, counts: Sequence[int], rows: Sequence[_Entry], above: int) -> bool:
+    """Whether links in rows make up their page, but for so many words `above` them, and no long
+    text stands there."""
     end, beside = _around(walk, counts, rows[-1].number)
-    if files:  # what stands above them puts them in order, or leads back
-        beside = max(beside, rows[0].begin)
+    beside = max(beside, above)
     sizes = [min(after.begin, row.title + NEAR) - row.begin for row, after in pairwise(rows)]
     sizes.append(min(end, rows[-1].title + NEAR) - rows[-1].begin)
     if sum(sizes) < OF_ROWS * (end - beside):
