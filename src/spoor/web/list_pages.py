@@ -133,15 +133,16 @@ def _has_entries(walk: Walk, words: Sequence[str], counts: Sequence[int], url: s
     end, beside = _around(walk, counts, entries[-1].number)
     sizes = [after - before for before, after in pairwise([*begins, end])]
     usual = median(sizes)
-    if sum(min(size, LONGEST * usual) for size in sizes) < SHARE * (end - beside):
-        return False
     excerpts = len(entries) >= LEAST and all(own) and _go_on(walk, counts, entries)
+    most = math.inf if excerpts else LONGEST * usual
+    if sum(min(size, most) for size in sizes) < SHARE * (end - beside):
+        return False
     longest = max(TEXT, TEXTS * usual) if len(entries) >= LEAST else TEXT
+    longest = math.inf if excerpts else longest
     before = 0
     for begin, size in _said(walk, counts):
         before += min(size, max(0, begins[0] - begin))
-        most = OWN if begin < begins[0] else math.inf if excerpts else longest
-        if begin < end and size > most:
+        if begin < end and size > (OWN if begin < begins[0] else longest):
             return False
     least = DATED * len(entries)
     if sum(marked) >= least:
