@@ -75,6 +75,8 @@ def test_a_place_within_a_page_has_its_number_twice(href: str, is_place: bool) -
         ("?p=a.git;a=history;f=b.c;hb=HEAD", True),
         ("?p=a.git;a=shortlog;h=12ab", True),
         ("?p=a.git;a=atom;f=b.c", True),
+        (f"?p=a.git;a=tree;f=b;h={'1' * 40};hb={'12ab' * 10}", True),
+        (f"?p=a.git;a=blob;f=b.c;h={'1' * 40};hb=HEAD", False),
         ("?p=a.git;a=shortlog", False),
         ("?p=a.git;a=atom", False),
         ("showthread.php?tid=7&page=2", False),

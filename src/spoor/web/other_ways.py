@@ -31,11 +31,12 @@ _JUMP = re.compile(
     r"|(action|view|mode|do|format|layout|tmpl|type|output|display)=print(able|er|page|view"
     r"|version|friendly|thread)?"
     r"|a=(\w+_plain|blame\w*|snapshot|commitdiff|blobdiff|patch(es)?|history|search|search_help"
-    r"|(rss|atom|log|shortlog)(?=[&;](f|h|hb)=))"
+    r"|(rss|atom|log|shortlog)(?=[&;](f|h|hb)=)|(blob|tree)(?=[&;].{0,500}\bhb=[0-9a-f]{40}\b))"
     r")(?=[&;]|$)"
 )
 """Parameters of a jump within a page, a list of who wrote it, a print; and the views that gitweb
-names by letters, among them the feeds and logs of a file or from a commit on."""
+names by letters, among them the feeds and logs of a file or from a commit on, and files and folders
+as a commit left them."""
 _PRINT = re.compile(
     r"/(print_?(thread|view|page|topic|post|article|version)?|printable|who_?posted)"
     r"\.(php|asp|aspx|jsp|do|cgi|pl|cfm)$"
