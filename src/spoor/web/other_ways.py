@@ -58,8 +58,12 @@ _PAGE = re.compile(r"page=\d{1,9}")
 _VALUES = re.compile(r",|\||\+|%2c|%7c|%20", re.IGNORECASE)
 _SOURCE = frozenset("tree blob src source file files browse view commit commits log show".split())
 """Segments of a code browser's page of a file or a commit …"""
-_OF_SOURCE = frozenset("plain raw blame annotate diff rawdiff patch".split())
+_OF_SOURCE = frozenset("plain raw blame annotate diff rawdiff patch log history stats".split())
 """… and of the other views of the same."""
+_AS_OF = re.compile(
+    r"/(tree|plain|blame|log|stats|atom)/[^?]*\?([^&]*&){0,9}id=[0-9a-f]{40}(?=&|$)"
+)
+"""A file, folder or log as a commit left it: cgit's."""
 
 _MAIL = re.compile(r"(.*/)[^/?@]+@[^/?]+/([tT]/)?")
 _OF_MAIL = re.compile(
@@ -109,7 +113,7 @@ def other_way(url: str) -> bool:
     path, _, query = url.partition("?")
     if not query:
         return False
-    if _JUMP.search(query.lower()):
+    if _JUMP.search(query.lower()) or ("id=" in query and _AS_OF.search(url)):
         return True
     return _PRINT.search(path.lower()) is not None
 
@@ -152,7 +156,7 @@ def view_of_source(url: str, page: str) -> bool:
     rest, its_rest = [part for part in parts[at + 1 :] if part], [*filter(None, others[at + 1 :])]
     if rest[: len(its_rest)] != its_rest or its_query.count("&") > query.count("&"):
         return False
-    return {*its_query.split("&")} <= {"", *query.split("&")} and bool(its_rest or query)
+    return {*its_query.split("&")} <= {"", *query.split("&")} and bool(rest or query)
 
 
 def of_mail(url: str, mail: re.Match[str]) -> bool:
