@@ -8,6 +8,7 @@ import time
 import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import cast
 
 import pytest
 from hypothesis import example, given
@@ -20,10 +21,11 @@ from spoor.cli.main import run
 from spoor.learn.state import pack, unpack
 from spoor.protocols import Offer
 from spoor.runs.assemble import make_frontier
-from spoor.types import Choice, Fetched, InLinks, Link, LinkId, Outcome, Page, State
+from spoor.types import Choice, Fetched, InLinks, Judgement, Link, LinkId, Outcome, Page, State
 from spoor.web import search_indexes
+from spoor.web.page_keywords import lists_tags
 from spoor.web.search_indexes import kind_of, named_in
-from spoor.wrappers.lists_first import SearchesFirst
+from spoor.wrappers.lists_first import TAGS_WHY, WITHOUT, SearchesFirst
 
 AT = "http://docs.example/en/searchindex.js"
 
@@ -254,6 +256,45 @@ def test_an_index_is_one_by_whomever_it_is_chosen() -> None:
         policy.learn(Outcome(choice, Fetched(0, Page("http://h.example/")), None, 0.0))
     assert wrapped.learned == []
     assert policy.choose(offer).why == ()
+
+
+@pytest.mark.parametrize("relevant", [0, WITHOUT])
+def test_the_page_of_all_tags_comes_once_most_pages_are_about_something_else(relevant: int) -> None:
+    wrapped = Following()
+    policy = SearchesFirst(wrapped)
+    paths = [*(f"p{number}" for number in range(WITHOUT)), "blog/tags/kilns/", "blog/tags/", "z"]
+    numbers, host = range(len(paths)), "a.example"
+    links = [Link(f"http://{host}/{path}") for path in paths]
+    urls, hosts, first = [link.url for link in links], [host] * len(links), [True] * len(links)
+    policy.observe(InLinks(links, numbers, numbers, first, 99, 0.0, 1, urls, hosts))
+    offer = cast(Offer, numbers)
+    for number in range(WITHOUT):
+        choice = policy.choose(offer)
+        assert choice.link == number
+        judgement = Judgement(1.0, number < relevant, 1.0)
+        page = Page(f"http://{host}/p{number}")
+        policy.learn(Outcome(choice, Fetched(0, page), judgement, 0.0))
+    policy.load(unpack(pack(policy.save())))
+    choice = policy.choose(offer)
+    assert choice.why == (() if relevant else TAGS_WHY)
+    assert relevant or choice.link == paths.index("blog/tags/")
+
+
+@pytest.mark.parametrize(
+    ("path", "are_all"),
+    [
+        ("tags/", True),
+        ("blog/categories.html", True),
+        ("en/topics/index.html", True),
+        ("tags/kiln/", False),
+        ("?show=tags", False),
+        ("a/b/c/d/e/f/tags", False),
+        ("pricetags", False),
+    ],
+)
+def test_the_page_of_all_tags_is_told_by_its_url(path: str, are_all: bool) -> None:
+    assert lists_tags(f"http://a.example/{path}") == are_all
+    assert not lists_tags("http://tags")
 
 
 # ---------------------------------------------------------------- a crawl

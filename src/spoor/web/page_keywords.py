@@ -28,6 +28,10 @@ _OF_TAG = re.compile(
 )
 """The end of a URL that may be that of a tag: its name is the last segment, below a folder of tags,
 or the value of its only parameter."""
+_ALL_TAGS = re.compile(rf"(?:{'|'.join(_FOLDERS.split())})(?:\.html?|\.php)?", re.IGNORECASE)
+"""The last segment of the URL of all tags, or all categories, …"""
+_DEEP = 7
+"""… and the slashes before it, at most."""
 _WORD = re.compile(r"[^\W_]+")
 _ONWARD = frozenset("› » > → :: ⇒ ▸ ▶ ➔ ⟩".split())
 """Between what belongs to what: "Forum › Birds › Kites"."""
@@ -63,6 +67,13 @@ def keywords_of(
         keywords.update(dict.fromkeys(labelled(walk)))
     keywords.update(dict.fromkeys(_passed(walk, words, counts, url)))
     return tuple(keywords)
+
+
+def lists_tags(url: str) -> bool:
+    """Whether a canonical URL is that of all tags or categories of a site by its look."""
+    begin, _, last = url.rstrip("/").removesuffix("/index.html").rpartition("/")
+    is_name = _ALL_TAGS.fullmatch(last) is not None
+    return is_name and "?" not in begin and 2 <= begin.count("/") < _DEEP
 
 
 def _as_tags(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> Iterator[int]:

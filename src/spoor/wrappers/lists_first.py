@@ -1,5 +1,5 @@
 """Policies that fetch links of some kinds before others: the sitemaps of a host, its search index
-and what its own search answers, and the pages of an earlier run."""
+and what its own search answers, the page of all its tags, and the pages of an earlier run."""
 
 from __future__ import annotations
 
@@ -12,11 +12,18 @@ from spoor.link_filter.revisits import KIND
 from spoor.protocols import Offer, Policy
 from spoor.types import Choice, InLinks, LinkId, Outcome, State
 from spoor.web import search_answers, search_indexes
+from spoor.web.page_keywords import lists_tags
 from spoor.web.sitemaps import MAX_SITEMAPS, WHY
+from spoor.web.urls import host
 from spoor.wrapping import Wrapper
 
 Reasons = tuple[tuple[str, float], ...]
 
+TAG_LISTS = 2
+WITHOUT = 8
+TAGS_WHY = (("it lists what the site files pages under", 1.0),)
+"""Reason of a Choice of one."""
+_MOST_HOSTS = 10_000
 _MAX_CHECKED = 64
 """Sitemaps that one call of `choose` looks for in the offer."""
 
@@ -84,7 +91,9 @@ class SitemapsFirst(Wrapper):
 
 class SearchesFirst(SitemapsFirst):
     """Chooses search indexes, what the search of a site answers, and sitemaps, as soon as they may
-    be asked for (`spoor.link_filter.held_lists`, `spoor.link_filter.sitemap_shares`)."""
+    be asked for (`spoor.link_filter.held_lists`, `spoor.link_filter.sitemap_shares`); and pages of all tags or
+    categories, `TAG_LISTS` of a host, once `WITHOUT` of its pages came of which fewer than half
+    are relevant: they say whether the site files anything under what is wanted."""
 
     reasons: Mapping[str, Reasons] = {
         "sitemap": WHY,
@@ -93,10 +102,45 @@ class SearchesFirst(SitemapsFirst):
     }
     most = held_lists.MOST + MAX_SITEMAPS
 
+    def __init__(self, policy: Policy) -> None:
+        super().__init__(policy)
+        self._tag_lists: dict[LinkId, str] = {}
+        """Those that were not asked for, and the host of each."""
+        self._came: dict[str, list[int]] = {}
+        """Host with a page of tags → that are known, pages that came since, relevant ones."""
+
+    def observe(self, seen: InLinks) -> None:
+        for at, url in enumerate(seen.urls):
+            if seen.first[at] and lists_tags(url) and len(self._came) < _MOST_HOSTS:
+                its = self._came.setdefault(seen.hosts[at], [0, 0, 0])
+                if its[0] < TAG_LISTS:
+                    its[0] += 1
+                    self._tag_lists[seen.links[at]] = seen.hosts[at]
+        super().observe(seen)
+
+    def learn(self, outcome: Outcome) -> None:
+        page, judgement = outcome.page, outcome.judgement
+        if page is not None and (its := self._came.get(host(page.url))) is not None:
+            its[1] += 1
+            its[2] += judgement is not None and judgement.relevant
+        super().learn(outcome)
+
+    def _first(self, offer: Offer) -> Choice | None:
+        if (choice := super()._first(offer)) is not None:
+            return choice
+        for _, (link, name) in zip(range(_MAX_CHECKED), self._tag_lists.items(), strict=False):
+            _, pages, relevant = self._came[name]
+            if pages >= WITHOUT and 2 * relevant < pages and link in offer:
+                del self._tag_lists[link]
+                self._chosen.add(link)
+                return Choice(link, None, TAGS_WHY)
+        return None
+
     def choose(self, offer: Offer) -> Choice:
         choice = self._first(offer)
         if choice is None:
             choice = self.policy.choose(offer)
+            self._tag_lists.pop(choice.link, None)
             kind = self._open.pop(choice.link, None)
             if kind is not None:  # the wrapped policy came to it
                 self._chosen.add(choice.link)
@@ -104,7 +148,8 @@ class SearchesFirst(SitemapsFirst):
         return choice
 
     def save(self) -> State:
-        return {**super().save(), "kinds": [[*row] for row in self._open.items()]}
+        tags = {"tag_lists": [*self._tag_lists.items()], "came": self._came}
+        return {**super().save(), **tags, "kinds": [[*row] for row in self._open.items()]}
 
     def load(self, state: State) -> None:
         kinds = dict(map(tuple, state["kinds"]))
@@ -112,6 +157,10 @@ class SearchesFirst(SitemapsFirst):
             raise ValueError("an open list has no kind")
         super().load(state)
         self._open = {link: kinds[link] for link in state["open"]}
+        self._came = {name: [*its] for name, its in state.get("came", {}).items()}
+        self._tag_lists = dict(map(tuple, state.get("tag_lists", ())))
+        if not self._came.keys() >= {*self._tag_lists.values()}:
+            raise ValueError("a page of tags has no host")
 
 
 class EarlierFirst(SitemapsFirst):
