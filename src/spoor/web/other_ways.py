@@ -58,8 +58,10 @@ _PAGE = re.compile(r"page=\d{1,9}")
 _VALUES = re.compile(r",|\||\+|%2c|%7c|%20", re.IGNORECASE)
 _SOURCE = frozenset("tree blob src source file files browse view commit commits log show".split())
 """Segments of a code browser's page of a file or a commit …"""
-_OF_SOURCE = frozenset("plain raw blame annotate diff rawdiff patch log history stats".split())
-"""… and of the other views of the same."""
+_OF_ANY = frozenset("log history stats snapshot".split())
+"""… and of the other views of the same, which the page of all files has of each, too …"""
+_OF_SOURCE = _OF_ANY | frozenset("plain raw blame annotate diff rawdiff patch commit".split())
+"""… or not: of a path, `commit` is the last one that changed it."""
 _AS_OF = re.compile(
     r"/(tree|plain|blame|log|stats|atom)/[^?]*\?([^&]*&){0,9}id=[0-9a-f]{40}(?=&|$)"
 )
@@ -156,7 +158,9 @@ def view_of_source(url: str, page: str) -> bool:
     rest, its_rest = [part for part in parts[at + 1 :] if part], [*filter(None, others[at + 1 :])]
     if rest[: len(its_rest)] != its_rest or its_query.count("&") > query.count("&"):
         return False
-    return {*its_query.split("&")} <= {"", *query.split("&")} and bool(rest or query)
+    return {*its_query.split("&")} <= {"", *query.split("&")} and (
+        bool(its_rest or (query and parts[at] != "commit")) or (parts[at] in _OF_ANY and bool(rest))
+    )
 
 
 def of_mail(url: str, mail: re.Match[str]) -> bool:
