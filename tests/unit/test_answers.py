@@ -9,14 +9,14 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
+from spoor.link_filter.answers import Answers
+from spoor.link_filter.link_filter import CrawlFilter
+from spoor.link_filter.scope import Scope
+from spoor.link_filter.traps import Traps
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.simulation.replay import Replay
 from spoor.testing.small_worlds import SmallWorld
 from spoor.types import NO_PARENT, Anchor, HeldLink, Link, Page, Task
-from spoor.web.answers import Answers
-from spoor.web.link_filter import CrawlFilter
-from spoor.web.scope import Scope
-from spoor.web.traps import Traps
 
 HOME = "http://lists.example/"
 SUBJECTS = ("Kiln", "Boats", "Trains")

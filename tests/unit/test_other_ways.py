@@ -18,7 +18,7 @@ from spoor.link_filter.scope import Scope
 from spoor.link_filter.traps import Traps
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.simulation.replay import Replay
-from spoor.types import Fetch, Fetched, Link, Page, Task, kinds_of
+from spoor.types import Anchor, Fetch, Fetched, Link, Page, Task, kinds_of
 from spoor.web.other_ways import (
     data_of,
     markup_of,
@@ -137,6 +137,20 @@ def test_a_thread_of_a_public_inbox_has_its_messages(page: str, others: set[str]
     links = [Link(f"{HOME}kilns/{way}") for way in ways]
     found = other_ways(Page(f"{HOME}{page}", links=links), links)
     assert found == {f"{HOME}kilns/{way}" for way in others}
+
+
+@pytest.mark.parametrize("page", ["file?name=clay/kiln.c&ci=tip", "dir?name=clay"])
+def test_other_programs_show_the_same_file(page: str) -> None:
+    links = [
+        Link(f"{HOME}file?name=clay/kiln.c&ci=tip", Anchor("kiln.c")),
+        Link(f"{HOME}blame?filename=clay%2Fkiln.c", Anchor("blame")),
+        Link(f"{HOME}info?name=clay/glaze.c", Anchor("info")),
+        Link(f"{HOME}file?name=clay/kiln.c&ci=tip&page=2", Anchor("2")),
+        Link(f"{HOME}?q=clay/kiln.c", Anchor("search")),
+        Link("http://b.example/blame?filename=clay/kiln.c", Anchor("elsewhere")),
+    ]
+    links = [link for link in links if link.url != f"{HOME}{page}"]
+    assert other_ways(Page(f"{HOME}{page}", links=links), links) == {links[-5].url}
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,10 @@ from itertools import accumulate
 
 from spoor.bounded import remember
 from spoor.hashing import hash64
-from spoor.types import HeldLink, Page, State
 from spoor.link_filter.page_views import LinkedFrom
-from spoor.web.urls import host
 from spoor.link_filter.waiting_places import WaitingLinks
+from spoor.types import HeldLink, Page, State
+from spoor.web.urls import host
 
 _ANSWER = re.compile(
     r"(?:\s*\[[^\][]{1,40}\])*\s*"

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from urllib.parse import unquote
 
 from spoor.types import Link, Page, kinds_of, urls_of
 from spoor.web.actions import is_view, is_view_by
@@ -73,6 +74,9 @@ _OF_MAIL = re.compile(
 )
 """Of public-inbox, a message or the thread that it is of; and behind the URL of its list other
 ways to both, what was written at the same time, and messages or threads."""
+
+_FILE = re.compile(r"[^=]+=((?:[^/]*/)*[^/]*\w\.[A-Za-z]\w{0,7})")
+"""A parameter whose value is the name of a file."""
 
 _ENDS = tuple(
     f".{end}" for end in "md mdx mdwn markdown rst adoc asciidoc org textile wiki ipynb txt".split()
@@ -270,6 +274,37 @@ def view_of_list(url: str, page: str) -> bool:
     )
 
 
+def of_same_file(page: Page, links: Sequence[Link]) -> frozenset[str]:
+    """Those of the URLs that a page links to that show by another program a file that it is, or
+    that another link names: `/blame?file=a/b.c` and `/info?name=a/b.c` of `/file?name=a/b.c`, or
+    beside a link to that which says `b.c`. O(links)."""
+    programs: dict[str, dict[str, bool]] = {}
+    for at, url in enumerate(urls_of(links)):
+        if "." in url.partition("?")[2]:
+            for name in _files_in(url):
+                its = programs.setdefault(name, {})
+                its[url] = its.get(url, False) or links[at].anchor.text == name.rpartition("/")[2]
+    ways = set[str]()
+    own = frozenset(_files_in(page.url)) if programs else frozenset[str]()
+    for name, its in programs.items():
+        says_it = [page.url] if name in own else [url for url, names_it in its.items() if names_it]
+        if len(says_it) == 1:
+            path = says_it[0].partition("?")[0]
+            folder = path.rpartition("/")[0] + "/"
+            ways |= {
+                url
+                for url in its
+                if url.startswith(folder) and url.partition("?")[0] not in (path, folder)
+            }
+    return frozenset(ways)
+
+
+def _files_in(url: str) -> list[str]:
+    """The names of files that are values of parameters of a URL."""
+    found = (_FILE.fullmatch(unquote(part)) for part in query_parts(url.partition("?")[2])[:9])
+    return [its[1] for its in found if its is not None]
+
+
 def orders_of_list(page: str, urls: Sequence[str]) -> frozenset[str]:
     """Those of the URLs that a page links to that show its list in other orders, and say what it
     shows all the same: all with the same parameters beside (`days=all&sort=name&order=asc` and
@@ -324,9 +359,11 @@ def other_ways(page: Page, links: Sequence[Link], *, data: bool = True) -> froze
     source = may_show_source(page.url)
     ordered = orders_of_list(page.url, urls_of(links))
     mail = _MAIL.fullmatch(page.url)
+    of_file = of_same_file(page, links)
     ways = [
         kind == "place"
         or url in ordered
+        or url in of_file
         or ("?" in url and other_way(url))
         or (source and view_of_source(url, page.url))
         or (mail is not None and of_mail(url, mail))

@@ -91,9 +91,9 @@ class SitemapsFirst(Wrapper):
 
 class SearchesFirst(SitemapsFirst):
     """Chooses search indexes, what the search of a site answers, and sitemaps, as soon as they may
-    be asked for (`spoor.link_filter.held_lists`, `spoor.link_filter.sitemap_shares`); and pages of all tags or
-    categories, `TAG_LISTS` of a host, once `WITHOUT` of its pages came of which fewer than half
-    are relevant: they say whether the site files anything under what is wanted."""
+    be asked for (`spoor.link_filter.held_lists`, `spoor.link_filter.sitemap_shares`); and pages of
+    all tags or categories, `TAG_LISTS` of a host, once `WITHOUT` of its pages came of which fewer
+    than half are relevant: they say whether the site files anything under what is wanted."""
 
     reasons: Mapping[str, Reasons] = {
         "sitemap": WHY,
