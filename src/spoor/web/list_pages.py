@@ -75,10 +75,8 @@ _DIGIT = re.compile(r"\d")
 _PART = re.compile(r"(page|p|pg|paged|start|offset|from|seite)=\d{1,6}")
 _PART_OF_PATH = re.compile(r"/?(page|seite)[/-]?\d{1,5}/?$")
 """What the URL of a part of a list has more than that of its first one."""
-_FILE = re.compile(r"\w\.[A-Za-z]\w{0,7}$")
-"""The name of a file with its ending, …"""
 _NAME_WORDS = 4
-"""… words of one, at most, …"""
+"""Words of the name of a file, at most, …"""
 _ENDS_OF_PARTS = re.compile(r"[?&;=]")
 """… and what ends the parts of a URL that may end in it."""
 _HEAD = re.compile(r"/th(?=[.#/])")
@@ -202,8 +200,8 @@ def _has_rows(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str)
 
 def _has_folder(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> bool:
     """Whether it has little but links that say the names of files, in which their URLs or those of
-    a parameter end, as a folder has in a code browser. A name without an ending, as of a folder,
-    has further links behind it: other views of the same. O(links)."""
+    a parameter end, each with further links behind it, to other views of the same, as a folder has
+    in a code browser. O(links)."""
     site, seen, named = _site(url), {url, walk.canonical}, list[tuple[str, int]]()
     more = set[int]()
     for number, (to, found, end) in enumerate(zip(walk.urls, walk.found, walk.ends, strict=True)):
@@ -211,16 +209,16 @@ def _has_folder(walk: Walk, words: Sequence[str], counts: Sequence[int], url: st
         if end < 0 or counts[end] == begin or found.place.is_beside:
             continue
         name = " ".join(words[begin : counts[end]][:_NAME_WORDS]).rstrip("/")
-        if name in to and _is_named(to, name) and _is_document(to, site, url, seen):
+        if named and named[-1][0] in to and _is_named(to, named[-1][0]):
+            more.add(named[-1][1])
+        elif name in to and _is_named(to, name) and _is_document(to, site, url, seen):
             seen.add(to)
             named.append((name, number))
-        elif named and named[-1][0] in to:
-            more.add(named[-1][1])
     often = Counter(name for name, _ in named)
     rows = [
         _Entry(found.begin, counts[found.begin], counts[walk.ends[at]], False, False, False, at)
         for name, at in named
-        if often[name] == 1 and (at in more or _FILE.search(name))
+        if often[name] == 1 and at in more
         for found in (walk.found[at],)
     ]
     return len(rows) >= LEAST and _are_most(walk, counts, rows, rows[0].begin)
