@@ -202,25 +202,28 @@ def _has_folder(walk: Walk, words: Sequence[str], counts: Sequence[int], url: st
     """Whether it has little but links that say the names of files, in which their URLs or those of
     a parameter end, each with further links behind it, to other views of the same, as a folder has
     in a code browser. O(links)."""
-    site, seen, named = _site(url), {url, walk.canonical}, list[tuple[str, int]]()
-    more = set[int]()
-    for number, (to, found, end) in enumerate(zip(walk.urls, walk.found, walk.ends, strict=True)):
-        begin = counts[found.begin]
-        if end < 0 or counts[end] == begin or found.place.is_beside:
-            continue
-        name = " ".join(words[begin : counts[end]][:_NAME_WORDS]).rstrip("/")
-        if named and named[-1][0] in to and _is_named(to, named[-1][0]):
-            more.add(named[-1][1])
-        elif name in to and _is_named(to, name) and _is_document(to, site, url, seen):
-            seen.add(to)
-            named.append((name, number))
-    often = Counter(name for name, _ in named)
-    rows = [
-        _Entry(found.begin, counts[found.begin], counts[walk.ends[at]], False, False, False, at)
-        for name, at in named
-        if often[name] == 1 and at in more
-        for found in (walk.found[at],)
+    if len(walk.urls) < 2 * LEAST or any(size > OWN for _, size in _texts(walk, counts)):
+        return False
+    site, seen = _site(url), {url, walk.canonical}
+    said = [
+        " ".join(words[counts[found.begin] : counts[end]][:_NAME_WORDS]).rstrip("/")
+        if end >= 0 and not found.place.is_beside
+        else ""
+        for found, end in zip(walk.found, walk.ends, strict=True)
     ]
+    often = Counter(said)
+    rows, more, last = list[_Entry](), set[int](), ""
+    for number, (to, name) in enumerate(zip(walk.urls, said, strict=True)):
+        is_one = name in to and often[name] == 1 and _is_named(to, name)
+        if is_one and _is_document(to, site, url, seen):
+            seen.add(to)
+            begin, end = counts[walk.found[number].begin], counts[walk.ends[number]]
+            cut = walk.found[number].begin
+            rows.append(_Entry(cut, begin, end, False, False, False, number))
+            last = name
+        elif last and last in to and _is_named(to, last):
+            more.add(rows[-1].number)
+    rows = [row for row in rows if row.number in more]
     return len(rows) >= LEAST and _are_most(walk, counts, rows, rows[0].begin)
 
 
