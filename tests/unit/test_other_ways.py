@@ -114,7 +114,6 @@ def test_jumps_and_prints_are_other_ways(path: str, is_other: bool) -> None:
         ("r/commit/12ab", "r/tree/main", False),
         ("r/commit/?id=2", "r/commit/?id=1", False),
         ("r/commit/?id=2", "r/log/", False),
-        ("r/snapshot/r-1.tar.gz", "r/commit/", True),
         ("docs/diff/", "docs/commit/", False),
         ("docs/diff/", "docs/", False),
         ("docs/diff/options", "docs/install/options", False),
@@ -137,6 +136,12 @@ def test_a_thread_of_a_public_inbox_has_its_messages(page: str, others: set[str]
     links = [Link(f"{HOME}kilns/{way}") for way in ways]
     found = other_ways(Page(f"{HOME}{page}", links=links), links)
     assert found == {f"{HOME}kilns/{way}" for way in others}
+
+
+def test_archives_of_all_files_are_other_ways_to_them() -> None:
+    links = [Link(f"{HOME}r/snapshot/{name}") for name in ("r-12ab.tar.gz", "r-12ab.zip", "kiln")]
+    ways = other_ways(Page(f"{HOME}r/commit/?id=12ab", links=links), links)
+    assert ways == {link.url for link in links[:2]}
 
 
 @pytest.mark.parametrize("page", ["file?name=clay/kiln.c&ci=tip", "dir?name=clay"])

@@ -59,7 +59,7 @@ _PAGE = re.compile(r"page=\d{1,9}")
 _VALUES = re.compile(r",|\||\+|%2c|%7c|%20", re.IGNORECASE)
 _SOURCE = frozenset("tree blob src source file files browse view commit commits log show".split())
 """Segments of a code browser's page of a file or a commit …"""
-_OF_ANY = frozenset("log history stats snapshot".split())
+_OF_ANY = frozenset("log history stats".split())
 """… and of the other views of the same, which the page of all files has of each, too …"""
 _OF_SOURCE = _OF_ANY | frozenset("plain raw blame annotate diff rawdiff patch commit".split())
 """… or not: of a path, `commit` is the last one that changed it."""
@@ -67,6 +67,8 @@ _AS_OF = re.compile(
     r"/(tree|plain|blame|log|stats|atom)/[^?]*\?([^&]*&){0,9}id=[0-9a-f]{40}(?=&|$)"
 )
 """A file, folder or log as a commit left it: cgit's."""
+_ARCHIVE = re.compile(r"/snapshot/[^/?]+\.(tar(\.\w{1,4})?|tgz|zip)$")
+"""All files as a commit left them."""
 
 _MAIL = re.compile(r"(.*/)[^/?@]+@[^/?]+/([tT]/)?")
 _OF_MAIL = re.compile(
@@ -367,6 +369,7 @@ def other_ways(page: Page, links: Sequence[Link], *, data: bool = True) -> froze
         or ("?" in url and other_way(url))
         or (source and view_of_source(url, page.url))
         or (mail is not None and of_mail(url, mail))
+        or ("/snapshot/" in url and _ARCHIVE.search(url) is not None)
         or (url.endswith(_ENDS) and markup_of(url, page.url))
         or (("?" in url or ":" in url[url.find("/", 8) :]) and view_of_list(url, page.url))
         or (data and ("?" in url or url.endswith(_DATA_ENDS)) and data_of(url, page.url))
