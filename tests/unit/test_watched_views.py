@@ -176,3 +176,23 @@ def test_replies_on_a_further_page_of_a_thread_are_changes_of_the_thread(
     assert {(line["kind"], line["url"]) for line in lines} == {("changed", first)}
     assert len({line["id"] for line in lines}) == len(lines) == 2 - stood_there
     assert any(other[:40] in " ".join(line["added"]) for line in lines)
+
+
+def test_a_thread_whose_view_was_told_is_not_told_again_and_is_gone_once() -> None:
+    """The lite list is looked at first, when nothing is known of views yet."""
+    came, left = BEGIN + DAY / 8, BEGIN + DAY / 2
+    versions = [
+        Version(BEGIN - DAY, LITE, "Lite", "Lite.", (BOARD,)),
+        Version(came, LITE, "Lite", "Lite.", (BOARD, lite(7))),
+        Version(BEGIN - DAY, BOARD, "Board", "Board."),
+        Version(came + 7_200, BOARD, "Board", "Board.", (thread(7), f"{BOARD}&sort=author")),
+        Version(came + 7_200, f"{BOARD}&sort=author", "Board", "All.", (thread(7),)),
+        Version(came, lite(7), "Salt", post(7)),
+        Version(came, thread(7), "Salt", f"Rating: none. {post(7)}"),
+        Version(left, lite(7), "", "", gone=True),
+        Version(left, thread(7), "", "", gone=True),
+    ]
+    world = EvolvingWorld(versions, roots=[LITE], start=BEGIN, end=BEGIN + DAY)
+    fleet = fleet_of(LITE, 600)
+    lines = run(fleet, world, world.end, ChangeTracker(fleet))
+    assert sorted(line["kind"] for line in lines) == ["gone", "new"]

@@ -245,3 +245,23 @@ def test_young_pages_get_few_of_the_looks_before_one_came_to_the_topic() -> None
     assert share(BEGIN) < 0.06
     look(young[0], BEGIN + 3_600, f"Salt. {LIT}")
     assert share(BEGIN + 3_600) > 0.3
+
+
+def test_what_is_like_pages_that_led_to_nothing_new_is_explored_last() -> None:
+    """Each of 384 tags of a weblog has a feed, which was explored beside its pages."""
+    fleet = fleet_of(SITE, 600)
+    crew, known = fleet.crew, fleet.known
+    assert isinstance(crew, ChangeRate)
+    known.number(SITE)
+    feeds = [known.number(f"{SITE}tag/word{at}/feed", NEVER, 0) for at in range(20)]
+    pages = [known.number(f"{SITE}a/b/c/d/page{at}.html", NEVER, 0) for at in range(20)]
+    known.tried(0, BEGIN)
+
+    def first() -> set[int]:
+        return set(crew._turns._fresh()[0][:15].tolist())
+
+    assert first() <= set(feeds), "the shorter paths first"
+    for feed in feeds[:5]:
+        known.tried(feed, BEGIN)
+        crew._turns.read(feed)
+    assert len(first() & set(pages)) >= 10

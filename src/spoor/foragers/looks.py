@@ -401,12 +401,15 @@ class Looks(Urls):
         is_part = first >= 0 and watching is not None and first in watching.wanted
         return first if is_part and not self.is_list(first) else -1
 
+    def view_of(self, url: int) -> int:
+        """The document of which a page is another view; −1 where it is none."""
+        other = -1 if self.watching is None else self.watching.copy_of.get(url, -1)
+        return other if other >= 0 and twins(self.urls[other], self.urls[url]) else -1
+
     def views_of(self, url: int) -> list[int]:
         """Pages that are other views of a document, and were read. O(copies)."""
-        watching, own = self.watching, self.urls[url]
-        copies = {} if watching is None else watching.copy_of
-        its = (one for one, other in copies.items() if other == url)
-        return [one for one in its if twins(own, self.urls[one])]
+        copies = {} if self.watching is None else self.watching.copy_of
+        return [one for one, other in copies.items() if other == url == self.view_of(one)]
 
     def _will_be_list(self, url: int, page: Page) -> bool:
         """The same with the links of a download that have yet to be entered."""

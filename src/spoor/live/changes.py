@@ -242,11 +242,11 @@ class ChangeTracker:
 
     def _matters(self, url: int) -> bool:
         """Whether a document was told, or is one on topic that stood there at the first look."""
-        if self._fleet.known.part_of(url) >= 0:
+        known, watching = self._fleet.known, self._fleet.known.watching
+        if known.part_of(url) >= 0 or known.view_of(url) >= 0:
             return False
         if url in self._versions:
             return True
-        watching = self._fleet.known.watching
         if watching is None or watching.judge is None:
             return False
         return url in watching.wanted and watching.copy_of.get(url, -1) not in watching.wanted
