@@ -39,9 +39,11 @@ _LARGEST = 14_400.0
 _BLANK, _BYTES_OF_PAGE = 100, 100
 """Pages that are read of any file, and one more for so many bytes: the contents of a page that is
 not blank, with the signs around them, take more, and what is beyond shares those of others."""
-_DRAWN, _DRAWN_A_BYTE = 500_000, 8
+_DRAWN, _DRAWN_A_BYTE = 100_000, 8
 """Characters and drawings of all pages, and more for each byte of the file, which has fewer than
-one for each: beyond are pages that show the same again."""
+one for each: beyond are pages that show the same again …"""
+_DRAWN_A_LINE = 8
+"""… and for how many a line counts beside its characters, since it is laid out."""
 
 
 def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
@@ -80,6 +82,7 @@ def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
                 targets.append((text, list(_targets(page, words))))
                 read += len(text)
                 room -= len(text) + int(pdfium.FPDFPage_CountObjects(page.raw))
+                room -= _DRAWN_A_LINE * len(pages[-1].lines)
         under = lay_out(pages, blocks)
         for (text, found), here in zip(targets, under, strict=True):
             for target, label, before, after in found:
