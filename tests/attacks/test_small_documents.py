@@ -356,13 +356,13 @@ def test_pages_that_share_their_contents_are_told() -> None:
 
 
 def test_lines_that_pages_of_a_small_file_share_are_laid_out_a_few_times() -> None:
-    """A line costs what eight characters do; 2,000 pages of them took 1.2 s."""
+    """The pages took 1.2 s; a line costs what eight characters do."""
     pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
     read = parsing.extract(
         "", URL, pdf_of_one_stream(b"BT /F 8 Tf 9 TL %bET" % (b"(a) Tj T*\n" * 400))
     )
     assert isinstance(read, Document)
-    assert 10_000 < read.text.count("a") < 30_000
+    assert 1_000 < read.text.count("a") < 10_000
 
 
 def test_text_in_tables_in_tables_is_text_once() -> None:

@@ -37,13 +37,17 @@ _FIXED_NAMES = re.compile(rb"(?i)mono|courier|consolas|menlo|typewriter|fixed|tt
 _LARGEST = 14_400.0
 """Points of the side of a page, at most."""
 _BLANK, _BYTES_OF_PAGE = 100, 100
-"""Pages that are read of any file, and one more for so many bytes: the contents of a page that is
-not blank, with the signs around them, take more, and what is beyond shares those of others."""
+"""Pages that are read of a file that says to have more than these, and one for so many bytes: the
+contents of a page that is not blank, with the signs around them, take more, so its pages share
+those of a few. PDFium goes through all of them to find one."""
 _DRAWN, _DRAWN_A_BYTE = 100_000, 8
 """Characters and drawings of all pages, and more for each byte of the file, which has fewer than
 one for each: beyond are pages that show the same again …"""
 _DRAWN_A_LINE = 8
 """… and for how many a line counts beside its characters, since it is laid out."""
+_AGAIN, _PAGE_AGAIN = 8, 2_000
+"""How often what a page draws counts, and for how much it counts itself, where an earlier one shows
+the same text: most likely that is one page, or the contents of one."""
 
 
 def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
@@ -61,9 +65,10 @@ def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
         if count == 0:
             raise UnreadableError("the PDF has no pages")
         titles = _titles(document)
-        most = min(count, limits.pages, _BLANK + len(body) // _BYTES_OF_PAGE)
-        room = _DRAWN + _DRAWN_A_BYTE * len(body)
-        shared = most < min(count, limits.pages)
+        most = min(count, limits.pages)
+        shared = most > _BLANK + len(body) // _BYTES_OF_PAGE
+        most = _BLANK if shared else most
+        room, seen = _DRAWN + _DRAWN_A_BYTE * len(body), set[str]()
         for number in range(most):
             if read > limits.characters:
                 break
@@ -81,8 +86,10 @@ def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
                 fonts -= len(pages[-1].lines)
                 targets.append((text, list(_targets(page, words))))
                 read += len(text)
-                room -= len(text) + int(pdfium.FPDFPage_CountObjects(page.raw))
-                room -= _DRAWN_A_LINE * len(pages[-1].lines)
+                drawn = len(text) + int(pdfium.FPDFPage_CountObjects(page.raw))
+                drawn += _DRAWN_A_LINE * len(pages[-1].lines)
+                room -= _AGAIN * drawn + _PAGE_AGAIN if text in seen else drawn
+                seen.add(text)
         under = lay_out(pages, blocks)
         for (text, found), here in zip(targets, under, strict=True):
             for target, label, before, after in found:
