@@ -32,7 +32,8 @@ from spoor.foragers.watching import Watching
 from spoor.isolate.parsing import parse_page
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
-from spoor.live.changes import MOST_PENDING, MOST_TOLD, ChangeTracker, Line
+from spoor.live import changes
+from spoor.live.changes import ChangeTracker, Line
 from spoor.live.news import by_turns
 from spoor.runs.assemble_fleet import make_fleet
 from spoor.settings import Settings
@@ -396,55 +397,62 @@ def test_who_links_to_documents_before_they_exist_does_not_make_them_old(
     assert min(dates) > begin + 900
 
 
-def test_an_endless_site_harms_no_other_and_is_told_in_one_line() -> None:
+def test_an_endless_site_harms_no_other_and_is_told_in_one_line(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(changes, "MOST_TOLD", 40)
     begin, other = 1e9, "http://quiet.example/"
-    flood = tuple(f"{SITE}n{number}" for number in range(1_500))
+    flood = tuple(f"{SITE}n{number}" for number in range(600))
     versions = [version(begin - 5, "", ["Front."]), Version(begin - 5, other, "Quiet", "Quiet.")]
     versions.append(Version(begin + 50, SITE, "Front", "Front now.", flood))
     versions += [Version(begin + 50, url, "N", f"Sentence {url}. Other.") for url in flood]
     for number in range(20):
-        at = begin + 60 + 60 * number
+        at = begin + 60 + 25 * number
         links = tuple(f"{other}q{n}" for n in range(number + 1))
         versions.append(Version(at, other, "Quiet", f"Quiet no more {number}.", links))
         versions.append(Version(at, f"{other}q{number}", "Q", " ".join(article(number))))
     world = EvolvingWorld(versions, roots=[SITE, other], start=begin, end=begin + 3_000)
     fleet = fleet_of(world, Watching(), seeds=[SITE, other])
-    lines = run(fleet, world, begin + 1_500, ChangeTracker(fleet))
+    lines = run(fleet, world, begin + 600, ChangeTracker(fleet))
     quiet = [line for line in lines if line["url"].startswith(other) and line["kind"] == "new"]
     loud = [line for line in lines if line["url"].startswith(SITE)]
     assert len([line for line in quiet if "/q" in line["url"]]) == 20
-    assert len(loud) == MOST_TOLD + 1
+    assert len(loud) == 40 + 1
     assert [line["kind"] for line in loud].count("flood") == 1
     # As soon as they would have been without the flood: two of its requests lie between.
     late = [fleet.known.fetched[fleet.known.find(f"{other}q{n}") or 0] for n in range(20)]
-    assert np.median(np.array(late)) < begin + 1_500
+    assert np.median(np.array(late)) < begin + 600
 
 
-def test_one_domain_of_many_hosts_takes_no_places_of_what_others_tell() -> None:
+def test_one_domain_of_many_hosts_takes_no_places_of_what_others_tell(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Its hosts together are told as often as one would be; of changes that wait, and in feeds and
     digest, each domain keeps its places."""
+    monkeypatch.setattr(changes, "MOST_TOLD", 40)
+    monkeypatch.setattr(changes, "MOST_PENDING", 40)
     begin, other = 1e9, "http://quiet.example/"
-    loud = [f"http://h{number}.loud.co.uk/" for number in range(MOST_TOLD + 50)]
+    loud = [f"http://h{number}.loud.co.uk/" for number in range(60)]
     versions = [version(begin - 5, "", ["Front."])]
     versions += [Version(begin - 5, url, "N", f"Sentence {url}. Other.") for url in [*loud, other]]
     versions.append(Version(begin + 50, SITE, "Front", "Front now.", (other, *loud)))
     world = EvolvingWorld(versions, roots=[SITE], start=begin, end=begin + 3_000)
     fleet = fleet_of(world, Watching(), seeds=[SITE])
     tracker = ChangeTracker(fleet)
-    lines = run(fleet, world, begin + 1_500, tracker)
+    lines = run(fleet, world, begin + 150, tracker)
     told = [line for line in lines if "loud" in line["url"]]
-    assert [line["kind"] for line in told] == ["new"] * MOST_TOLD + ["flood"]
+    assert [line["kind"] for line in told] == ["new"] * 40 + ["flood"]
     quiet = next(line for line in lines if line["url"] == other)
 
     number = fleet.known.find
     tracker._pending = {number(url): {} for url in (other, *loud)}  # type: ignore[misc]
-    while len(tracker._pending) > MOST_PENDING:
+    while len(tracker._pending) > 40:
         tracker._forget_pending()
-    assert [*tracker._pending] == [number(url) for url in (other, *loud[51:])]
+    assert [*tracker._pending] == [number(url) for url in (other, *loud[21:])]
 
     everything = [quiet, *(line for line in lines if line != quiet)] * 10
     assert [line for line in by_turns(everything, 100) if line == quiet] == [quiet] * 10
-    assert by_turns(told, 100) == told[-100:]
+    assert by_turns(told, 20) == told[-20:]
     old = {**quiet, "found_at": "2001-09-01T00:00:00Z"}
     assert old not in by_turns([old, *everything], 100)
 
