@@ -61,7 +61,7 @@ VARIANTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("naive-bayes", {"join": "last"}),
     ("naive-bayes", {"join": "mean"}),
     ("naive-bayes", {"online": 2.0, "scoring": "target"}),
-    ("online-svm", {"every": 20}),
+    ("online-svm", {"every": 30}),
     ("online-svm", {"every": 25, "mended": True, "drop": False}),
     ("parent-quality", {"join": "mean"}),
     ("parent-quality", {"join": "first"}),
@@ -86,7 +86,7 @@ TRAINING: dict[str, dict[str, Any]] = {
 @cache
 def model_of(name: str) -> State:
     """What a training on a small generated web leaves."""
-    world = GeneratedWorld(GeneratedSettings(pages=300, hosts=3, seed=77))
+    world = GeneratedWorld(GeneratedSettings(pages=240, hosts=3, seed=77))
     graph = world.graph(Label(world.topics[0]))
     web = KnownWeb("small", graph, 0, lambda number: world.page(graph.urls[number]))
     task = Task(np.random.default_rng(5), TOPIC)

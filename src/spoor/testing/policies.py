@@ -32,7 +32,7 @@ TOPIC = Topic("pottery", keywords=("kiln", "glaze", "clay", "stoneware"))
 """What the webs of these checks are searched for."""
 
 _WORDS = {"pottery", *TOPIC.keywords}
-_TRIALS = 300
+_TRIALS = 200
 
 
 def check_policy(
@@ -49,7 +49,7 @@ def check_policy(
     With `knows_web` its tasks hold the whole graph, with `model` what a training left, with
     `vectors` word vectors. `beats_random` demands of a policy that goes by a topic that it finds
     more on generated webs than random choice. Raises AssertionError with the law that it broke.
-    Cost: some dozen crawls of 60 pages; with `beats_random` six more of 150.
+    Cost: some dozen crawls of 60 pages; with `beats_random` four more of 150.
     """
     subject = _Subject(factory, settings, knows_web, model, vectors)
     subject.check_parameters()
@@ -187,17 +187,17 @@ class _Subject:
             self.demand(lost == len(links), "did not try every link once where all of them fail")
 
     def check_same_seed(self) -> None:
-        """The cases in between are made again where they are saved."""
-        for case in (CASES[0], CASES[-1]):
-            with self.stage(f"with {case}"):
-                second = self.driver(case)
-                second.run()
-                self._same(case, second, f"with {case}: the same seed gives two crawls")
+        """The other cases are made again where they are saved."""
+        case = CASES[-1]
+        with self.stage(f"with {case}"):
+            second = self.driver(case)
+            second.run()
+            self._same(case, second, f"with {case}: the same seed gives two crawls")
 
     def check_saving(self) -> None:
         """One in flight tells whether to save or to load made the difference; the other cases save
         between two loads."""
-        apart, mixed = (_Saving(save=9), _Saving(load=13)), (_Saving(save=9, load=13),)
+        apart, mixed = (_Saving(save=17), _Saving(load=23)), (_Saving(save=17, load=23),)
         for case in CASES[:3]:
             once = (_Saving(once=31),) if case is CASES[1] else ()
             for saving in (*(apart if case is CASES[0] else mixed), *once):
@@ -361,11 +361,11 @@ class _Subject:
 
     def check_beats_random(self) -> None:
         with self.stage("on generated webs"):
-            own = sum(self._harvest(seed) for seed in range(3))
-            plain = sum(map(_harvest_of_random, range(3)))
+            own = sum(self._harvest(seed) for seed in range(2))
+            plain = sum(map(_harvest_of_random, range(2)))
             self.demand(
                 own > plain,
-                f"finds {own} targets on three generated webs, random choice {plain}",
+                f"finds {own} targets on two generated webs, random choice {plain}",
             )
 
     def _harvest(self, seed: int) -> int:
