@@ -86,7 +86,10 @@ def test_the_truth_lies_within_on_webs_that_were_not_fitted_to(policy: str) -> N
         world = generated(seed, share, noise)
         task = Task(np.random.default_rng(0), Topic(name="pottery", keywords=("kiln", "glaze")))
         crawl = Crawl(
-            registry.build("policies", policy, task), Label("pottery"), MemoryFrontier(), pages=PAGES
+            registry.build("policies", policy, task),
+            Label("pottery"),
+            MemoryFrontier(),
+            pages=PAGES,
         )
         crawl.seed([world.url_of(0)])
         hits: list[bool] = []
