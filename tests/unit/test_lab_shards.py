@@ -76,7 +76,7 @@ SMALL = """
 kind = "shards"
 title = "Small"
 seeds = 2
-pages = 80
+pages = 60
 [settings]
 shards = [4]
 merge = 10
@@ -121,11 +121,11 @@ def test_an_experiment_with_shards_is_run_once_and_written(
     ]
     one = {(cell["web"], cell["name"]): cell for cell in cells if cell["shards"] == 1}
     alone = simulate_shards(
-        CrawlSetup(web, TARGET, "best-first", topic=Topic("pottery, kiln, glaze, clay"), pages=80),
+        CrawlSetup(web, TARGET, "best-first", topic=Topic("pottery, kiln, glaze, clay"), pages=60),
         1,
     )
     assert one["here", "best-first"]["found"] == alone["found"]
-    assert {cell["fetched"] for cell in cells} == {80}
+    assert {cell["fetched"] for cell in cells} == {60}
     assert any(cell["merges"] for cell in cells if cell["together"])
     assert not any(cell["merges"] for cell in cells if not cell["together"])
     kept = {path.name: path.stat().st_mtime_ns for path in (out / "cells").iterdir()}
@@ -144,7 +144,7 @@ def test_an_experiment_with_shards_is_run_once_and_written(
     }
     assert new == {*lost, sorted(kept)[1]}
     page = (out / "small" / "report.md").read_text("utf-8")
-    assert "| here | trail | 4 | 20 |" in page
+    assert "| here | trail | 4 | 15 |" in page
     assert {path.name for path in (out / "small").glob("*.svg")} == {"here.svg", "generated.svg"}
     assert spoor(["lab", "compare", str(out / "small")]) == 0
     assert "trail, 4 shards, together" in capsys.readouterr().out

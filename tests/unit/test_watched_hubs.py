@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 
 import numpy as np
 
@@ -28,6 +29,7 @@ def version(at: float, name: str, text: list[str], *links: str) -> Version:
     return Version(BEGIN + at, f"{SITE}{name}", name.title(), " ".join(text), targets)
 
 
+@cache
 def looks(*, front_from: int) -> list[Counter[str]]:
     """Looks at each known page in each of six days. Each of eight sections links to something on
     topic every sixteen hours; from a day on the front page does so each four hours."""
