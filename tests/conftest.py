@@ -60,15 +60,6 @@ def no_browser() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def few_in_a_report() -> Iterator[None]:
-    """A report of a run shows eight documents rather than fifty: each is read by a helper, and nearly
-    every crawl of the tests ends with one."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spoor.views.sums.BEST", 8)
-        yield
-
-
-@pytest.fixture(autouse=True, scope="session")
 def forked_helpers() -> Iterator[None]:
     """Helpers start at once."""
     from forked_helpers import forked

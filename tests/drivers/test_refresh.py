@@ -36,6 +36,13 @@ from spoor.web.freshness import fresh_for, heuristically_fresh_for
 
 pytestmark = pytest.mark.server
 
+
+@pytest.fixture(autouse=True)
+def few_in_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A helper reads each document that a report shows, and each crawl here ends with one."""
+    monkeypatch.setattr("spoor.views.sums.BEST", 8)
+
+
 SITE = "http://a.example"
 KINDS = ("etag", "plain", "fresh")
 NAMES = [f"/{KINDS[number % 3]}{number}" for number in range(36)]
