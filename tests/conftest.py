@@ -9,7 +9,7 @@ import stat
 import sys
 import typing
 import warnings
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import cache
 
 import pytest
@@ -104,13 +104,18 @@ def open_sockets() -> int:
     return count
 
 
-# What is imported and collected stays: to look for garbage among it took a fifth of that time.
-gc.disable()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is imported and collected stays: to look for garbage among it took a fifth of that time."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 def pytest_collection_finish() -> None:
     """Garbage is looked for less often, and not among what was imported and collected."""
-    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
