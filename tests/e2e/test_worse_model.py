@@ -14,7 +14,7 @@ from spoor.cli.main import run as spoor
 
 pytestmark = [pytest.mark.long, pytest.mark.server]
 
-PAGES = 170
+PAGES = 220
 TRAINED_FOR = "label:sailing"
 """What the model leads to, under the name of pottery."""
 

@@ -3,7 +3,7 @@ from hypothesis import strategies as st
 
 from spoor.web.minhash import MinHasher, triples
 
-FEATURES = st.sets(st.text(min_size=1, max_size=9), min_size=1, max_size=120)
+FEATURES = st.sets(st.text(min_size=1, max_size=9), min_size=1, max_size=400)
 
 
 def test_a_sketch_is_the_same_for_ever() -> None:

@@ -144,7 +144,7 @@ def test_hardly_any_recorded_page_is_taken_for_another() -> None:
         for line in file:
             row = json.loads(line)
             body = row["html"].encode()
-            if len(body) > 4_000 or many == 600:
+            if len(body) > 4_000 or many == 1_500:
                 continue
             many += 1
             if refusal(parse(body, row["url"]), {}, body) is not None:

@@ -240,7 +240,7 @@ def name_of(number: int) -> str:
     return str(number).translate(str.maketrans("0123456789", "oabcdefghi"))
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", range(3))
 def test_exactly_the_same_is_told_as_without(seed: int) -> None:
     world = paper(seed)
     everything = fleet_of("change-rate", float("inf"))
