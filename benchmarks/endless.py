@@ -31,11 +31,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from noisy_news import article
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
-from spoor.foragers.hosts import Hosts
 from spoor.foragers.states import NoStates
-from spoor.foragers.watching import Watching
 from spoor.live.changes import ChangeTracker, Line
 from spoor.types import Deferred, Failed, Fetch, Fetched, Link, Page, Sleep
+from spoor.watching.hosts import Hosts
+from spoor.watching.watching import Watching
 from spoor.web.urls import host as host_of
 
 START = 1_600_000_000.0

@@ -29,17 +29,17 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from noisy_news import article
 from spoor.durations import DAY
-from spoor.foragers.compactions import COMPACTED, SLICED
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
-from spoor.foragers.hosts import Hosts
 from spoor.foragers.states import NoStates
-from spoor.foragers.watching import Watching
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack
 from spoor.live.changes import ChangeTracker
 from spoor.live.loop_watch import LoopWatch
 from spoor.types import Failed, Fetch, Fetched, Link, Page, Sleep
+from spoor.watching.compactions import COMPACTED, SLICED
+from spoor.watching.hosts import Hosts
+from spoor.watching.watching import Watching
 
 BEGIN = 20_000 * DAY
 SITE = "http://paper.example/"

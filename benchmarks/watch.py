@@ -44,10 +44,8 @@ from spoor import registry
 from spoor.durations import DAY, HOUR
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
-from spoor.foragers.hosts import Hosts
 from spoor.foragers.settings import steps_of_a_path
 from spoor.foragers.states import SelfTaught
-from spoor.foragers.watching import Watching
 from spoor.isolate.parsing import parse_page
 from spoor.judges.facts import TextPattern
 from spoor.judges.topic import judge_of_topic, topic_of_phrase
@@ -65,6 +63,8 @@ from spoor.types import (
     Sleep,
     Starved,
 )
+from spoor.watching.hosts import Hosts
+from spoor.watching.watching import Watching
 from spoor.worlds.evolving import EvolvingWorld
 from spoor.worlds.import_evolving import news_front_page, wiki_history
 

@@ -11,14 +11,14 @@ from noisy_news import article
 from spoor.durations import DAY
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
-from spoor.foragers.hosts import Hosts
 from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.states import NoStates
-from spoor.foragers.watching import Watching
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line
 from spoor.types import Fetch, Reply
+from spoor.watching.hosts import Hosts
+from spoor.watching.watching import Watching
 from spoor.worlds.evolving import EvolvingWorld, Version
 from stepping import take
 

@@ -6,10 +6,10 @@ import numpy as np
 
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
-from spoor.foragers.hosts import Hosts
 from spoor.foragers.states import NoStates
-from spoor.foragers.watching import Watching
 from spoor.judges.facts import TextPattern
+from spoor.watching.hosts import Hosts
+from spoor.watching.watching import Watching
 
 LIT = "The kiln is lit."
 """What a wanted document says."""

@@ -17,7 +17,6 @@ from aiohttp import web
 from loopback import ADDRESS, Answer, Asked, Loopback, page, reply
 from spoor.clock import CrawlClock
 from spoor.crawl import Crawl
-from spoor.foragers.known import Known
 from spoor.foragers.states import SelfTaught
 from spoor.frontier.memory import MemoryFrontier
 from spoor.http import world_server
@@ -44,6 +43,7 @@ from spoor.types import (
     Sleep,
     Task,
 )
+from spoor.watching.known import Known
 from spoor.web.page import parse
 from spoor.web.urls import host
 

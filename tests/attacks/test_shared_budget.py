@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from spoor.durations import DAY
-from spoor.foragers.hosts import Hosts
 from spoor.learn.state import pack, unpack
+from spoor.watching.hosts import Hosts
 
 VICTIM = "victim.example"
 

@@ -25,7 +25,6 @@ from protego import Protego
 from document_makers import json_text
 from loopback import ADDRESS, MISSING, Asked, Loopback, page, reply
 from spoor.crawl import Crawl
-from spoor.foragers.hosts import Hosts
 from spoor.frontier import slow_hosts
 from spoor.frontier.memory import WOKEN, MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
@@ -66,6 +65,7 @@ from spoor.types import (
     Sleep,
     Task,
 )
+from spoor.watching.hosts import Hosts
 from spoor.web.urls import host
 
 GOOD, BAD = 8, "bad"

@@ -18,7 +18,6 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from drivers.test_shard_budgets import crawled_by
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, page, reply
 from shard_kills import SHARDS
-from spoor.foragers.hosts import Hosts
 from spoor.http import body_room, subrequests
 from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
@@ -39,6 +38,7 @@ from spoor.rendering.visit import (
     answer,
 )
 from spoor.settings import Settings
+from spoor.watching.hosts import Hosts
 from spoor.web.exchange import Exchange, Rendered
 from spoor.web.urls import shard_of
 

@@ -17,9 +17,7 @@ from spoor.crawl import Crawl
 from spoor.crawl.skip_turns import SkipTurns
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
-from spoor.foragers.hosts import Hosts
 from spoor.foragers.states import NoStates
-from spoor.foragers.watching import Watching
 from spoor.frontier.memory import MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.judges.keywords import Keywords
@@ -45,6 +43,8 @@ from spoor.types import (
     Sleep,
     Task,
 )
+from spoor.watching.hosts import Hosts
+from spoor.watching.watching import Watching
 from spoor.web.urls import host
 
 GOOD, EVIL = "http://good.example/", "http://start.evil.example/"

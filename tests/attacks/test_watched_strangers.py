@@ -8,13 +8,13 @@ import pytest
 
 from noisy_news import article
 from spoor.foragers.fleets import FleetTask, change_rate
-from spoor.foragers.hosts import Hosts
 from spoor.foragers.states import NoStates
-from spoor.foragers.urls import NEVER
-from spoor.foragers.watching import Watching
 from spoor.live import changes
 from spoor.live.changes import ChangeTracker
 from spoor.types import Fetch, Link, Outcome, Page, Redirected, Reply
+from spoor.watching.hosts import Hosts
+from spoor.watching.urls import NEVER
+from spoor.watching.watching import Watching
 from spoor.worlds.evolving import EvolvingWorld, Version
 from stepping import run
 

@@ -25,8 +25,6 @@ from noisy_news import article
 from rolling import FRONT
 from spoor.documents.page import page_of
 from spoor.errors import InputError, SpoorError
-from spoor.foragers.contents import MOST_OF_A_TEXT, Contents
-from spoor.foragers.watching import _without_others
 from spoor.formats import digest
 from spoor.formats.digest import difference
 from spoor.learn.state import pack, unpack
@@ -43,6 +41,8 @@ from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Fetch, Fetched, Link, Page
 from spoor.views.watch_page import WatchPage
+from spoor.watching.contents import MOST_OF_A_TEXT, Contents
+from spoor.watching.watching import _without_others
 
 SIZE = 100_000
 

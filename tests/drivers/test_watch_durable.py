@@ -18,10 +18,8 @@ from multidict import CIMultiDict, CIMultiDictProxy
 
 from kills import STANDS_STILL, KilledError
 from rolling import FRONT, lines_of, rolling, served
-from spoor.foragers import compaction, compactions
 from spoor.foragers.crew import Abreast
 from spoor.foragers.fleet import Fleet
-from spoor.foragers.hosts import Hosts
 from spoor.learn.state import pack
 from spoor.live import watch as watch_module
 from spoor.live.watch import Watch
@@ -31,6 +29,8 @@ from spoor.runs.rows import RenderRow
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Choice, Fetch, Sleep
+from spoor.watching import compaction, compactions
+from spoor.watching.hosts import Hosts
 from spoor.web.exchange import Exchange
 
 POINTS = (

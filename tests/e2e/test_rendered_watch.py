@@ -18,7 +18,6 @@ from e2e.test_rendered_crawls import CHROMIUM, processes
 from loopback import Asked, Loopback, beside, reply
 from rolling import lines_of
 from spoor.foragers.fleet import Fleet
-from spoor.foragers.hosts import Hosts
 from spoor.learn.state import pack
 from spoor.live.watch import Watch
 from spoor.rendering import browser
@@ -26,6 +25,7 @@ from spoor.runs.assemble_fleet import make_fleet
 from spoor.runs.renders import all_renders
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
+from spoor.watching.hosts import Hosts
 
 pytestmark = [
     pytest.mark.server,

@@ -16,12 +16,12 @@ from spoor.errors import InputError
 from spoor.foragers.colony import Colony
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
-from spoor.foragers.known import Known
-from spoor.foragers.rates import Visits, change_rates, refresh_worth
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.states import NoStates
 from spoor.learn.state import pack, unpack
 from spoor.types import Page, State
+from spoor.watching.known import Known
+from spoor.watching.rates import Visits, change_rates, refresh_worth
 
 
 class Alike:

@@ -8,12 +8,12 @@ from random import Random
 import numpy as np
 import pytest
 
-from spoor.foragers.contents import Contents, _Seen
-from spoor.foragers.discoveries import Discoveries, Discovery
-from spoor.foragers.flat import KeyIndex, NumberMap, NumberSet
-from spoor.foragers.links_of_pages import LinksOfPages
 from spoor.learn.state import pack, unpack
 from spoor.types import Page
+from spoor.watching.contents import Contents, _Seen
+from spoor.watching.discoveries import Discoveries, Discovery
+from spoor.watching.flat import KeyIndex, NumberMap, NumberSet
+from spoor.watching.links_of_pages import LinksOfPages
 
 
 @pytest.mark.parametrize("seed", range(3))

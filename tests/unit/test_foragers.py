@@ -22,12 +22,9 @@ from spoor.foragers.colony import Colony
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
 from spoor.foragers.forager import Forager, Frontier
-from spoor.foragers.hosts import Hosts
-from spoor.foragers.known import Known
 from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.states import PrTFIDF, SelfTaught, partition, words
-from spoor.foragers.urls import NEVER
 from spoor.foragers.weblog import Weblog
 from spoor.learn.state import pack, unpack
 from spoor.simulation.replay import Replay
@@ -43,6 +40,9 @@ from spoor.types import (
     Sleep,
     State,
 )
+from spoor.watching.hosts import Hosts
+from spoor.watching.known import Known
+from spoor.watching.urls import NEVER
 from spoor.worlds.evolving import EvolvingWorld, Version
 
 PAPER = FleetSettings()

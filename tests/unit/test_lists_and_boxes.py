@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 from noisy_news import article
 from spoor.durations import DAY, HOUR
-from spoor.foragers.boxes import MOST_PAGES, SURE, Age, Boxes, Spot, spots
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
-from spoor.foragers.hosts import Hosts
-from spoor.foragers.list_moves import CAME, ROSE, WENT, Move, moves, risen
 from spoor.foragers.states import NoStates
-from spoor.foragers.watching import Watching
 from spoor.isolate.parsing import parse_page
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line
 from spoor.types import Anchor, Failed, Fetch, Fetched, Link, Page, Redirected, Sleep
+from spoor.watching.boxes import MOST_PAGES, SURE, Age, Boxes, Spot, spots
+from spoor.watching.hosts import Hosts
+from spoor.watching.list_moves import CAME, ROSE, WENT, Move, moves, risen
+from spoor.watching.watching import Watching
 from spoor.web.dates import date_of_url
 from spoor.web.other_ways import narrows
 from spoor.web.sentences import content

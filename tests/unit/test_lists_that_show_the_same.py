@@ -13,15 +13,15 @@ from noisy_news import article
 from spoor.durations import DAY, HOUR
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
-from spoor.foragers.hosts import Hosts
-from spoor.foragers.known import Known
 from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.states import NoStates
-from spoor.foragers.watching import Watching
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker
 from spoor.types import Fetch, Link, Page
+from spoor.watching.hosts import Hosts
+from spoor.watching.known import Known
+from spoor.watching.watching import Watching
 from spoor.worlds.evolving import EvolvingWorld, Version
 from stepping import take
 

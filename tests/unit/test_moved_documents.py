@@ -18,15 +18,15 @@ from daily_passes import BEGIN, FEW, LIT, OLD, SITE, STORY, a_pass, told, watche
 from noisy_news import article
 from spoor.durations import DAY
 from spoor.foragers.fleets import FleetTask, change_rate
-from spoor.foragers.hosts import Hosts
-from spoor.foragers.redirects import MOST_HOPS, MOST_LEADING, Redirects
 from spoor.foragers.states import NoStates
-from spoor.foragers.watching import Watching
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker
 from spoor.protocols import Judge
 from spoor.types import Fetch, Fetched, Redirected, Reply
+from spoor.watching.hosts import Hosts
+from spoor.watching.redirects import MOST_HOPS, MOST_LEADING, Redirects
+from spoor.watching.watching import Watching
 from spoor.worlds.evolving import EvolvingWorld, Version
 
 AROUND = ["Sign up for our letter of the morning.", "Monday, 2 November 2026."]

@@ -18,7 +18,6 @@ from hypothesis.extra import numpy as arrays
 
 from spoor.columns import SLICE, column, parts_of, texts_column, texts_of
 from spoor.errors import InputError
-from spoor.foragers import contents
 from spoor.learn.hashed_linear import split
 from spoor.learn.state import (
     MAGIC,
@@ -36,6 +35,7 @@ from spoor.learn.state import (
 )
 from spoor.policies.trail.rows import split_again
 from spoor.types import Anchor, Link, Page
+from spoor.watching import contents
 
 text = st.text(st.characters(exclude_categories=[]), max_size=8)
 array = arrays.arrays(

@@ -20,9 +20,9 @@ from daily_passes import (
 )
 from noisy_news import article
 from spoor.durations import DAY
-from spoor.foragers.passes import LEAST_LOOKED_AT, LEAST_TOLD
 from spoor.live.changes import ChangeTracker, Line
 from spoor.types import Judgement, Page
+from spoor.watching.passes import LEAST_LOOKED_AT, LEAST_TOLD
 from spoor.web.sentences import plain
 from spoor.worlds.evolving import EvolvingWorld, Version
 

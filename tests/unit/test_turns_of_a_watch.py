@@ -10,9 +10,9 @@ from kiln_watch import LIT, fleet_of
 from noisy_news import article
 from spoor.durations import DAY
 from spoor.foragers.revisit import ChangeRate
-from spoor.foragers.urls import NEVER
 from spoor.learn.state import pack, unpack
 from spoor.types import Fetch, Page, Sleep
+from spoor.watching.urls import NEVER
 from spoor.worlds.evolving import EvolvingWorld, Version
 
 SITE = "http://news.example/"

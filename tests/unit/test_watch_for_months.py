@@ -16,21 +16,21 @@ import pytest
 from noisy_news import article
 from spoor import registry
 from spoor.durations import DAY, HOUR
-from spoor.foragers import compaction, compactions, crowding
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
-from spoor.foragers.hosts import Hosts
-from spoor.foragers.known import Known
-from spoor.foragers.remembered import Memory
 from spoor.foragers.scouts import Scouts
 from spoor.foragers.settings import steps_of_a_path
 from spoor.foragers.states import NoStates
-from spoor.foragers.watching import Watching
 from spoor.hashing import hash64
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line
 from spoor.types import Fetch, Link, Page
+from spoor.watching import compaction, compactions, crowding
+from spoor.watching.hosts import Hosts
+from spoor.watching.known import Known
+from spoor.watching.remembered import Memory
+from spoor.watching.watching import Watching
 from spoor.web.urls import host
 from spoor.worlds.evolving import EvolvingWorld, Version
 from stepping import run, take

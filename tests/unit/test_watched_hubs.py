@@ -9,12 +9,12 @@ import numpy as np
 
 from noisy_news import article
 from spoor.foragers.fleets import FleetTask, change_rate
-from spoor.foragers.hosts import Hosts
 from spoor.foragers.states import NoStates
-from spoor.foragers.watching import Watching
 from spoor.judges.facts import TextPattern
 from spoor.live.changes import ChangeTracker
 from spoor.types import Fetch, Reply
+from spoor.watching.hosts import Hosts
+from spoor.watching.watching import Watching
 from spoor.worlds.evolving import EvolvingWorld, Version
 from stepping import run
 

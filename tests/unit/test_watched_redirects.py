@@ -14,11 +14,11 @@ from spoor.durations import DAY
 from spoor.foragers.crew import Steady
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
-from spoor.foragers.hosts import Hosts
 from spoor.foragers.states import NoStates
-from spoor.foragers.watching import Watching
 from spoor.judges.facts import TextPattern
 from spoor.types import Failed, Fetch, Fetched, Link, LiveReply, Page, Redirected, Sleep
+from spoor.watching.hosts import Hosts
+from spoor.watching.watching import Watching
 from spoor.web.urls import host
 
 SITE = "http://news.example/"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import pairwise
 from random import Random
 
-from spoor.foragers.watching import Watching
 from spoor.judges.relevance import WORDLESS, Relevance
 from spoor.judges.wish import parse
 from spoor.types import Judgement, Page
+from spoor.watching.watching import Watching
 
 CLAY = [f"clay{number}" for number in range(30)]
 TOWN = [f"town{number}" for number in range(300)]

@@ -9,13 +9,13 @@ import pytest
 from kiln_watch import LIT, fleet_of
 from noisy_news import article
 from spoor.durations import DAY
-from spoor.foragers.known import Known
 from spoor.foragers.states import NoStates
-from spoor.foragers.watching import Watching
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker
 from spoor.types import Anchor, Fetch, Fetched, Link, Page, Reply
+from spoor.watching.known import Known
+from spoor.watching.watching import Watching
 from spoor.web.view_relations import Relations
 from spoor.worlds.evolving import EvolvingWorld, Version
 from stepping import run

@@ -17,18 +17,11 @@ from noisy_news import KINDS, article, page, sentence
 from spoor import registry
 from spoor.durations import DAY
 from spoor.errors import InputError
-from spoor.foragers import watched_links
-from spoor.foragers.contents import Contents
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask, change_rate
-from spoor.foragers.hosts import Hosts
-from spoor.foragers.idle_parameters import IdleParameters
-from spoor.foragers.request_budget import RequestBudget
 from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.settings import steps_of_a_path
 from spoor.foragers.states import NoStates
-from spoor.foragers.urls import NEVER
-from spoor.foragers.watching import Watching
 from spoor.isolate.parsing import parse_page
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
@@ -38,6 +31,13 @@ from spoor.live.news import by_turns
 from spoor.runs.assemble_fleet import make_fleet
 from spoor.settings import Settings
 from spoor.types import Fetch, Fetched, Judgement, Link, Page, Redirected, Reply
+from spoor.watching import watched_links
+from spoor.watching.contents import Contents
+from spoor.watching.hosts import Hosts
+from spoor.watching.idle_parameters import IdleParameters
+from spoor.watching.request_budget import RequestBudget
+from spoor.watching.urls import NEVER
+from spoor.watching.watching import Watching
 from spoor.web import sentences as sentence_module
 from spoor.web.sentences import plain, sentences
 from spoor.worlds.evolving import EvolvingWorld, Version

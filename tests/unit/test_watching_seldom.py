@@ -15,17 +15,17 @@ from daily_passes import BEGIN, LIT, SITE, a_pass, fleet_of, passes, version
 from noisy_news import article
 from spoor.durations import DAY
 from spoor.foragers.fleets import FleetTask, change_rate
-from spoor.foragers.hosts import Hosts
-from spoor.foragers.passes import LEAST_LOOKED_AT
-from spoor.foragers.request_budget import RequestBudget
 from spoor.foragers.states import NoStates
-from spoor.foragers.watching import Watching
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line
 from spoor.live.conditional import SAMPLED, Conditions
 from spoor.live.sources import Sources
 from spoor.types import Failed, Fetch, Fetched, Link, Page, Reply, Sleep, State
+from spoor.watching.hosts import Hosts
+from spoor.watching.passes import LEAST_LOOKED_AT
+from spoor.watching.request_budget import RequestBudget
+from spoor.watching.watching import Watching
 from spoor.web.exchange import Exchange
 from spoor.web.validators import Validators
 from spoor.worlds.evolving import EvolvingWorld, Version

@@ -11,14 +11,14 @@ import pytest
 from kiln_watch import LIT, fleet_of
 from noisy_news import article
 from spoor.durations import DAY
-from spoor.foragers.known import Known
 from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.states import NoStates
-from spoor.foragers.urls import NEVER
-from spoor.foragers.watching import Watching
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.types import Anchor, Fetch, Link, Page, Sleep
+from spoor.watching.known import Known
+from spoor.watching.urls import NEVER
+from spoor.watching.watching import Watching
 from spoor.web.url_groups import shape
 from spoor.worlds.evolving import EvolvingWorld, Version
 

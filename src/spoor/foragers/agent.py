@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spoor.foragers.discoveries import Discoveries, Discovery
-from spoor.foragers.flat import NumberMap
 from spoor.foragers.forager import Forager
-from spoor.foragers.known import Known
 from spoor.foragers.settings import FleetSettings
 from spoor.types import State
+from spoor.watching.discoveries import Discoveries, Discovery
+from spoor.watching.flat import NumberMap
+from spoor.watching.known import Known
 
 NOBODY = -1
 """Who found what no forager did."""

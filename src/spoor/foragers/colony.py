@@ -10,12 +10,12 @@ import numpy as np
 
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.forager import Forager, random_weight
-from spoor.foragers.known import Known
-from spoor.foragers.rates import Visits
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.weblog import Weblog
 from spoor.learn.saved import GENERATOR, PART, VALUE, Saved, attributes
 from spoor.types import State
+from spoor.watching.known import Known
+from spoor.watching.rates import Visits
 
 OLD_LINKS = 2
 """Links that a step of a watch follows of those that its page had at the first look, the likeliest

@@ -13,12 +13,7 @@ from typing import Any
 
 from spoor.errors import CallerError
 from spoor.foragers.agent import ReinforcingAgent
-from spoor.foragers.compactions import Compactions
 from spoor.foragers.crew import Crew, Follower, Steady, SteadyCrew
-from spoor.foragers.hosts import Hosts
-from spoor.foragers.known import Known
-from spoor.foragers.redirects import MOST_HOPS
-from spoor.foragers.urls import NEVER
 from spoor.types import (
     Choice,
     Deferred,
@@ -35,6 +30,11 @@ from spoor.types import (
     Starved,
     State,
 )
+from spoor.watching.compactions import Compactions
+from spoor.watching.hosts import Hosts
+from spoor.watching.known import Known
+from spoor.watching.redirects import MOST_HOPS
+from spoor.watching.urls import NEVER
 from spoor.web.sitemaps import WHY as SITEMAP
 from spoor.web.urls import host as host_of
 

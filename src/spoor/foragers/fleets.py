@@ -11,15 +11,16 @@ from spoor.errors import InputError
 from spoor.foragers.colony import Colony
 from spoor.foragers.crew import Crew
 from spoor.foragers.fleet import Fleet
-from spoor.foragers.hosts import Hosts
-from spoor.foragers.known import Known
-from spoor.foragers.looks import Admit
 from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.round_robin import RoundRobin
 from spoor.foragers.scouts import Scouts
 from spoor.foragers.settings import FleetSettings
-from spoor.foragers.states import Describe, NoStates
-from spoor.foragers.watching import Watching
+from spoor.foragers.states import NoStates
+from spoor.watching.hosts import Hosts
+from spoor.watching.known import Known
+from spoor.watching.looks import Admit
+from spoor.watching.page_states import Describe
+from spoor.watching.watching import Watching
 
 _PAPER = FleetSettings()
 _NEW_HOURS = _PAPER.new_for / 3600.0

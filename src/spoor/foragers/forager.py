@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.foragers.known import Known
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.weblog import Weblog
 from spoor.types import State
+from spoor.watching.known import Known
 
 
 class Frontier:

@@ -9,17 +9,17 @@ from itertools import chain
 
 import numpy as np
 
-from spoor.foragers import passes
 from spoor.foragers.agent import ReinforcingAgent
-from spoor.foragers.columns import Floats
-from spoor.foragers.host_turns import HostTurns
-from spoor.foragers.known import Known
-from spoor.foragers.page_rates import PageRates
-from spoor.foragers.rates import change_rates, refresh_worth
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.submitting import Submits
 from spoor.learn.saved import QUEUE, VALUE, attributes
 from spoor.types import State
+from spoor.watching import passes
+from spoor.watching.columns import Floats
+from spoor.watching.host_turns import HostTurns
+from spoor.watching.known import Known
+from spoor.watching.page_rates import PageRates
+from spoor.watching.rates import change_rates, refresh_worth
 
 OLD_BATCH = 1.0
 """Seconds after which a batch of a watch is made anew, since more is known; with more than 10⁵ URLs

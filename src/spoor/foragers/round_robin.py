@@ -6,10 +6,10 @@ from collections.abc import Callable, Container, Sequence
 
 import numpy as np
 
-from spoor.foragers.known import Known
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.submitting import Submits
 from spoor.learn.saved import VALUE, attributes
+from spoor.watching.known import Known
 
 
 class RoundRobin(Submits):

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,21 +33,6 @@ Rows = Any
 
 def _sparse() -> Any:
     return import_extra("lab", "clusters of pages", "scipy.sparse")[0]
-
-
-class Describe(Protocol):
-    """Page → state: float32 of length `size`, each in [-1, 1]."""
-
-    @property
-    def size(self) -> int: ...
-    @property
-    def settled(self) -> bool:
-        """Whether the same page will always have the same state."""
-        ...
-
-    def __call__(self, page: Page) -> NDArray[np.float32]: ...
-    def save(self) -> State: ...
-    def load(self, state: State) -> None: ...
 
 
 def words(page: Page) -> list[str]:

@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from spoor.foragers.agent import ReinforcingAgent
-from spoor.foragers.flat import NumberMap
-from spoor.foragers.known import Known
 from spoor.foragers.settings import FleetSettings
 from spoor.learn.saved import PART, VALUE, Form, Saved, attributes
+from spoor.watching.flat import NumberMap
+from spoor.watching.known import Known
 
 MARKED = Form(NumberMap.pairs, lambda old, saved: NumberMap(map(tuple, saved.tolist())))
 

@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from spoor.durations import HOUR
-from spoor.foragers.contents import Change
-from spoor.foragers.flat import NumberMap
 from spoor.foragers.fleet import Counts, Fleet
-from spoor.foragers.hosts import Hosts
-from spoor.foragers.urls import NEVER
 from spoor.live.conditional import Conditions
 from spoor.live.sources import Sources
 from spoor.types import Deferred, Failed, Fetched, LiveReply, NextStep, Outcome, Page, State
+from spoor.watching.contents import Change
+from spoor.watching.flat import NumberMap
+from spoor.watching.hosts import Hosts
+from spoor.watching.urls import NEVER
 from spoor.web.sentences import content, plain
 from spoor.web.urls import host as host_of
 from spoor.web.urls import registrable_domain

@@ -22,7 +22,6 @@ from spoor.clock import CrawlClock
 from spoor.errors import InputError
 from spoor.foragers.crew import Abreast, Steady
 from spoor.foragers.fleet import Fleet
-from spoor.foragers.hosts import Hosts
 from spoor.hashing import KEY_SIZE
 from spoor.http.failures import in_words
 from spoor.learn.state import FAST, pack
@@ -42,6 +41,7 @@ from spoor.runs.stop_request import stop_on_request
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Outcome
+from spoor.watching.hosts import Hosts
 from spoor.web.exchange import Exchange
 from spoor.web.urls import host
 from spoor.web.validators import Validators

@@ -11,13 +11,13 @@ import numpy as np
 from spoor import registry
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
-from spoor.foragers.hosts import Hosts
 from spoor.foragers.settings import steps_of_a_path
 from spoor.foragers.states import SelfTaught
-from spoor.foragers.watching import Watching
 from spoor.link_filter.link_filter import CrawlFilter
 from spoor.runs.assemble import judge_and_topic, scope_of
 from spoor.settings import Settings
+from spoor.watching.hosts import Hosts
+from spoor.watching.watching import Watching
 
 
 def make_fleet(settings: Settings, seeds: Sequence[str], hosts: Hosts | None = None) -> Fleet:

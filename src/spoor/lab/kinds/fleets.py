@@ -26,13 +26,14 @@ from spoor.durations import DAY
 from spoor.errors import InputError
 from spoor.foragers.fleet import Fleet
 from spoor.foragers.fleets import FleetTask
-from spoor.foragers.states import CLUSTERS, Describe, PrTFIDF, words
+from spoor.foragers.states import CLUSTERS, PrTFIDF, words
 from spoor.lab.cells import Kind, Row
 from spoor.lab.experiment import MOST_SEEDS, Experiment, data_folder
 from spoor.lab.results import RUN
 from spoor.lab.tables import check_keys, whole_number
 from spoor.simulation.fleets import figures, simulate_fleet
 from spoor.types import Page, State
+from spoor.watching.page_states import Describe
 from spoor.worlds.describe import measures
 from spoor.worlds.evolving import EvolvingWorld
 from spoor.worlds.graph import degrees

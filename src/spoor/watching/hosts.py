@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 
 from spoor.durations import DAY
-from spoor.foragers.request_budget import RequestBudget
 from spoor.types import State
+from spoor.watching.request_budget import RequestBudget
 
 
 class Hosts:

@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from spoor.bounded import remember
 from spoor.columns import column
 from spoor.durations import DAY
-from spoor.foragers.contents import BETWEEN, Change, Contents, identity_of
-from spoor.foragers.flat import NOTHING, KeyIndex, NumberSet, reach
-from spoor.foragers.hints import pairs
-from spoor.foragers.idle_parameters import IdleParameters
-from spoor.foragers.near_copies import LEAST_TITLE, NearCopies
-from spoor.foragers.remembered import Memory
 from spoor.protocols import Judge, Rejudges, Stateful
 from spoor.types import Judgement, Page, State
+from spoor.watching.contents import BETWEEN, Change, Contents, identity_of
+from spoor.watching.flat import NOTHING, KeyIndex, NumberSet, reach
+from spoor.watching.hints import pairs
+from spoor.watching.idle_parameters import IdleParameters
+from spoor.watching.near_copies import LEAST_TITLE, NearCopies
+from spoor.watching.remembered import Memory
 from spoor.web.dates import date_of_url
 from spoor.web.sentences import content, plain, signature, title
 from spoor.web.view_relations import Relations

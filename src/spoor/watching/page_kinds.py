@@ -7,8 +7,8 @@ from collections.abc import Collection
 
 import numpy as np
 
-from spoor.foragers.flat import NumberMap, NumberSet
 from spoor.types import Page, State
+from spoor.watching.flat import NumberMap, NumberSet
 
 _CLOSED = frozenset({"noindex", "nofollow"})
 

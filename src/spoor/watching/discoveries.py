@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.foragers.flat import filled
 from spoor.types import State
+from spoor.watching.flat import filled
 
 
 class Discovery(NamedTuple):

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.bounded import remember
-from spoor.foragers.columns import Floats, Integers
-from spoor.foragers.known import Known
-from spoor.foragers.page_rates import WORTH_A_TURN
-from spoor.foragers.urls import NEVER
 from spoor.learn.saved import PAIRS, Saved, attributes
 from spoor.types import State
+from spoor.watching.columns import Floats, Integers
+from spoor.watching.known import Known
+from spoor.watching.page_rates import WORTH_A_TURN
+from spoor.watching.urls import NEVER
 
 SELDOM = 4
 """URLs that were never asked for, after which a known page comes that hardly brings anything."""

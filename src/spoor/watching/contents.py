@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 
 from spoor.bounded import remember
 from spoor.columns import column, pieces_of
-from spoor.foragers.flat import ByteRows
-from spoor.foragers.near_copies import LEAST_COMMON
 from spoor.types import Page, State
+from spoor.watching.flat import ByteRows
+from spoor.watching.near_copies import LEAST_COMMON
 from spoor.web.sentences import content, plain, signature, title, without_digits
 from spoor.web.view_relations import has_all
 

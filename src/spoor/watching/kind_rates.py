@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.durations import DAY
-from spoor.foragers.columns import Floats, Integers
 from spoor.types import State
+from spoor.watching.columns import Floats, Integers
 
 OTHER, FEED, LIST, YOUNG, DOCUMENT = range(5)
 """Kinds: what is never corrected; feeds that no start names; pages that list others; pages that

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from spoor.foragers.contents import BETWEEN, Contents
 from spoor.types import Page, State
+from spoor.watching.contents import BETWEEN, Contents
 from spoor.web.sentences import content, plain, title
 
 NOTICE = 50

@@ -1,5 +1,5 @@
 """What a watch leaves sooner of a site without end: so many URLs of each registrable domain are
-known whole, and of the others 64 bits of each URL and content (`spoor.foragers.remembered`)."""
+known whole, and of the others 64 bits of each URL and content (`spoor.watching.remembered`)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 
 import numpy as np
 
-from spoor.foragers.urls import Urls
+from spoor.watching.urls import Urls
 from spoor.web.urls import registrable_domain
 
 MOST_KNOWN = 100_000

@@ -98,7 +98,7 @@ class Hints:
 
 def by_lists(path: int, kind: int) -> int:
     """Who says that a page has changed, where its link moved in a list of this markup, in this
-    way (`spoor.foragers.list_moves`): no page has such a number."""
+    way (`spoor.watching.list_moves`): no page has such a number."""
     return NOBODY - 1 - 4 * path - kind
 
 

@@ -24,8 +24,8 @@ import numpy as np
 from spoor.bounded import remember
 from spoor.columns import pieces_of
 from spoor.durations import DAY
-from spoor.foragers.list_moves import Move, moves, risen
 from spoor.types import Link, Page, State
+from spoor.watching.list_moves import Move, moves, risen
 from spoor.web.page_links import places_of
 
 MOST_PAGES = 5_000

@@ -1,7 +1,7 @@
 """The URLs that a fleet has seen: their numbers, the links between them, and what leaves.
 
 URLs are numbers here, from 0 in the order of discovery; in a watch one that leaves
-(`spoor.foragers.compaction`) gives its number to the next that comes.
+(`spoor.watching.compaction`) gives its number to the next that comes.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.foragers.compaction import Compaction
-from spoor.foragers.links_of_pages import LinksOfPages
-from spoor.foragers.redirects import Redirects
-from spoor.foragers.remembered import Memory
 from spoor.hashing import hash64
+from spoor.watching.compaction import Compaction
+from spoor.watching.links_of_pages import LinksOfPages
+from spoor.watching.redirects import Redirects
+from spoor.watching.remembered import Memory
 from spoor.web.url_groups import shape
 from spoor.web.urls import host, registrable_domain
 

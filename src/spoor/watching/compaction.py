@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from spoor.foragers.redirects import Redirects
 from spoor.types import State
+from spoor.watching.redirects import Redirects
 
 MOST_LINKS = 10_000
 """Links and pages that a slice looks at, but for those of one page."""
@@ -26,7 +26,7 @@ MOST_LEFT = 500
 
 
 class LinkedUrls(Protocol):
-    """URLs by their numbers, and the links between them (`spoor.foragers.urls.Urls`)."""
+    """URLs by their numbers, and the links between them (`spoor.watching.urls.Urls`)."""
 
     urls: list[str]
     redirects: Redirects

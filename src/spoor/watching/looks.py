@@ -1,6 +1,6 @@
 """What a fleet saw at its looks at each URL: its state, its date, its content's digest, its links.
 
-URLs are numbers here (`spoor.foragers.urls`). The paper keeps states by forager; a fleet on one
+URLs are numbers here (`spoor.watching.urls`). The paper keeps states by forager; a fleet on one
 computer shares them, and each forager reads what was downloaded last.
 """
 
@@ -17,18 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.durations import DAY
-from spoor.foragers import twin_pages
-from spoor.foragers.boxes import Age, Boxes, in_main, rows_of, spots
-from spoor.foragers.emptied import Emptied
-from spoor.foragers.hints import Hints
-from spoor.foragers.listed import Listed
-from spoor.foragers.near_copies import LESS, MOVED, SAME
-from spoor.foragers.page_kinds import PageKinds
-from spoor.foragers.promises import Promises
-from spoor.foragers.states import Describe
-from spoor.foragers.urls import NEVER, Urls
-from spoor.foragers.watching import FUTURE, JUST_NOW, Watching
 from spoor.types import Failed, Fetched, Link, NotModified, Page, urls_of
+from spoor.watching import twin_pages
+from spoor.watching.boxes import Age, Boxes, in_main, rows_of, spots
+from spoor.watching.emptied import Emptied
+from spoor.watching.hints import Hints
+from spoor.watching.listed import Listed
+from spoor.watching.near_copies import LESS, MOVED, SAME
+from spoor.watching.page_kinds import PageKinds
+from spoor.watching.page_states import Describe
+from spoor.watching.promises import Promises
+from spoor.watching.urls import NEVER, Urls
+from spoor.watching.watching import FUTURE, JUST_NOW, Watching
 from spoor.web.parts import first_part
 from spoor.web.urls import host, registrable_domain
 from spoor.web.view_relations import twins

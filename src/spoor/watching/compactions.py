@@ -1,4 +1,4 @@
-"""When a watch leaves what is at rest (`spoor.foragers.compaction`): once a day, and where too much
+"""When a watch leaves what is at rest (`spoor.watching.compaction`): once a day, and where too much
 of a domain is known."""
 
 from __future__ import annotations
@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from spoor.durations import DAY
-from spoor.foragers.known import Known
 from spoor.types import State
+from spoor.watching.known import Known
 
 COMPACTED = DAY
 """Seconds between two compactions of a watch …"""

@@ -7,14 +7,14 @@ from collections.abc import Collection
 import numpy as np
 
 from spoor.durations import DAY
-from spoor.foragers import kind_rates
-from spoor.foragers.columns import Columns, Floats, Integers
-from spoor.foragers.kind_rates import KindRates
-from spoor.foragers.known import Known
-from spoor.foragers.looks import LIST
-from spoor.foragers.same_lists import SameLists
 from spoor.learn.saved import ARRAY, attributes
 from spoor.types import State
+from spoor.watching import kind_rates
+from spoor.watching.columns import Columns, Floats, Integers
+from spoor.watching.kind_rates import KindRates
+from spoor.watching.known import Known
+from spoor.watching.looks import LIST
+from spoor.watching.same_lists import SameLists
 
 PRIOR = {
     "hub": 1.0,
@@ -32,7 +32,7 @@ topic; pages that are not, and of these such as came less than `YOUNG` ago, whic
 bring to the topic; pages that could not be had (`GUESSED` where
 nothing ever was and only strangers link). `listed`: for each URL that was learned from it at its
 first look, from `LEAST_LISTED` on, up to `MOST_LISTED` in all. What pages of a kind have brought at
-a host corrects this (`spoor.foragers.kind_rates`)."""
+a host corrects this (`spoor.watching.kind_rates`)."""
 
 YOUNG = 2 * DAY
 """Seconds."""

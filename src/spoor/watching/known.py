@@ -7,15 +7,15 @@ from collections.abc import Container, Mapping, Sequence
 
 import numpy as np
 
-from spoor.foragers import crowding
-from spoor.foragers.compaction import Compaction
-from spoor.foragers.flat import filled
-from spoor.foragers.looks import Admit
-from spoor.foragers.states import Describe
-from spoor.foragers.urls import NEVER
-from spoor.foragers.watched_links import LinkedLooks
-from spoor.foragers.watching import Watching
 from spoor.types import State
+from spoor.watching import crowding
+from spoor.watching.compaction import Compaction
+from spoor.watching.flat import filled
+from spoor.watching.looks import Admit
+from spoor.watching.page_states import Describe
+from spoor.watching.urls import NEVER
+from spoor.watching.watched_links import LinkedLooks
+from spoor.watching.watching import Watching
 from spoor.web.urls import host
 
 _MOST_AHEAD = 1e10

@@ -9,8 +9,8 @@ from struct import Struct
 import numpy as np
 
 from spoor.columns import pieces_of
-from spoor.foragers.flat import ByteRows
 from spoor.types import State
+from spoor.watching.flat import ByteRows
 
 _HEAD = Struct("=QQ")
 _SIZE = array("i").itemsize

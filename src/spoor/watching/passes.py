@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.durations import DAY
-from spoor.foragers.columns import Floats, Integers
-from spoor.foragers.discoveries import Discoveries
-from spoor.foragers.host_turns import ranks
-from spoor.foragers.known import Known
-from spoor.foragers.page_rates import PRIOR, PageRates
-from spoor.foragers.urls import NEVER
+from spoor.watching.columns import Floats, Integers
+from spoor.watching.discoveries import Discoveries
+from spoor.watching.host_turns import ranks
+from spoor.watching.known import Known
+from spoor.watching.page_rates import PRIOR, PageRates
+from spoor.watching.urls import NEVER
 
 LOOKED_AT = 0.05
 LEAST_LOOKED_AT = 10

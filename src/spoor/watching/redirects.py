@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import islice
 
-from spoor.foragers.hints import pairs
 from spoor.types import State
+from spoor.watching.hints import pairs
 
 MOST_HOPS = 10
 """Redirects that are followed one after the other."""

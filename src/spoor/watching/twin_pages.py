@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from spoor.foragers.urls import Urls
-from spoor.foragers.watching import Watching
+from spoor.watching.urls import Urls
+from spoor.watching.watching import Watching
 from spoor.web.view_relations import twins
 
 

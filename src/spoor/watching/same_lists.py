@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 import numpy as np
 
-from spoor.foragers.columns import Columns, Floats, Integers
 from spoor.learn.saved import ARRAY, attributes
+from spoor.watching.columns import Columns, Floats, Integers
 
 
 class SameLists(Columns):
