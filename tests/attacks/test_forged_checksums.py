@@ -10,7 +10,7 @@ from kilns_and_ledgers import KILNS, LEDGERS, honest
 from noisy_news import article
 from spoor.hashing import KEY_SIZE, hash64
 from spoor.judges.relevance import Relevance
-from spoor.judges.url_numbers import number_of_url
+from spoor.judges.relevance.url_numbers import number_of_url
 from spoor.judges.wish import parse
 from spoor.link_filter.traps import Traps
 from spoor.runs.near_copies import HASHES, near_copies

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from spoor.judges.reading import TEXT_LETTERS, _first_letters
 from spoor.judges.relevance import Relevance
+from spoor.judges.relevance.reading import TEXT_LETTERS, _first_letters
+from spoor.judges.relevance.word_counts import Pairs
 from spoor.judges.wish import parse
-from spoor.judges.word_counts import Pairs
 from spoor.types import Page
 
 

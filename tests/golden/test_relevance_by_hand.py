@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spoor.judges.cut import lowered, otsu, parted, unclear
-from spoor.judges.feedback import Among
-from spoor.judges.frequencies import Frequencies
-from spoor.judges.kept_pages import KeptPage
-from spoor.judges.linked import Links
-from spoor.judges.matching import Matcher
-from spoor.judges.reading import Reader
 from spoor.judges.relevance import Relevance
-from spoor.judges.term_matrix import LINKS, PLACES, SHORT_LOGS, matrix, numbered, vector
-from spoor.judges.url_numbers import as_id, number_of_url
-from spoor.judges.url_places import places_of
+from spoor.judges.relevance.cut import lowered, otsu, parted, unclear
+from spoor.judges.relevance.feedback import Among
+from spoor.judges.relevance.frequencies import Frequencies
+from spoor.judges.relevance.kept_pages import KeptPage
+from spoor.judges.relevance.linked import Links
+from spoor.judges.relevance.matching import Matcher
+from spoor.judges.relevance.reading import Reader
+from spoor.judges.relevance.term_matrix import LINKS, PLACES, SHORT_LOGS, matrix, numbered, vector
+from spoor.judges.relevance.url_numbers import as_id, number_of_url
+from spoor.judges.relevance.url_places import places_of
 from spoor.judges.wish import parse
 from spoor.types import Anchor, Link, Page
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from spoor.judges.indexes import Indexes
-from spoor.judges.url_numbers import number_of_url, site_of
+from spoor.judges.relevance.indexes import Indexes
+from spoor.judges.relevance.url_numbers import number_of_url, site_of
 from spoor.web.page import parse
 
 SITE = "http://a.test/"

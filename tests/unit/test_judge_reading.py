@@ -9,19 +9,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from spoor.judges import link_numbers
-from spoor.judges.feedback import Topic
-from spoor.judges.frequencies import Frequencies, Slots
-from spoor.judges.link_numbers import LinkNumbers
-from spoor.judges.matching import Matcher, Tree
-from spoor.judges.nearness import nearness
-from spoor.judges.reading import Reader
-from spoor.judges.relevance import Relevance
-from spoor.judges.surest import SEEDS, Likeness, written_alike
-from spoor.judges.tree_value import value_of, value_on_page
-from spoor.judges.url_numbers import as_id, number_of_url, site_of
-from spoor.judges.wish import parse
-from spoor.judges.word_counts import (
+from spoor.judges.relevance import Relevance, link_numbers
+from spoor.judges.relevance.feedback import Topic
+from spoor.judges.relevance.frequencies import Frequencies, Slots
+from spoor.judges.relevance.link_numbers import LinkNumbers
+from spoor.judges.relevance.matching import Matcher, Tree
+from spoor.judges.relevance.nearness import nearness
+from spoor.judges.relevance.reading import Reader
+from spoor.judges.relevance.surest import SEEDS, Likeness, written_alike
+from spoor.judges.relevance.tree_value import value_of, value_on_page
+from spoor.judges.relevance.url_numbers import as_id, number_of_url, site_of
+from spoor.judges.relevance.word_counts import (
     WordNumbers,
     _numbers_of,
     most_of,
@@ -29,6 +27,7 @@ from spoor.judges.word_counts import (
     parted,
     scripts_of,
 )
+from spoor.judges.wish import parse
 from spoor.types import Anchor, Link, Page
 from spoor.web.text import UNSPACED, terms, tokens, words_of
 
@@ -104,7 +103,7 @@ def test_numbers_in_order_have_the_counts_of_their_slots(
 ) -> None:
     frequencies, asked = Frequencies(), np.arange(45, dtype=np.uint32)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spoor.judges.frequencies.VOCABULARY", vocabulary)
+        patch.setattr("spoor.judges.relevance.frequencies.VOCABULARY", vocabulary)
         for numbers in pages:
             known = len(frequencies.slots)
             slots = frequencies.slots.of([*numbers, *numbers])
@@ -158,7 +157,7 @@ def test_anchors_of_new_links_are_read_as_one_by_one(
     wish = parse("kiln")
     matcher = Matcher(wish)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spoor.judges.anchors.SLOTS", 3)
+        patch.setattr("spoor.judges.relevance.anchors.SLOTS", 3)
         reader = Reader(wish, matcher)
         seen, said = [0] * 3, dict[int, float]()
         for at, (host, links) in enumerate(pages):
@@ -189,7 +188,7 @@ def test_what_fits_may_fit(word: str) -> None:
 
 
 def test_rare_numbers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spoor.judges.frequencies.VOCABULARY", 10)
+    monkeypatch.setattr("spoor.judges.relevance.frequencies.VOCABULARY", 10)
     frequencies = Frequencies()
     for page in range(6):
         slots = [frequencies.slots[number] for number in (1, 2, 100 + page, 200 + page)]
@@ -263,7 +262,7 @@ def test_likeness_is_that_of_the_numbers_whatever_was_forgotten(
     likeness = Likeness([Topic(weights, 2.0)], frequencies)
     values = np.linspace(0.1, 1.0, len(ids))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("spoor.judges.frequencies.VOCABULARY", vocabulary)
+        patch.setattr("spoor.judges.relevance.frequencies.VOCABULARY", vocabulary)
         for page in range(3):  # the second one makes the first forgotten
             new = [*ids, 100 + page, 200 + page, 300 + page]
             frequencies.add(np.array([frequencies.slots[number] for number in new]))

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from spoor.judges.kept_pages import KeptPage, copies, further_parts, views_again
-from spoor.judges.matching import Matcher
-from spoor.judges.reading import Reader
+from spoor.judges.relevance.kept_pages import KeptPage, copies, further_parts, views_again
+from spoor.judges.relevance.matching import Matcher
+from spoor.judges.relevance.reading import Reader
+from spoor.judges.relevance.url_numbers import as_id, number_of_url
+from spoor.judges.relevance.url_places import places_of
 from spoor.judges.spec import judge_of
-from spoor.judges.url_numbers import as_id, number_of_url
-from spoor.judges.url_places import places_of
 from spoor.judges.wish import parse
 from spoor.types import Anchor, Link, Page
 from spoor.web.parts import first_part

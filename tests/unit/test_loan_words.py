@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spoor.judges.loan_words import first_letters, sound_of_hangul, sounds_of_latin
-from spoor.judges.matching import Matcher
 from spoor.judges.relevance import Relevance
+from spoor.judges.relevance.loan_words import first_letters, sound_of_hangul, sounds_of_latin
+from spoor.judges.relevance.matching import Matcher
 from spoor.judges.wish import parse
 from spoor.types import Page
 

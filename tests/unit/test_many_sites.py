@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from noisy_news import sentence
-from spoor.judges import many_sites
-from spoor.judges.frequencies import Frequencies
-from spoor.judges.kept_pages import KeptPage
-from spoor.judges.many_sites import (
+from spoor.judges.relevance import Relevance, many_sites
+from spoor.judges.relevance.frequencies import Frequencies
+from spoor.judges.relevance.kept_pages import KeptPage
+from spoor.judges.relevance.many_sites import (
     Templates,
     are_many,
     cut_by_sites,
@@ -23,7 +23,6 @@ from spoor.judges.many_sites import (
     weights_of_mentions,
     without_frames,
 )
-from spoor.judges.relevance import Relevance
 from spoor.judges.wish import parse
 from spoor.types import Anchor, Link, Page
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from noisy_news import article
-from spoor.judges import repeated as repeated_module
-from spoor.judges.kept_pages import MOST_LINKS
 from spoor.judges.relevance import Relevance
-from spoor.judges.repeated import (
+from spoor.judges.relevance import repeated as repeated_module
+from spoor.judges.relevance.kept_pages import MOST_LINKS
+from spoor.judges.relevance.repeated import (
     FIRST,
     LONG,
     MENU,
@@ -25,7 +25,7 @@ from spoor.judges.repeated import (
     pieces_of,
     repeating,
 )
-from spoor.judges.url_places import folder_of
+from spoor.judges.relevance.url_places import folder_of
 from spoor.judges.wish import parse
 from spoor.learn.state import pack, unpack
 from spoor.types import Anchor, Link, Page

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from spoor.judges.feedback import Model, Topic
 from spoor.judges.relevance import Relevance
+from spoor.judges.relevance.feedback import Model, Topic
+from spoor.judges.relevance.surest import topics_of
 from spoor.judges.spec import judge_of
-from spoor.judges.surest import topics_of
 from spoor.judges.wish import parse
 from spoor.learn.state import pack, unpack
 from spoor.protocols import Rejudges, Stateful

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from spoor.errors import InputError
-from spoor.judges.matching import Matcher, without_particle
+from spoor.judges.relevance.matching import Matcher, without_particle
 from spoor.judges.wish import AllOf, AnyOf, Field, Part, Phrase, Wish, Words, parse
 
 FORMS = {

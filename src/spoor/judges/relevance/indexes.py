@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 from spoor.bounded import remember
-from spoor.judges.url_numbers import number_of_url, site_of
+from spoor.judges.relevance.url_numbers import number_of_url, site_of
 from spoor.types import Link, Page
 
 SECTIONS = 4

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.frequencies import Slots
-from spoor.judges.matching import Matcher
+from spoor.judges.relevance.frequencies import Slots
+from spoor.judges.relevance.matching import Matcher
 from spoor.web.text import UNSPACED, UNSPACED_LETTERS, terms
 
 Numbers = NDArray[np.int64]

@@ -10,8 +10,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.frequencies import Floats, Frequencies
-from spoor.judges.kept_pages import KeptPage
+from spoor.judges.relevance.frequencies import Floats, Frequencies
+from spoor.judges.relevance.kept_pages import KeptPage
 
 LINKS = 0.5
 """Weight of the links of a page; its terms have 1."""

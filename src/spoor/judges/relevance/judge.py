@@ -1,13 +1,13 @@
 """The default judge of words and examples: it knows more with every page, and judges anew.
 
 1. **Evidence.** Each word of the wish is looked for in the title, headings, URL, description, tags
-   and text of the page and in the anchors that led to it (`spoor.judges.matching`). From 16 pages
+   and text of the page and in the anchors that led to it (`matching.py`). From 16 pages
    on, a word counts for more that is rare, and that says much of the pages which have it. What the
-   site repeats on its pages is left out (`spoor.judges.repeated`).
+   site repeats on its pages is left out (`repeated.py`).
 2. **Linked pages.** What the pages say that a page is linked with counts for it, too
-   (`spoor.judges.linked`).
+   (`linked.py`).
 3. **Feedback.** From 16 pages on, and then at each half more, the surest pages tell what pages of
-   this topic have in common on this site: terms, links and folders (`spoor.judges.feedback`).
+   this topic have in common on this site: terms, links and folders (`feedback.py`).
    Examples, and what a person says of a page, are sure from the beginning.
 4. **Words again.** What a page and those linked with it say counts once more beside likeness; and
    where that does not part the pages clearly, what its own words say counts for more still.
@@ -23,19 +23,19 @@ import numpy as np
 
 from spoor.errors import InputError
 from spoor.hashing import hash64
-from spoor.judges.copies import Copies
-from spoor.judges.feedback import Among, Model
-from spoor.judges.frequencies import Floats
-from spoor.judges.kept_pages import KEPT, KeptPage, as_arrays, from_arrays
-from spoor.judges.learning import LED, LINKED, Learned, learn
-from spoor.judges.linked import Linked
-from spoor.judges.many_sites import without_frames
-from spoor.judges.matching import Matcher
 from spoor.judges.no_results import LEADS, LIST_SCORE, ONLY_LISTS, SHOWN_AT, SHOWS_AGAIN
-from spoor.judges.reading import Reader, has_words
-from spoor.judges.said import FIRST, Said
-from spoor.judges.surest import Likeness
-from spoor.judges.term_matrix import vector
+from spoor.judges.relevance.copies import Copies
+from spoor.judges.relevance.feedback import Among, Model
+from spoor.judges.relevance.frequencies import Floats
+from spoor.judges.relevance.kept_pages import KEPT, KeptPage, as_arrays, from_arrays
+from spoor.judges.relevance.learning import LED, LINKED, Learned, learn
+from spoor.judges.relevance.linked import Linked
+from spoor.judges.relevance.many_sites import without_frames
+from spoor.judges.relevance.matching import Matcher
+from spoor.judges.relevance.reading import Reader, has_words
+from spoor.judges.relevance.said import FIRST, Said
+from spoor.judges.relevance.surest import Likeness
+from spoor.judges.relevance.term_matrix import vector
 from spoor.judges.wish import Wish
 from spoor.types import Judgement, Page, State
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from spoor.errors import InputError
-from spoor.judges.wish_sentences import Connectives
+from spoor.judges.wish.sentences import Connectives
 from spoor.registry import nearest
 
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 
 from spoor.errors import InputError
 from spoor.judges.languages import LANGUAGES, language_code
-from spoor.judges.wish_sentences import reduced
-from spoor.judges.wish_tokens import Token, not_understood, tokens
+from spoor.judges.wish.sentences import reduced
+from spoor.judges.wish.tokens import Token, not_understood, tokens
 from spoor.types import Topic
 
 MOST = 10_000

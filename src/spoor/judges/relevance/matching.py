@@ -13,7 +13,12 @@ from functools import lru_cache, reduce
 from operator import and_, or_
 from typing import Any
 
-from spoor.judges.loan_words import LEAST_LETTERS, first_letters, sound_of_hangul, sounds_of_latin
+from spoor.judges.relevance.loan_words import (
+    LEAST_LETTERS,
+    first_letters,
+    sound_of_hangul,
+    sounds_of_latin,
+)
 from spoor.judges.wish import AllOf, AnyOf, Field, Part, Phrase, Wish, Words, words_within
 from spoor.web.languages import says_little
 from spoor.web.text import UNSPACED, stem, terms

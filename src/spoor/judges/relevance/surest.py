@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.feedback import EVIDENCE, Topic
-from spoor.judges.frequencies import Floats, Frequencies
-from spoor.judges.many_sites import Templates
-from spoor.judges.term_matrix import TermMatrix
+from spoor.judges.relevance.feedback import EVIDENCE, Topic
+from spoor.judges.relevance.frequencies import Floats, Frequencies
+from spoor.judges.relevance.many_sites import Templates
+from spoor.judges.relevance.term_matrix import TermMatrix
 
 SEEDS = 6
 """Surest pages in the first round; as many more in each further one, but no more than the root of

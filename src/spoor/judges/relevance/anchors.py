@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.matching import Matcher
-from spoor.judges.url_numbers import site_of
-from spoor.judges.word_counts import WordNumbers
+from spoor.judges.relevance.matching import Matcher
+from spoor.judges.relevance.url_numbers import site_of
+from spoor.judges.relevance.word_counts import WordNumbers
 from spoor.types import Page, State
 from spoor.web.text import terms
 

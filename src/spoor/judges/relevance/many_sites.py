@@ -19,12 +19,12 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.cut import otsu
-from spoor.judges.frequencies import Floats, Frequencies
-from spoor.judges.kept_pages import KeptPage
+from spoor.judges.relevance.cut import otsu
+from spoor.judges.relevance.frequencies import Floats, Frequencies
+from spoor.judges.relevance.kept_pages import KeptPage
 
 Sites = NDArray[np.uint64]
-"""Of each page the number of its site (`spoor.judges.url_numbers.site_of`)."""
+"""Of each page the number of its site (`url_numbers.site_of`)."""
 
 MANY = 10.0
 """Sites from which on they are many: the inverse of the sum of the squared shares of pages."""

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from spoor.judges.frequencies import Floats
+from spoor.judges.relevance.frequencies import Floats
 
 POWER = 1.5
 """Power of the values between which the cut is found where few pages are wanted; else 1 …"""

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.frequencies import Floats, Frequencies
-from spoor.judges.kept_pages import KeptPage
-from spoor.judges.term_matrix import numbered
-from spoor.judges.url_numbers import as_ids
+from spoor.judges.relevance.frequencies import Floats, Frequencies
+from spoor.judges.relevance.kept_pages import KeptPage
+from spoor.judges.relevance.term_matrix import numbered
+from spoor.judges.relevance.url_numbers import as_ids
 from spoor.types import State
 
 Numbers = NDArray[np.uint64]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spoor.judges.kept_pages import KeptPage
+from spoor.judges.relevance.kept_pages import KeptPage
 from spoor.web.urls import host
 
 COPIED = 16

@@ -7,9 +7,9 @@ from itertools import compress
 
 import numpy as np
 
-from spoor.judges.frequencies import Floats
-from spoor.judges.matching import Matcher
-from spoor.judges.word_counts import WordNumbers
+from spoor.judges.relevance.frequencies import Floats
+from spoor.judges.relevance.matching import Matcher
+from spoor.judges.relevance.word_counts import WordNumbers
 
 
 def nearness(

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.columns import parts_of, pieces_of
-from spoor.judges.frequencies import Floats
-from spoor.judges.repeated import TEXTS, InText
-from spoor.judges.repeated import as_arrays as texts_as_arrays
-from spoor.judges.repeated import from_arrays as texts_from_arrays
-from spoor.judges.url_numbers import number_of_url, site_of
+from spoor.judges.relevance.frequencies import Floats
+from spoor.judges.relevance.repeated import TEXTS, InText
+from spoor.judges.relevance.repeated import as_arrays as texts_as_arrays
+from spoor.judges.relevance.repeated import from_arrays as texts_from_arrays
+from spoor.judges.relevance.url_numbers import number_of_url, site_of
 from spoor.types import State
 from spoor.web.actions import is_view
 from spoor.web.urls import with_query

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from spoor.judges.frequencies import Floats
+from spoor.judges.relevance.frequencies import Floats
 from spoor.types import State
 
 EVIDENCE = 0.3
@@ -74,7 +74,7 @@ class Model:
     read: frozenset[int] = frozenset()
     """… and sites of which enough pages were read to know their frames."""
     filing: frozenset[int] = frozenset()
-    """Sites whose filing says what a page is about (`spoor.judges.kept_pages.filing_sites`)."""
+    """Sites whose filing says what a page is about (`kept_pages.filing_sites`)."""
 
     def save(self) -> State:
         numbers = [

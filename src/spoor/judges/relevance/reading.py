@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from spoor.distribution import need_extra
 from spoor.hashing import hash64
-from spoor.judges.anchors import Anchors
-from spoor.judges.frequencies import Floats, Frequencies
-from spoor.judges.indexes import Indexes
-from spoor.judges.kept_pages import MOST_LINKS, MOST_TERMS, KeptPage, without
-from spoor.judges.link_numbers import LinkNumbers
-from spoor.judges.list_forms import ListForms
-from spoor.judges.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS, Matcher
-from spoor.judges.nearness import nearness
 from spoor.judges.page_language import probability
-from spoor.judges.repeated import (
+from spoor.judges.relevance.anchors import Anchors
+from spoor.judges.relevance.frequencies import Floats, Frequencies
+from spoor.judges.relevance.indexes import Indexes
+from spoor.judges.relevance.kept_pages import MOST_LINKS, MOST_TERMS, KeptPage, without
+from spoor.judges.relevance.link_numbers import LinkNumbers
+from spoor.judges.relevance.list_forms import ListForms
+from spoor.judges.relevance.matching import HALF, LENGTH, SHORT_PARTS, SHORT_TEXT, WEIGHTS, Matcher
+from spoor.judges.relevance.nearness import nearness
+from spoor.judges.relevance.repeated import (
     ELSEWHERE,
     IN_TEXT,
     PAGES,
@@ -32,11 +32,10 @@ from spoor.judges.repeated import (
     Repeated,
     common,
 )
-from spoor.judges.term_matrix import SHORT_LOGS
-from spoor.judges.url_numbers import number_of_url, site_of
-from spoor.judges.url_places import folder_of, places_of
-from spoor.judges.wish import Wish
-from spoor.judges.word_counts import (
+from spoor.judges.relevance.term_matrix import SHORT_LOGS
+from spoor.judges.relevance.url_numbers import number_of_url, site_of
+from spoor.judges.relevance.url_places import folder_of, places_of
+from spoor.judges.relevance.word_counts import (
     LATIN,
     Counted,
     Found,
@@ -47,6 +46,7 @@ from spoor.judges.word_counts import (
     parted,
     scripts_of,
 )
+from spoor.judges.wish import Wish
 from spoor.types import Page, State, urls_of
 from spoor.web.languages import stemmer_of
 from spoor.web.page_links import places_of as places_of_links

@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.frequencies import Floats
-from spoor.judges.kept_pages import KeptPage
-from spoor.judges.matching import INEXACT, INEXACT_RUN, Matcher, Tree, leaves_of
-from spoor.judges.reading import AS_A_RULE, Reader
-from spoor.judges.surest import MOST_TOPICS, topics_of
-from spoor.judges.tree_value import APART, FEW_LEAVES, TOGETHER, value_of, value_on_page
+from spoor.judges.relevance.frequencies import Floats
+from spoor.judges.relevance.kept_pages import KeptPage
+from spoor.judges.relevance.matching import INEXACT, INEXACT_RUN, Matcher, Tree, leaves_of
+from spoor.judges.relevance.reading import AS_A_RULE, Reader
+from spoor.judges.relevance.surest import MOST_TOPICS, topics_of
+from spoor.judges.relevance.tree_value import APART, FEW_LEAVES, TOGETHER, value_of, value_on_page
 
 FIRST = 16
 """Pages before the first feedback, which is when words are weighed, too."""
@@ -27,7 +27,7 @@ many of the pages in whose title, URL or anchor the more frequent one stands."""
 MENTIONED = 0.8
 """On many sites a page is not told when it comes where its site is not known yet, no word of the
 wish is in its title, its URL or an anchor to it, and one in its text has less weight than this
-(`spoor.judges.many_sites.weights_of_mentions`)."""
+(`many_sites.weights_of_mentions`)."""
 SENTENCE = 4
 """Words from which on a wish is a sentence rather than a name: its words need not stand together,
 from the first feedback on."""

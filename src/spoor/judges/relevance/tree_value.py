@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.matching import Tree, leaves_of
+from spoor.judges.relevance.matching import Tree, leaves_of
 
 Floats = NDArray[np.float64]
 

@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 
 from spoor.hashing import hash64
-from spoor.judges.url_numbers import as_id, number_of_url
-from spoor.judges.word_counts import LONGEST
+from spoor.judges.relevance.url_numbers import as_id, number_of_url
+from spoor.judges.relevance.word_counts import LONGEST
 from spoor.web.urls import words as url_words
 
 FOLDERS = 8

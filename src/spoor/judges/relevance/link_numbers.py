@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.frequencies import Slots
-from spoor.judges.url_numbers import as_id, numbers_of_links
+from spoor.judges.relevance.frequencies import Slots
+from spoor.judges.relevance.url_numbers import as_id, numbers_of_links
 
 Numbers = NDArray[np.int64]
 

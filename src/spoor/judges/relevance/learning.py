@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.cut import lowered, parted, unclear
-from spoor.judges.feedback import EVIDENCE, Model
-from spoor.judges.frequencies import Floats, Frequencies
-from spoor.judges.kept_pages import (
+from spoor.judges.relevance.cut import lowered, parted, unclear
+from spoor.judges.relevance.feedback import EVIDENCE, Model
+from spoor.judges.relevance.frequencies import Floats, Frequencies
+from spoor.judges.relevance.kept_pages import (
     KEPT,
     KeptPage,
     copies,
@@ -26,8 +26,8 @@ from spoor.judges.kept_pages import (
     may_be_told,
     views_again,
 )
-from spoor.judges.linked import Linked, Links
-from spoor.judges.many_sites import (
+from spoor.judges.relevance.linked import Linked, Links
+from spoor.judges.relevance.many_sites import (
     Sites,
     Templates,
     are_many,
@@ -37,10 +37,10 @@ from spoor.judges.many_sites import (
     weights_of_mentions,
     without_frames,
 )
-from spoor.judges.repeated import repeating
-from spoor.judges.said import Said
-from spoor.judges.surest import SEEDS, SURE, Kept, likeness_to_surest, written_alike
-from spoor.judges.term_matrix import matrix
+from spoor.judges.relevance.repeated import repeating
+from spoor.judges.relevance.said import Said
+from spoor.judges.relevance.surest import SEEDS, SURE, Kept, likeness_to_surest, written_alike
+from spoor.judges.relevance.term_matrix import matrix
 
 LINKED = 0.4
 """Weight of what the words say of the pages that a page links to, and of those that link to it."""
