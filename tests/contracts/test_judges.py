@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from pathlib import Path
+from pkgutil import walk_packages
 
 import numpy as np
 import pytest
@@ -125,17 +125,15 @@ def test_every_registered_judge_is_checked() -> None:
 
 
 def test_every_class_that_judges_is_registered() -> None:
-    assert judges.__file__
-    files = {path.stem for path in Path(judges.__file__).parent.glob("*.py")} - {"__init__"}
     found = set()
-    for file in files:
-        module = import_module(f"spoor.judges.{file}")
+    for file in walk_packages(judges.__path__, "spoor.judges."):
+        module = import_module(file.name)
         found |= {
-            f"{module.__name__}:{name}"
-            for name, made in inspect.getmembers(module, inspect.isclass)
+            made
+            for _, made in inspect.getmembers(module, inspect.isclass)
             if made.__module__ == module.__name__ and hasattr(made, "judge")
         }
-    assert found == set(registry.BUILT_IN["judges"].values())
+    assert found == {registry.find("judges", name) for name in registry.BUILT_IN["judges"]}
 
 
 # ---------------------------------------------------------------- the checks can fail
