@@ -146,8 +146,8 @@ LATER = {
     "spoor.web.tree_walk": "pages",
 }
 """What is imported while the first reply is waited for, or later, and for what."""
-MOST_OF_OURS = 256
-"""Modules of this package; 254 are imported."""
+MOST_OF_OURS = 262
+"""Modules of this package; 259 are imported."""
 
 
 def test_nothing_is_imported_before_the_first_request_that_waits_for_its_reply(

@@ -23,8 +23,8 @@ from spoor.protocols import Offer
 from spoor.runs.assemble import make_frontier
 from spoor.types import Choice, Fetched, InLinks, Judgement, Link, LinkId, Outcome, Page, State
 from spoor.web import search_indexes
-from spoor.web.page_keywords import lists_tags
 from spoor.web.search_indexes import kind_of, named_in
+from spoor.web.url_groups import lists_tags
 from spoor.wrappers.lists_first import TAGS_WHY, WITHOUT, SearchesFirst
 
 AT = "http://docs.example/en/searchindex.js"

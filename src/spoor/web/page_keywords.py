@@ -10,6 +10,7 @@ from urllib.parse import unquote_plus
 
 from spoor.web.labelled_facts import LABELS, VALUES, labelled
 from spoor.web.tree_walk import MOST_KEYWORDS, Walk
+from spoor.web.url_groups import TAG_FOLDERS
 
 _WORDS = 8
 """Of a tag."""
@@ -17,21 +18,12 @@ _NEAR = 4
 """Signs between two tags."""
 _LONGEST_TRAIL = 8
 """Links: what has more is no way back."""
-_FOLDERS = (
-    "tags? category categories topics? subjects? labels? keywords? schlagwort schlagworte "
-    "kategorien? themen? etiquettes? rubriques? mots-cles etiquetas? categorias? temas? categorie "
-    "argomenti trefwoorden kategorier? tagi"
-)
 _OF_TAG = re.compile(
-    rf"/(?:{'|'.join(_FOLDERS.split())})/([^/?#]+?)(?:\.html?|\.php)?/?|[^?]*\?[^=&]+=([^&]+)",
+    rf"/(?:{'|'.join(TAG_FOLDERS.split())})/([^/?#]+?)(?:\.html?|\.php)?/?|[^?]*\?[^=&]+=([^&]+)",
     re.IGNORECASE,
 )
 """The end of a URL that may be that of a tag: its name is the last segment, below a folder of tags,
 or the value of its only parameter."""
-_ALL_TAGS = re.compile(rf"(?:{'|'.join(_FOLDERS.split())})(?:\.html?|\.php)?", re.IGNORECASE)
-"""The last segment of the URL of all tags, or all categories, …"""
-_DEEP = 7
-"""… and the slashes before it, at most."""
 _WORD = re.compile(r"[^\W_]+")
 _ONWARD = frozenset("› » > → :: ⇒ ▸ ▶ ➔ ⟩".split())
 """Between what belongs to what: "Forum › Birds › Kites"."""
@@ -67,13 +59,6 @@ def keywords_of(
         keywords.update(dict.fromkeys(labelled(walk)))
     keywords.update(dict.fromkeys(_passed(walk, words, counts, url)))
     return tuple(keywords)
-
-
-def lists_tags(url: str) -> bool:
-    """Whether a canonical URL is that of all tags or categories of a site by its look."""
-    begin, _, last = url.rstrip("/").removesuffix("/index.html").rpartition("/")
-    is_name = _ALL_TAGS.fullmatch(last) is not None
-    return is_name and "?" not in begin and 2 <= begin.count("/") < _DEEP
 
 
 def _as_tags(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> Iterator[int]:

@@ -21,6 +21,16 @@ _MEMO = 16_384
 """URLs whose verdict is cached: navigation repeats the same ones on every page."""
 _BELOW_OTHERS = 5
 """Slashes of a URL that may be below a document in a folder, at least."""
+TAG_FOLDERS = (
+    "tags? category categories topics? subjects? labels? keywords? schlagwort schlagworte "
+    "kategorien? themen? etiquettes? rubriques? mots-cles etiquetas? categorias? temas? categorie "
+    "argomenti trefwoorden kategorier? tagi"
+)
+"""Names of folders of tags or categories, as regular expressions."""
+_ALL_TAGS = re.compile(rf"(?:{'|'.join(TAG_FOLDERS.split())})(?:\.html?|\.php)?", re.IGNORECASE)
+"""The last segment of the URL of all tags, or all categories, …"""
+_DEEP = 7
+"""… and the slashes before it, at most."""
 _REPEATED = re.compile(r"((?:/[^/]+)+?)\1\1(?=/|$)")
 _NUMBER = re.compile(r"(?<![a-f\d])(?=[a-f]*\d)[a-f\d]{8,}|\d+", re.IGNORECASE)
 """Digits, and hexadecimal digits from 8 on. The search starts where a run begins, not at each
@@ -187,3 +197,10 @@ def _of_shape(segment: str, at: int, count: int, query: str) -> str:
     space, mark, _ = segment.partition(":")
     _, dot, suffix = segment.rpartition(".")
     return (space + mark if mark else "") + "*" + (dot + suffix if last and dot else "")
+
+
+def lists_tags(url: str) -> bool:
+    """Whether a canonical URL is that of all tags or categories of a site by its look."""
+    begin, _, last = url.rstrip("/").removesuffix("/index.html").rpartition("/")
+    is_name = _ALL_TAGS.fullmatch(last) is not None
+    return is_name and "?" not in begin and 2 <= begin.count("/") < _DEEP

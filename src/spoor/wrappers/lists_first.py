@@ -12,8 +12,8 @@ from spoor.link_filter.revisits import KIND
 from spoor.protocols import Offer, Policy
 from spoor.types import Choice, InLinks, LinkId, Outcome, State
 from spoor.web import search_answers, search_indexes
-from spoor.web.page_keywords import lists_tags
 from spoor.web.sitemaps import MAX_SITEMAPS, WHY
+from spoor.web.url_groups import lists_tags
 from spoor.web.urls import host
 from spoor.wrapping import Wrapper
 
