@@ -32,7 +32,7 @@ TOPIC = Topic("pottery", keywords=("kiln", "glaze", "clay", "stoneware"))
 """What the webs of these checks are searched for."""
 
 _WORDS = {"pottery", *TOPIC.keywords}
-_TRIALS = 200
+_TRIALS = 300
 
 
 def check_policy(
