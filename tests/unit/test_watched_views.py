@@ -16,6 +16,7 @@ from spoor.live.changes import ChangeTracker
 from spoor.types import Anchor, Fetch, Fetched, Link, Page, Reply
 from spoor.watching.known import Known
 from spoor.watching.watching import Watching
+from spoor.web.sentences import content
 from spoor.web.view_relations import Relations
 from spoor.worlds.evolving import EvolvingWorld, Version
 from stepping import run
@@ -196,3 +197,13 @@ def test_a_thread_whose_view_was_told_is_not_told_again_and_is_gone_once() -> No
     fleet = fleet_of(LITE, 600)
     lines = run(fleet, world, world.end, ChangeTracker(fleet))
     assert sorted(line["kind"] for line in lines) == ["gone", "new"]
+
+
+def test_a_row_or_a_counted_line_of_links_says_nothing_of_its_own() -> None:
+    links = [Link(f"{SITE}{at}", Anchor(said)) for at, said in enumerate(("Old kilns", "Salt"))]
+    lines = ["Old kilns (3 replies)", "\tOld kilns\t12\tby\tSalt"]
+    main = "\n".join(
+        [*lines, "\tOld kilns\tA kiln of brick\tSalt", "Salt is not cheap (at 3 a pound)"]
+    )
+    said = list(content(Page(SITE, text=main, main=main, links=links)).values())
+    assert said == ["Old kilns\tA kiln of brick\tSalt", "Salt is not cheap (at 3 a pound)"]
