@@ -197,7 +197,7 @@ class _Subject:
     def check_saving(self) -> None:
         """One in flight tells whether to save or to load made the difference; the other cases save
         between two loads."""
-        apart, mixed = (_Saving(save=17), _Saving(load=23)), (_Saving(save=17, load=23),)
+        apart, mixed = (_Saving(save=9), _Saving(load=13)), (_Saving(save=9, load=13),)
         for case in CASES[:3]:
             once = (_Saving(once=31),) if case is CASES[1] else ()
             for saving in (*(apart if case is CASES[0] else mixed), *once):
