@@ -6,7 +6,7 @@ import pytest
 
 from kilns_and_ledgers import KILNS, LEDGERS, honest
 from spoor.hashing import KEY_SIZE, hash64
-from spoor.judges.relevance import Relevance, judge
+from spoor.judges.relevance import Relevance
 from spoor.judges.wish import parse
 from spoor.types import Anchor, Link, Page
 
@@ -68,7 +68,7 @@ def test_whoever_chooses_urls_does_not_choose_the_sample(
     key: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a key, as in a replay, the addresses with the lowest hashes are all kept."""
-    monkeypatch.setattr(judge, "KEPT", 60)
+    monkeypatch.setattr("spoor.judges.relevance.judge.KEPT", 60)
     judge = Relevance(parse("kiln glaze"))
     judge.key_sample(key)
     tried = (f"http://stranger.example/{number}" for number in range(10_000))
