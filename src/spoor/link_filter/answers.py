@@ -106,13 +106,14 @@ class Answers:
 
     def held_groups(self) -> Sequence[tuple[str, int, str]]:
         """(what, links that wait, why) of what is held back."""
-        counts: dict[str, int] = {}
-        for name in self._waiting:
-            domain = self._waiting.domain(name)
-            counts[domain] = counts.get(domain, 0) + self._waiting.count(name)
+        its = self._waiting
         return [
-            (f"answers on {domain}", links, "what they answer is not relevant")
-            for domain, links in counts.items()
+            (
+                f"answers on {domain}",
+                sum(map(its.count, its.groups(domain))),
+                "what they answer is not relevant",
+            )
+            for domain in its.domains()
         ]
 
     @property

@@ -98,7 +98,6 @@ class CrawlFilter:
         self._domains = DomainShares() if anywhere else None
         self._vain = None if traps is None else VainLinks()
         self._answers = None if traps is None else Answers()
-        self._linked_from: LinkedFrom = _of_nothing
         self._rules = UrlRules(scope, self._actions, guarded=traps is not None)
         self._left_out = LeftOutUrls(self._depths, f"--max-depth {scope.max_depth}")
         self._sitemaps = SitemapFilter(ask=sitemaps, last=sitemaps_last, most=scope.max_depth)
@@ -135,7 +134,6 @@ class CrawlFilter:
         return self._depths is not None
 
     def linked_by(self, linked_from: LinkedFrom) -> None:
-        self._linked_from = linked_from
         if self._traps is not None:
             self._traps.linked_from = linked_from
 
@@ -388,9 +386,11 @@ class CrawlFilter:
         if self._domains is not None and not self._domains.passes(url) and not tried:
             self._holder = (url, "domain", "")
             return f"held back: {domain_of(url)} has had its share so far"
-        if self._answers is not None and (name := self._answers.holder(url, self._linked_from)):
-            self._holder = (url, "answer", name)
-            return "held back: what it answers is not relevant"
+        if self._answers is not None and self._traps is not None:
+            name = self._answers.holder(url, self._traps.linked_from)
+            if name:
+                self._holder = (url, "answer", name)
+                return "held back: what it answers is not relevant"
         return self._in_vain(link, url, linked_by) or self._passes(link, url)
 
     def _full(self, url: str) -> str:
@@ -619,7 +619,3 @@ def _led_to_action(reply: Reply) -> bool:
 
 def _nothing(url: str) -> bool:
     return False
-
-
-def _of_nothing(url: str) -> Sequence[tuple[str, str]]:
-    return ()

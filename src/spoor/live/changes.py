@@ -44,7 +44,6 @@ MOST_PENDING = 200
 """Changes that are kept of pages that the fleet may yet submit; beyond, the oldest of the domain
 that has most of them goes."""
 
-
 MOST_TEXT = 20_000
 """Characters of the sentences that came, and of those that went, that a line has; and of all else
 that is text in it."""

@@ -136,10 +136,13 @@ def content(page: Page) -> dict[int, str]:
     links, own = page.links, page.url
     said = [link.anchor.text for link in links if link.anchor.text and link.url != own]
     teasers = set(map(plain, said))
-    in_rows = teasers.union(" ".join(_WORD.findall(text.lower())) for text in said)
-    sizes = _sizes(in_rows)
+    text = page.main or page.text
+    in_rows, sizes = set[str](), dict[str, list[int]]()
+    if "\t" in text:  # most pages have no row
+        in_rows = teasers.union(" ".join(_WORD.findall(its.lower())) for its in said)
+        sizes = _sizes(in_rows)
     found: dict[int, str] = {}
-    for sentence in sentences(page.main or page.text):
+    for sentence in sentences(text):
         words = plain(sentence)
         if not words or words in teasers:
             continue
@@ -147,8 +150,9 @@ def content(page: Page) -> dict[int, str]:
         if counted is not None and plain(sentence[: counted.start()]) in teasers:
             continue
         if "\t" in sentence:
-            rest = _without(words.split(), in_rows, sizes)
-            if len(rest) < len(words.split()):
+            every = words.split()
+            rest = _without(every, in_rows, sizes)
+            if len(rest) < len(every):
                 if len(rest) <= LITTLE:
                     continue
                 words = " ".join(rest)
