@@ -245,7 +245,7 @@ class PageRates(Columns):
         assumed = self.prior[pages]
         if len(corrected):
             hosts = known.host_numbers(pages[corrected].tolist())
-            names = {name: number for number, name in enumerate(known.numbered_hosts())}
+            names = self._numbers_of_hosts()
             assumed[corrected] *= self.kinds.factors(names)[hosts, kinds[corrected]]
         return assumed
 
@@ -277,13 +277,16 @@ class PageRates(Columns):
         raised: Floats = np.where(hubs, np.maximum(pay, least), pay)
         return raised
 
+    def _numbers_of_hosts(self) -> dict[str, int]:
+        return {name: number for number, name in enumerate(self._known.numbered_hosts())}
+
     def _with_few_young(self, pay: Floats, hosts: Integers) -> Floats:
         """What pages pay, where those that are young and off topic have `OF_YOUNG` of the visits of
         a host at which none came to the topic."""
         young = self.prior == PRIOR["young"]
         if not young.any():
             return pay
-        names = {name: number for number, name in enumerate(self._known.numbered_hosts())}
+        names = self._numbers_of_hosts()
         proven = self.kinds.proven(names, kind_rates.YOUNG)
         visits = np.sqrt(pay)
         its = np.bincount(hosts, visits * young, minlength=len(names))
