@@ -81,7 +81,7 @@ def test_links_of_a_domain_take_no_places_of_another(monkeypatch: pytest.MonkeyP
     seen = [f"http://n{number}.{FARM}/" for number in range(1_000)]
     good = [f"http://www.{GOOD}/more/{number}" for number in range(100)]
     for url in [*seen, *good, *(f"{url}again" for url in seen)]:
-        shares.hold(HeldLink(Link(url), -1, 0.0, 1, False))
+        shares.hold(domain_of(url), HeldLink(Link(url), -1, 0.0, 1, False))
     again = DomainShares()
     again.load(unpack(pack(shares.save())))
     for each in (shares, again):

@@ -126,13 +126,13 @@ def test_links_to_fetched_pages_do_not_wait() -> None:
     _crawl(world, guard, 4)
     assert guard._traps is not None
     waiting = {
-        held.link.url for name in guard._traps._groups._waiting for held in _all(guard._traps, name)
+        held.link.url for name in guard._traps._groups.waiting for held in _all(guard._traps, name)
     }
     assert waiting.isdisjoint(world.asked)
 
 
 def _all(traps: Traps, name: str) -> list:  # type: ignore[type-arg]
-    return traps._groups._waiting.all(name)
+    return traps._groups.waiting.all(name)
 
 
 def test_more_and_more_is_asked_for_until_too_much_was_in_vain() -> None:
@@ -217,7 +217,7 @@ def test_the_looks_that_are_remembered_are_bounded() -> None:
     for number in range(30_000):
         _waiting(traps, f"http://a.example/x/{number}")
     assert len(traps._groups._shapes) <= 20_000
-    assert {*traps._groups._waiting.urls()} <= {*traps._groups._shapes}
+    assert {*traps._groups.waiting.urls()} <= {*traps._groups._shapes}
 
 
 class Counts(CrawlFilter):

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from spoor import bounded
 from spoor.learn.state import pack, unpack
 from spoor.link_filter import domain_shares, held_groups, page_limits
-from spoor.link_filter.link_filter import TOO_MANY, CrawlFilter
+from spoor.link_filter.link_filter import CrawlFilter
 from spoor.link_filter.scope import Scope
 from spoor.link_filter.traps import Traps
-from spoor.link_filter.waiting_places import WaitingLinks
+from spoor.link_filter.waiting_places import TOO_MANY, WaitingLinks
 from spoor.types import Anchor, HeldLink, Link, LinkId
 from spoor.views.explain import left_out_lines
 from spoor.web.page import parse
@@ -35,7 +35,7 @@ def test_links_that_were_more_than_may_wait_are_told_after_the_others_entered(
     assert within._domains is not None
     assert within._traps is not None
     for number in range(10):
-        within._domains.hold(_held(f"http://a.example/{number}"))
+        within._domains.hold("a.example", _held(f"http://a.example/{number}"))
         within._traps.hold("b.example/#", _held(f"http://b.example/{number}"))
     assert sum(links for _, links, _ in within.left_out().held) == 20
     again = CrawlFilter(Scope(), traps=Traps())
@@ -130,14 +130,14 @@ def test_links_that_wait_in_groups_are_those_of_the_plainest_list(
             gone += left
             plain = [row for row in plain if row not in leaving]
         else:
-            state = unpack(pack({"rows": waiting.rows(), "left": waiting.left()}))
-            lost, waiting = waiting.lost, WaitingLinks(MOST)
-            waiting.load(state["rows"], state["left"], lost)
+            state = unpack(pack(waiting.save()))
+            waiting = WaitingLinks(MOST)
+            waiting.load(state)
         began = [one for one in began if any(name == one for name, _ in plain)]
         assert list(waiting) == began
         assert bool(waiting) == bool(plain)
         rows = [[one, [its.row() for name, its in plain if name == one]] for one in began]
-        assert waiting.rows() == rows
+        assert waiting.save()["waiting"] == rows
         assert entered == sum(waiting.counts().values()) + waiting.lost + len(gone)
         assert sum(waiting.left().values()) + waiting.lost == given_up
 
@@ -157,7 +157,7 @@ def test_what_a_limit_gave_up_is_told_after_its_group_is_forgotten(
 def test_a_link_that_the_frontier_knows_does_not_wait_for_its_domain() -> None:
     guard = CrawlFilter(Scope(), traps=Traps())
     assert guard._domains is not None
-    guard._domains.hold(_held("http://b.example/waits"))
+    guard._domains.hold("b.example", _held("http://b.example/waits"))
     guard.knows = "http://b.example/known".__eq__
     source = b'<a href="http://b.example/known">a</a><a href="http://b.example/other">b</a>'
     page = parse(source, "http://a.example/")

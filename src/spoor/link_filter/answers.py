@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 
 from spoor.bounded import remember
 from spoor.hashing import hash64
 from spoor.link_filter.page_views import LinkedFrom
-from spoor.link_filter.waiting_places import WaitingLinks
+from spoor.link_filter.waiting_places import HeldGroup, Holder, WaitingLinks
 from spoor.types import HeldLink, Page, State
 from spoor.web.urls import host
 
@@ -38,7 +38,7 @@ DOUBTED = 0.25
 _SUBJECTS, _PAGES, _WAITING = 20_000, 20_000, 5_000
 
 
-class Answers:
+class Answers(Holder):
     """What is known of threads by their subjects. O(length of a title) a page."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Answers:
         """Subjects of relevant pages, and those whose answers were let in at the end."""
         self._pages: OrderedDict[int, tuple[int, ...]] = OrderedDict()
         """URL of a page, hashed → what may be its subject."""
-        self._waiting = WaitingLinks(_WAITING)
+        super().__init__(WaitingLinks(_WAITING))
         self._freed: dict[str, None] = {}
 
     def ended(self, page: Page, score: float) -> None:
@@ -89,9 +89,6 @@ class Answers:
                 return f"{subject:x}" if known and subject not in self._relevant else ""
         return ""
 
-    def hold(self, name: str, held: HeldLink) -> None:
-        self._waiting.add(name, held)
-
     def release(self, *, over: bool) -> Sequence[HeldLink]:
         """Links that may enter the frontier again; `over`: there are no others in any shard, and
         those of the thread that waited longest may."""
@@ -100,15 +97,10 @@ class Answers:
         freed, self._freed = [*self._freed], {}
         return [held for name in freed for held in self._waiting.all(name)]
 
-    def leave(self, owns: Callable[[str], bool]) -> list[HeldLink]:
-        """Links that were dropped and wait no longer, since their URLs are another shard's."""
-        return self._waiting.leave(owns)
-
-    def held_groups(self) -> Sequence[tuple[str, int, str]]:
-        """(what, links that wait, why) of what is held back."""
+    def held_groups(self) -> list[HeldGroup]:
         its = self._waiting
         return [
-            (
+            HeldGroup(
                 f"answers on {domain}",
                 sum(map(its.count, its.groups(domain))),
                 "what they answer is not relevant",
@@ -116,20 +108,13 @@ class Answers:
             for domain in its.domains()
         ]
 
-    @property
-    def lost(self) -> int:
-        """Links of subjects of which none waits any more that were more than may wait."""
-        return self._waiting.lost
-
     def save(self) -> State:
         return {
             "against": [*self._against.items()],
             "relevant": [*self._relevant],
             "pages": [[page, [*subjects]] for page, subjects in self._pages.items()],
             "freed": [*self._freed],
-            "held": self._waiting.rows(),
-            "left": self._waiting.left(),
-            "lost": self._waiting.lost,
+            **self._waiting.save(),
         }
 
     def load(self, state: State) -> None:
@@ -137,7 +122,7 @@ class Answers:
         self._relevant = OrderedDict.fromkeys(state["relevant"])
         self._pages = OrderedDict((page, tuple(subjects)) for page, subjects in state["pages"])
         self._freed = dict.fromkeys(state["freed"])
-        self._waiting.load(state["held"], state["left"], state["lost"])
+        self._waiting.load(state)
 
 
 def _is_answer(text: str) -> bool:

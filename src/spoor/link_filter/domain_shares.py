@@ -9,9 +9,9 @@ links that wait beyond `_WAITING` only the number is kept, of the domain with th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
-from spoor.link_filter.waiting_places import WaitingLinks
+from spoor.link_filter.waiting_places import HeldGroup, Holder, WaitingLinks
 from spoor.types import HeldLink, State
 from spoor.web.urls import domain_of
 
@@ -29,7 +29,7 @@ _LOOK = 50
 """Pages after which the shares of all that wait are looked at."""
 
 
-class DomainShares:
+class DomainShares(Holder):
     """Pages in flight count, too."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class DomainShares:
         self._pages: Counter[str] = Counter()
         self._relevant: Counter[str] = Counter()
         self._total = 0
-        self._waiting = WaitingLinks(_WAITING)
+        super().__init__(WaitingLinks(_WAITING))
         """Of domains that have had their share."""
         self._entered: set[str] = set()
         """URLs that enter whatever the share of their domain is."""
@@ -69,10 +69,6 @@ class DomainShares:
             return True
         return not self.has_had(domain_of(url))
 
-    def hold(self, held: HeldLink) -> None:
-        """Let a link wait."""
-        self._waiting.add(domain_of(held.link.url), held)
-
     def count(self, url: str, by: int) -> None:
         """A page begins, or one that began is none."""
         self._pages[domain_of(url)] += by
@@ -99,20 +95,11 @@ class DomainShares:
                     ready.append(held)
         return ready
 
-    def leave(self, owns: Callable[[str], bool]) -> list[HeldLink]:
-        """Links that were dropped and wait no longer, since their URLs are another shard's."""
-        return self._waiting.leave(owns)
-
-    def held_groups(self) -> list[tuple[str, int, str]]:
-        """(domain, links that wait, why) of what is held back."""
+    def held_groups(self) -> list[HeldGroup]:
         return [
-            (domain, links, self._why(domain)) for domain, links in self._waiting.counts().items()
+            HeldGroup(domain, links, self._why(domain))
+            for domain, links in self._waiting.counts().items()
         ]
-
-    @property
-    def lost(self) -> int:
-        """Links of domains that wait no longer which were more than may wait."""
-        return self._waiting.lost
 
     def _why(self, domain: str) -> str:
         pages, relevant = self._pages[domain], self._relevant[domain]
@@ -125,9 +112,7 @@ class DomainShares:
             "pages": dict(self._pages),
             "relevant": dict(self._relevant),
             "total": self._total,
-            "held": self._waiting.rows(),
-            "left": self._waiting.left(),
-            "lost": self._waiting.lost,
+            **self._waiting.save(),
             "entered": sorted(self._entered),
             "look": self._look,
         }
@@ -137,5 +122,5 @@ class DomainShares:
         self._named = set(state["named"])
         self._pages, self._relevant = Counter(state["pages"]), Counter(state["relevant"])
         self._total = int(state["total"])
-        self._waiting.load(state["held"], state["left"], state["lost"])
+        self._waiting.load(state)
         self._entered, self._look = set(state["entered"]), bool(state["look"])

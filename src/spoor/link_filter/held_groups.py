@@ -16,7 +16,6 @@ from spoor.link_filter.trap_groups import (
     NEVER,
     VOUCHED,
     Count,
-    Group,
     counts_of,
     in_rests,
     is_anywhere,
@@ -29,7 +28,7 @@ from spoor.link_filter.trap_groups import (
 )
 from spoor.link_filter.trap_rests import Rests, worth
 from spoor.link_filter.trap_tries import Tries
-from spoor.link_filter.waiting_places import WaitingLinks
+from spoor.link_filter.waiting_places import HeldGroup, WaitingLinks
 from spoor.types import HeldLink, State
 from spoor.web.urls import host, registrable_domain
 
@@ -69,7 +68,7 @@ class HeldGroups:
         """Those that are held back."""
         self.of_strangers = 0
         """How many of these are of links of other domains."""
-        self._waiting = WaitingLinks(_WAITING, owner)
+        self.waiting = WaitingLinks(_WAITING, owner)
         """Of these groups."""
         self._opened: dict[str, int] = {}
         """Groups that hold nothing back, with links that still wait → their pages at that time."""
@@ -108,7 +107,7 @@ class HeldGroups:
         # What waits for a group that is forgotten is asked for like any link.
         if forgotten := remember(self._groups, name, count):
             self._let_go(forgotten)
-            self._ready += self._waiting.all(forgotten)
+            self._ready += self.waiting.all(forgotten)
         return count
 
     # -- what waits
@@ -118,23 +117,23 @@ class HeldGroups:
         count = self.count(name)
         if name not in self._held:
             self._hold_back(name, count)
-        self._waiting.add(name, held)
+        self.waiting.add(name, held)
         self._shapes[held.link.url] = narrowest(held.link.url)
         if len(self._shapes) > _SHAPES:
-            self._shapes = {url: self._shapes[url] for url in self._waiting.urls()}
+            self._shapes = {url: self._shapes[url] for url in self.waiting.urls()}
         self._due = min(self._due, count.next)
 
     def look_again(self, site: str) -> None:
         """What waits as a copy on a host may be none any more: `release` finds out."""
         for name in self._held:
             if is_of_copies(name) and name.startswith(f"{site}/"):
-                self._looking[name] = self._waiting.count(name)
+                self._looking[name] = self.waiting.count(name)
 
     def open(self, name: str) -> None:
         """A group holds nothing back, and what waited for it is asked for like any link."""
         self._let_go(name)
         count = self.count(name)
-        if name in self._waiting and name not in self._opened:
+        if name in self.waiting and name not in self._opened:
             self._opened[name] = count.pages
             self._ready += self._longest(name, _AT_FIRST)
         count.held = count.tries = 0
@@ -153,26 +152,21 @@ class HeldGroups:
 
     def waits_no_longer(self, url: str, names: Callable[[], Iterable[str]]) -> None:
         """A page came, for whichever of some groups its URL waited."""
-        for name in names() if self._waiting else ():
-            self._waiting.drop(name, url)
+        for name in names() if self.waiting else ():
+            self.waiting.drop(name, url)
 
     def leave(self, owns: Callable[[str], bool]) -> list[HeldLink]:
         """Links that were dropped and wait no longer, since their URLs are another shard's."""
         gone = [held for held in self._ready if held.dropped and not owns(held.link.url)]
         self._ready = [held for held in self._ready if not held.dropped or owns(held.link.url)]
-        return gone + self._waiting.leave(owns)
+        return gone + self.waiting.leave(owns)
 
-    @property
-    def lost(self) -> int:
-        """Links that were more than may wait, of groups of which none waits any more."""
-        return self._waiting.lost
-
-    def largest(self) -> list[Group]:
+    def largest(self) -> list[HeldGroup]:
         """The groups that hold links back, the largest first."""
         found = [
-            Group(name, count.pages, count.new, self._waiting.count(name))
+            HeldGroup(name, self.waiting.count(name), count.why(name))
             for name in self._held
-            if (count := self._groups.get(name)) is not None and name in self._waiting
+            if (count := self._groups.get(name)) is not None and name in self.waiting
         ]
         return sorted(found, key=lambda group: -group.links)
 
@@ -189,22 +183,22 @@ class HeldGroups:
         self._due = self._pages + _FIRST_TRY
         for name in list(self._held):
             count = self.count(name)
-            if name not in self._waiting:
+            if name not in self.waiting:
                 continue
             last = over and count.tries < _LAST and not in_rests(name)
             if not (self._pages >= count.next or last):
                 continue
-            if not self._tries.left(self._waiting.domain(name)):
+            if not self._tries.left(self.waiting.domain(name)):
                 continue
             count.tries += 1
             count.next = self._pages + (_FIRST_TRY << min(count.tries, 20))
             for turn in range(_EACH):
-                held = self._waiting.newest(name) if turn else self._waiting.first(name)
+                held = self.waiting.newest(name) if turn else self.waiting.first(name)
                 if held is not None:
                     self._trying.add(held.link.url)
                     ready.append(held)
         if over and not ready:
-            ready = [held for domain in self._waiting.domains() for held in self._rest(domain)]
+            ready = [held for domain in self.waiting.domains() for held in self._rest(domain)]
         return ready
 
     def _from_opened(self) -> list[HeldLink]:
@@ -215,7 +209,7 @@ class HeldGroups:
                 since = self.count(name).pages - pages
                 most = 1 + max(since, 0) // _ONE_MORE
                 found += self._longest(name, min(most, _AT_ONCE - len(found)))
-            if name in self._held or name not in self._waiting:
+            if name in self._held or name not in self.waiting:
                 del self._opened[name]
             if len(found) == _AT_ONCE:
                 break
@@ -233,9 +227,9 @@ class HeldGroups:
                     self.hold(still, held)
                 else:
                     found.append(held)
-            if name not in self._waiting:
+            if name not in self.waiting:
                 self._let_go(name)
-            if name not in self._waiting or not self._looking[name]:
+            if name not in self.waiting or not self._looking[name]:
                 del self._looking[name]
             if not looks:
                 break
@@ -243,12 +237,12 @@ class HeldGroups:
 
     def _longest(self, name: str, most: int) -> list[HeldLink]:
         """So many links of a group, those that waited longest, which wait no longer."""
-        first = (self._waiting.first(name) for _ in range(most))
+        first = (self.waiting.first(name) for _ in range(most))
         return [held for held in first if held is not None]
 
     def _rest(self, domain: str) -> Sequence[HeldLink]:
         """Links of a domain to ask for once there are no others."""
-        most, waiting = self._rests.most(domain, self._tries.pages(domain)), self._waiting
+        most, waiting = self._rests.most(domain, self._tries.pages(domain)), self.waiting
         for name in waiting.groups(domain) if most else ():
             if in_rests(name) and (links := waiting.best(name, most, self._worth)):
                 urls = [held.link.url for held in links]
@@ -316,14 +310,12 @@ class HeldGroups:
         return {
             "groups": saved_counts(self._groups),
             "held": list(self._held),
-            "waiting": self._waiting.rows(),
-            "left": self._waiting.left(),
+            **self.waiting.save(),
             "opened": [[name, pages] for name, pages in self._opened.items()],
             "looking": [[name, left] for name, left in self._looking.items()],
             "ready": [held.row() for held in self._ready],
             "trying": sorted(self._trying),
             "pages": self._pages,
-            "lost": self.lost,
             "tried": list(self._tried),
             "in_vain": self._tries.save(),
             "rests": self._rests.save(),
@@ -335,8 +327,8 @@ class HeldGroups:
         held = state["held"]
         self._held = dict.fromkeys(held)
         self.of_strangers = sum(map(is_of_stranger, held))
-        self._waiting.load(state["waiting"], state["left"], state["lost"])
-        self._shapes = {url: narrowest(url) for url in self._waiting.urls()}
+        self.waiting.load(state)
+        self._shapes = {url: narrowest(url) for url in self.waiting.urls()}
         self._tried = OrderedDict.fromkeys(state["tried"], True)
         self._tries.load(state["in_vain"])
         self._rests.load(state["rests"])

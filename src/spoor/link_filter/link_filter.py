@@ -3,6 +3,7 @@ have had their share."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from spoor.link_filter.trap_groups import asked_last
 from spoor.link_filter.traps import Traps
 from spoor.link_filter.url_rules import DOES, UrlRules
 from spoor.link_filter.vain_links import VainLinks
+from spoor.link_filter.waiting_places import TOO_MANY, Holder
 from spoor.types import (
     NO_PARENT,
     Failed,
@@ -43,7 +45,6 @@ from spoor.web.page_links import at_hand, not_to_follow, those
 from spoor.web.urls import bare_host, domain_of, host
 
 BEYOND = "sitemaps list more than may wait"
-TOO_MANY = "more links waited than may wait"
 NOFOLLOW = "a page asks not to follow it (nofollow)"
 _FOLLOWED = " (--follow-seeds takes it)"
 
@@ -105,8 +106,8 @@ class CrawlFilter:
         self._asked: dict[LinkId, str] = {}
         """What was asked for first, of those of them that led elsewhere."""
         self._holder = ("", "", "")
-        """URL that `skip` was asked for last, and by what it is held back: a trap, a limit, the
-        share of its domain, what came to nothing, or what it answers; and the name of that."""
+        """URL that `skip` was asked for last, by which of `_holders` it is held back, and in which
+        group."""
 
     def seed(self, urls: Sequence[str]) -> None:
         self.scope.seed(urls)
@@ -217,7 +218,7 @@ class CrawlFilter:
             urls = enumerate(urls_of(links))
             held = [at for at, url in urls if domains.holds(url) and not self.knows(url)]
             for index in held:
-                domains.hold(origin.held(links[index]))
+                domains.hold(domain_of(links[index].url), origin.held(links[index]))
             known = frozenset(held)
             links = those(links, [index for index in range(len(links)) if index not in known])
         return links
@@ -370,7 +371,7 @@ class CrawlFilter:
             self._left_out.note(why, url)
             return why + _FOLLOWED * leads_away
         if self.revisits is not None and (why := self.revisits.barred(self._flying.values())):
-            self._holder = (url, "revisits", "")
+            self._holder = (url, "revisits", domain_of(url))
             return why
         if why := self._full(url):
             return why
@@ -384,7 +385,7 @@ class CrawlFilter:
             return f"held back: {name}"
         # Whatever a domain has had, what is tried of a group decides on all of it.
         if self._domains is not None and not self._domains.passes(url) and not tried:
-            self._holder = (url, "domain", "")
+            self._holder = (url, "domain", domain_of(url))
             return f"held back: {domain_of(url)} has had its share so far"
         if self._answers is not None and self._traps is not None:
             name = self._answers.holder(url, self._traps.linked_from)
@@ -392,6 +393,19 @@ class CrawlFilter:
                 self._holder = (url, "answer", name)
                 return "held back: what it answers is not relevant"
         return self._in_vain(link, url, linked_by) or self._passes(link, url)
+
+    @property
+    def _holders(self) -> dict[str, Holder]:
+        """What may hold a link back, by name."""
+        named = {
+            "limit": self._limits,
+            "revisits": self.revisits,
+            "trap": self._traps,
+            "domain": self._domains,
+            "answer": self._answers,
+            "vain": self._vain,
+        }
+        return {name: one for name, one in named.items() if one is not None}
 
     def _full(self, url: str) -> str:
         """The limit that a URL waits for; empty for none."""
@@ -416,22 +430,11 @@ class CrawlFilter:
 
     def dropped(self, url: str, seen: InLink | None, *, redirected: bool = False) -> None:
         whose, by, name = self._holder
-        if seen is None or whose != url:
+        if seen is None or whose != url or not by:
             return
         link = Link(url, seen.anchor, seen.kind)
         held = HeldLink(link, seen.parent, seen.parent_score, seen.depth, not redirected)
-        if by == "trap" and self._traps is not None:
-            self._traps.hold(name, held)
-        elif by == "limit":
-            self._limits.hold(name, held)
-        elif by == "revisits" and self.revisits is not None:
-            self.revisits.hold(held)
-        elif by == "domain" and self._domains is not None:
-            self._domains.hold(held)
-        elif by == "answer" and self._answers is not None:
-            self._answers.hold(name, held)
-        elif by == "vain" and self._vain is not None:
-            self._vain.hold(name, held)
+        self._holders[by].hold(name, held)
 
     def release(self, *, over: bool, last: bool) -> Sequence[HeldLink]:
         if over and self.revisits is not None and (rest := self.revisits.rest()):
@@ -457,11 +460,7 @@ class CrawlFilter:
         return self._as_near(found)
 
     def leave(self, owns: Callable[[str], bool]) -> Sequence[HeldLink]:
-        traps = [] if self._traps is None else self._traps.leave(owns)
-        domains = [] if self._domains is None else self._domains.leave(owns)
-        vain = [] if self._vain is None else self._vain.leave(owns)
-        vain += [] if self._answers is None else self._answers.leave(owns)
-        return self._as_near([*traps, *domains, *vain, *self._limits.leave(owns)])
+        return self._as_near([held for one in self._holders.values() for held in one.leave(owns)])
 
     def _as_near(self, links: Sequence[HeldLink]) -> Sequence[HeldLink]:
         """The same as near as they are now, for other shards, which may own them."""
@@ -538,26 +537,13 @@ class CrawlFilter:
         return () if self._traps is None else self._traps.view_of(url)
 
     def left_out(self) -> LeftOut:
-        groups = [] if self._traps is None else self._traps.held_groups()
-        its = self.revisits
-        beyond = self._sitemaps.left
-        all_that_hold = (
-            *(self._traps, self._domains, self._sitemaps, self._limits, self._vain),
-            self._answers,
-        )
-        lost = sum(one.lost for one in all_that_hold if one is not None)
+        rules = Counter(self._left_out.counts())
+        for one in self._holders.values():
+            rules.update(one.left_out())
+        rules += Counter({BEYOND: self._sitemaps.left, TOO_MANY: self._sitemaps.lost})
         return LeftOut(
-            self._left_out.counts()
-            | self._limits.left_out()
-            | ({f"--pages {its.most_new}": its.beyond} if its is not None and its.beyond else {})
-            | ({BEYOND: beyond} if beyond else {})
-            | ({TOO_MANY: lost} if lost else {}),
-            [
-                *((group.name, group.links, group.why) for group in groups),
-                *(() if self._domains is None else self._domains.held_groups()),
-                *(() if self._vain is None else self._vain.held_groups()),
-                *(() if self._answers is None else self._answers.held_groups()),
-            ],
+            dict(rules),
+            [group for one in self._holders.values() for group in one.held_groups()],
         )
 
     def _count(self, url: str, by: int) -> None:
@@ -567,41 +553,26 @@ class CrawlFilter:
 
     def save(self) -> State:
         return {
-            "traps": None if self._traps is None else self._traps.save(),
-            **({} if self.revisits is None else {"revisits": self.revisits.save()}),
+            "holders": {name: one.save() for name, one in self._holders.items()},
             **({} if self._actions is None else {"actions": self._actions.save()}),
             **({} if self._depths is None else {"depths": self._depths.save()}),
-            **({} if self._domains is None else {"domains": self._domains.save()}),
-            **({} if self._vain is None else {"vain": self._vain.save()}),
-            **({} if self._answers is None else {"answers": self._answers.save()}),
             "seeds": list(self.scope.seeds),
             **self._sitemaps.save(),
-            "pages": self._limits.pages,
-            "limits": self._limits.save(),
             "flying": [[link, url] for link, url in self._flying.items()],
             "asked": [[link, url] for link, url in self._asked.items()],
             "left_out": self._left_out.save(),
         }
 
     def load(self, state: State) -> None:
-        if self._traps is not None:
-            self._traps.load(state["traps"])
-        if self.revisits is not None:
-            self.revisits.load(state["revisits"])
         if self._actions is not None:
             self._actions.load(state["actions"])
         if self._depths is not None:
             self._depths.load(state["depths"])
-        if self._domains is not None and "domains" in state:
-            self._domains.load(state["domains"])
         self.scope.forget_seeds()
         self.seed(state["seeds"])
-        if self._vain is not None and "vain" in state:
-            self._vain.load(state["vain"])
-        if self._answers is not None and "answers" in state:
-            self._answers.load(state["answers"])
+        for name, one in self._holders.items():
+            one.load(state["holders"][name])
         self._sitemaps.load(state)
-        self._limits.load(state["pages"], state["limits"])
         self._flying = dict(state["flying"])
         self._asked = dict(state["asked"])
         self._left_out.load(state["left_out"])

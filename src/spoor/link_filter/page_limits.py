@@ -11,10 +11,10 @@ have N links that come to nothing, too, so that one full of dead links costs no 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import NamedTuple
 
-from spoor.link_filter.waiting_places import WaitingLinks
+from spoor.link_filter.waiting_places import Holder, WaitingLinks
 from spoor.types import HeldLink, State
 from spoor.web.urls import bare_host, domain_of
 
@@ -31,14 +31,14 @@ class _Limit(NamedTuple):
     what: str
 
 
-class PageLimits:
+class PageLimits(Holder):
     """None: no limit. O(1) a call, O(limits reached) for a place that is given back."""
 
     def __init__(
         self, per_host: int | None, per_domain: int | None, found_per_host: int | None
     ) -> None:
         self._limits: dict[str, _Limit] = {}
-        self._waiting = WaitingLinks(_WAITING)
+        super().__init__(WaitingLinks(_WAITING))
         """Unit and host or domain → links that wait."""
         self._freed: dict[str, None] = {}
         """Keys of which a place was given back since the last release."""
@@ -97,10 +97,6 @@ class PageLimits:
         if by < 0 and key in self._waiting:
             self._freed[key] = None
 
-    def hold(self, key: str, held: HeldLink) -> None:
-        """Let a link wait for a place."""
-        self._waiting.add(key, held)
-
     def release(self, *, over: bool) -> list[HeldLink]:
         """Links for which there is a place. `over`: no other link is open."""
         if not (self._freed or (over and self._waiting)):
@@ -115,36 +111,18 @@ class PageLimits:
                 room -= 1
         return ready
 
-    def leave(self, owns: Callable[[str], bool]) -> list[HeldLink]:
-        """Links that were dropped and wait no longer, since their URLs are another shard's."""
-        return self._waiting.leave(owns)
-
     def left_out(self) -> dict[str, int]:
         """Rule → links that wait for it, with those that were too many."""
         links: Counter[str] = Counter()
         for key, count in self._waiting.counts().items():
             limit = self._limits[key.partition(" ")[0]]
             links[f"{limit.option} {limit.most}"] += count
-        return dict(links)
-
-    @property
-    def lost(self) -> int:
-        """Links that were more than may wait, of hosts and domains of which none waits any more."""
-        return self._waiting.lost
+        return dict(links) | super().left_out()
 
     def save(self) -> State:
-        """Go on with `load`."""
-        its = self._waiting
-        counts = {"left": its.left(), "lost": its.lost}
-        return {"waiting": its.rows(), **counts, "freed": list(self._freed)}
+        return {**self._waiting.save(), "freed": list(self._freed), "pages": dict(self._pages)}
 
-    @property
-    def pages(self) -> dict[str, int]:
-        """What is counted."""
-        return dict(self._pages)
-
-    def load(self, pages: Mapping[str, int], state: State) -> None:
-        """Go on from `pages` and `save`."""
-        self._pages = Counter(pages)
-        self._waiting.load(state["waiting"], state["left"], state["lost"])
+    def load(self, state: State) -> None:
+        self._pages = Counter(state["pages"])
+        self._waiting.load(state)
         self._freed = dict.fromkeys(state["freed"])

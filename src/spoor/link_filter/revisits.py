@@ -27,9 +27,9 @@ from spoor.link_filter.sampled_refresh import (
     pays,
     uniform_of,
 )
-from spoor.link_filter.waiting_places import WaitingLinks
+from spoor.link_filter.waiting_places import Holder, WaitingLinks
 from spoor.types import NO_PARENT, Anchor, Failed, Fetched, HeldLink, Link, Outcome, State
-from spoor.web.urls import domain_of, host
+from spoor.web.urls import host
 
 KIND = "earlier"
 """Of the links to these pages."""
@@ -53,7 +53,7 @@ SHOWN = 20
 """Hosts whose samples are told one by one."""
 
 
-class Revisits:
+class Revisits(Holder):
     """Pages of an earlier run by URL: when each was `fetched`, and until when it is `fresh` by its
     own word (Unix seconds). `known`: hashes (`hash64`) of other URLs that it knew, which are no
     news. At most `most_new` pages that it did not have are taken (None: no limit). `hints`: pages
@@ -95,9 +95,9 @@ class Revisits:
         self._uniform = uniform_of(repr(began), urls)
         self._released = False
         self._new = 0
-        self._waiting = WaitingLinks(_WAITING)
+        super().__init__(WaitingLinks(_WAITING))
         """New pages beyond `most_new`."""
-        self.left_out: Counter[str] = Counter()
+        self.called_unchanged: Counter[str] = Counter()
         """Who called pages unchanged → how many were not asked for."""
         self._left: dict[str, set[int]] = {}
         """The same → these pages."""
@@ -163,10 +163,6 @@ class Revisits:
             return math.inf
         return self.most_new - self._new - sum(one not in self for one in flying)
 
-    def hold(self, held: HeldLink) -> None:
-        """Let a new page wait that was barred."""
-        self._waiting.add(domain_of(held.link.url), held)
-
     def release(self, flying: Iterable[str]) -> list[HeldLink]:
         """Those of them that may be taken now, by turns of their domains."""
         if not self._waiting:
@@ -178,10 +174,9 @@ class Revisits:
                     ready.append(held)
         return ready
 
-    @property
-    def beyond(self) -> int:
-        """New pages that were barred."""
-        return sum(self._waiting.counts().values()) + self._waiting.lost
+    def left_out(self) -> dict[str, int]:
+        barred = sum(self._waiting.counts().values()) + self._waiting.lost
+        return {f"--pages {self.most_new}": barred} if barred else {}
 
     def read(self, dated: Iterable[tuple[str, float]]) -> None:
         """What a sitemap says of pages: (URL, when it changed last)."""
@@ -223,7 +218,7 @@ class Revisits:
         seen = Counter(said[one] for one in sample)
         wrong = Counter(said[one] for one in sample & self._changed)
         left = {one for one, who in said.items() if who and wrong[who] <= WRONG * seen[who]}
-        self.left_out.update(said[one] for one in left - sample)
+        self.called_unchanged.update(said[one] for one in left - sample)
         for one in left - sample:
             self._left.setdefault(said[one], set()).add(one)
         if drawn:
@@ -265,11 +260,12 @@ class Revisits:
             "changed": np.array(sorted(self._changed), dtype=np.int64),
             "released": self._released,
             "new": self._new,
-            "left_out": dict(self.left_out),
-            "left": [[who, np.array(sorted(left), np.int64)] for who, left in self._left.items()],
+            "left_out": dict(self.called_unchanged),
+            "unchanged": [
+                [who, np.array(sorted(left), np.int64)] for who, left in self._left.items()
+            ],
             "same": np.array(sorted(self._same), dtype=np.int64),
-            "waiting": self._waiting.rows(),
-            "too_many": [self._waiting.left(), self._waiting.lost],
+            **self._waiting.save(),
             "samples": [[name, one.save()] for name, one in self._samples.items()],
         }
 
@@ -278,10 +274,10 @@ class Revisits:
         self._dated = {int(number): date for number, date in state["dated"].tolist()}
         self._changed = set(state["changed"].tolist())
         self._released, self._new = state["released"], state["new"]
-        self.left_out = Counter(state["left_out"])
-        self._left = {who: set(left.tolist()) for who, left in state["left"]}
+        self.called_unchanged = Counter(state["left_out"])
+        self._left = {who: set(left.tolist()) for who, left in state["unchanged"]}
         self._same = set(state["same"].tolist())
-        self._waiting.load(state["waiting"], *state["too_many"])
+        self._waiting.load(state)
         self._samples = {name: HostSample.load(one) for name, one in state["samples"]}
 
     def row(self) -> dict[str, Any]:

@@ -107,9 +107,7 @@ class SitemapShares:
         return {
             "known": list(self._known),
             "entered": dict(self._entered),
-            "waiting": self._waiting.rows(),
-            "left": self._waiting.left(),
-            "lost": self._waiting.lost,
+            **self._waiting.save(),
             "pages": self._pages,
             "look": self._look,
         }
@@ -118,5 +116,5 @@ class SitemapShares:
         """Go on from `save`."""
         self._known = OrderedDict.fromkeys(state["known"])
         self._entered = Counter(state["entered"])
-        self._waiting.load(state["waiting"], state["left"], state["lost"])
+        self._waiting.load(state)
         self._pages, self._look = int(state["pages"]), bool(state["look"])

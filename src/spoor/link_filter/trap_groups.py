@@ -6,7 +6,6 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import NamedTuple
 
 import numpy as np
 
@@ -40,27 +39,6 @@ HOSTS = "hosts of "
 """Begin of the name of a group of all hosts of one domain."""
 
 
-class Group(NamedTuple):
-    """A group that is held back."""
-
-    name: str
-    pages: int
-    """Fetched of it."""
-    new: int
-    """With news."""
-    links: int
-    """Held back."""
-
-    @property
-    def why(self) -> str:
-        """In words."""
-        if is_asked_last(self.name):
-            return "asked for last"
-        if self.name.endswith("="):
-            return "the same pages as without this parameter"
-        return f"{self.pages - self.new} of {self.pages} pages brought nothing new"
-
-
 class Count:
     """What is known of a group. Runs count in quarters of a page."""
 
@@ -69,6 +47,14 @@ class Count:
     def __init__(self) -> None:
         self.pages = self.new = self.run = self.same = 0
         self.held = self.tries = self.next = self.blamed = 0
+
+    def why(self, name: str) -> str:
+        """Why the group of this name is held back, in words."""
+        if is_asked_last(name):
+            return "asked for last"
+        if name.endswith("="):
+            return "the same pages as without this parameter"
+        return f"{self.pages - self.new} of {self.pages} pages brought nothing new"
 
 
 _PAGES = ("pages", "new", "run", "same")

@@ -64,7 +64,6 @@ from spoor.link_filter.trap_groups import (
     RELEVANT,
     SAMPLE,
     VOUCHED,
-    Group,
     asked_last,
     copies,
     is_anywhere,
@@ -75,6 +74,7 @@ from spoor.link_filter.trap_groups import (
     narrowest,
     newsless,
 )
+from spoor.link_filter.waiting_places import HeldGroup, Holder
 from spoor.types import HeldLink, Link, Page, State, urls_of
 from spoor.web.actions import is_view
 from spoor.web.other_ways import names_page
@@ -96,7 +96,7 @@ _CLOSED_PAGES = 5_000
 """Such pages whose URL has the name of the page that led to them, that are known."""
 
 
-class Traps:
+class Traps(Holder):
     """What a crawl has seen so far. O(words + links) for each page."""
 
     def __init__(self) -> None:
@@ -104,6 +104,7 @@ class Traps:
         self._listed = Novelty()
         """URLs that pages with news link to, from outside of their groups."""
         self._groups = HeldGroups()
+        super().__init__(self._groups.waiting)
         self._hosts: OrderedDict[str, None] = OrderedDict()
         """Hosts that have had a page."""
         self._with_text: OrderedDict[str, None] = OrderedDict()
@@ -271,25 +272,19 @@ class Traps:
         """Whether a URL is about to be tried."""
         return self._groups.tries(url)
 
-    def hold(self, name: str, held: HeldLink) -> None:
+    def hold(self, group: str, held: HeldLink) -> None:
         """Let a link wait until its group is tried again."""
-        self._groups.hold(name, held)
+        self._groups.hold(group, held)
 
     def leave(self, owns: Callable[[str], bool]) -> list[HeldLink]:
-        """Links that were dropped and wait no longer, since their URLs are another shard's."""
         return self._groups.leave(owns)
-
-    @property
-    def lost(self) -> int:
-        """Links that were more than may wait, of groups of which none waits any more."""
-        return self._groups.lost
 
     def release(self, *, over: bool) -> Sequence[HeldLink]:
         """Links that may enter the frontier again. `over`: there are no others in any shard."""
         return self._groups.release(self._copied, over=over)
 
-    def held_groups(self) -> list[Group]:
-        """The groups that hold links back, the largest first."""
+    def held_groups(self) -> list[HeldGroup]:
+        """The largest first."""
         return self._groups.largest()
 
     # -- what it learns

@@ -18,7 +18,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import filterfalse
 
 from spoor.bounded import remember
-from spoor.link_filter.waiting_places import WaitingLinks
+from spoor.link_filter.waiting_places import HeldGroup, Holder, WaitingLinks
 from spoor.types import (
     Failed,
     HeldLink,
@@ -52,7 +52,7 @@ def _group_of(group: str, url: str) -> str:
     return group
 
 
-class VainLinks:
+class VainLinks(Holder):
     """O(1) a call where no domain has had its share."""
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class VainLinks:
         self._asked_for: dict[LinkId, str] = {}
         """Links in flight → the domain for whose page they are asked for, where any had had its
         share."""
-        self._waiting = WaitingLinks(_WAITING, _group_of)
+        super().__init__(WaitingLinks(_WAITING, _group_of))
         self._freed: dict[str, None] = {}
         """Domains that may have more since the last release."""
 
@@ -108,10 +108,6 @@ class VainLinks:
             else:
                 self.hold(domain, origin.held(links[index]))
         return those(links, kept)
-
-    def hold(self, domain: str, held: HeldLink) -> None:
-        """Let a link wait."""
-        self._waiting.add(domain, held)
 
     def ended(self, outcome: Outcome, url: str, found_on: Callable[[], str]) -> None:
         """Count the outcome of a link to a URL for the domain whose page has it, and the page of a
@@ -170,14 +166,9 @@ class VainLinks:
         domains, self._freed = list(self._freed), {}
         return [held for domain in domains for held in self._waiting.all(domain)]
 
-    def leave(self, owns: Callable[[str], bool]) -> list[HeldLink]:
-        """Links that were dropped and wait no longer, since their URLs are another shard's."""
-        return self._waiting.leave(owns)
-
-    def held_groups(self) -> Sequence[tuple[str, int, str]]:
-        """(what, links that wait, why) of what is held back."""
+    def held_groups(self) -> list[HeldGroup]:
         return [
-            (f"what {domain} links", links, self._why(domain))
+            HeldGroup(f"what {domain} links", links, self._why(domain))
             for domain, links in self._waiting.counts().items()
         ]
 
@@ -186,11 +177,6 @@ class VainLinks:
         size = self._bytes[domain] >> 20
         took = f" and took {size:,} MiB" if size >= vain else ""
         return f"{vain:,} came to nothing{took}, and {came:,} to a page"
-
-    @property
-    def lost(self) -> int:
-        """Links of domains of which none waits any more that were more than may wait."""
-        return self._waiting.lost
 
     def save(self) -> State:
         """Go on with `load`."""
@@ -203,9 +189,7 @@ class VainLinks:
             "refused": list(self._refused),
             "asked_for": [[link, domain] for link, domain in self._asked_for.items()],
             "freed": list(self._freed),
-            "held": self._waiting.rows(),
-            "left": self._waiting.left(),
-            "lost": self._waiting.lost,
+            **self._waiting.save(),
         }
 
     def load(self, state: State) -> None:
@@ -215,7 +199,7 @@ class VainLinks:
         self._forgiven = dict(state["forgiven"])
         self._refused = OrderedDict.fromkeys(state["refused"])
         self._asked_for = dict(state["asked_for"])
-        self._waiting.load(state["held"], state["left"], state["lost"])
+        self._waiting.load(state)
         self._full.clear()
         for domain in self._vain:
             self._look(domain)

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import NamedTuple
 
-from spoor.types import HeldLink
+from spoor.types import HeldLink, State
 from spoor.web.urls import domain_of
+
+TOO_MANY = "more links waited than may wait"
 
 
 class WaitingPlaces:
@@ -201,27 +203,72 @@ class WaitingLinks:
         """Group → its `count`."""
         return {group: self.count(group) for group in self._groups}
 
-    def rows(self) -> list[list[Any]]:
-        """As a saved state holds them."""
-        return [
-            [group, [held.row() for held in its.links.values()]]
-            for group, its in self._groups.items()
-        ]
+    def save(self) -> State:
+        """Go on with `load`."""
+        return {
+            "waiting": [
+                [group, [held.row() for held in its.links.values()]]
+                for group, its in self._groups.items()
+            ],
+            "left": self.left(),
+            "lost": self.lost,
+        }
 
     def left(self) -> dict[str, int]:
         """Group with links that wait → its links that were too many, where there are any."""
         return {group: its.left for group, its in self._groups.items() if its.left}
 
-    def load(
-        self, rows: Iterable[tuple[str, list[Any]]], left: Mapping[str, int], lost: int
-    ) -> None:
-        """Go on from `rows`, `left` and `lost`."""
+    def load(self, state: State) -> None:
+        """Go on from `save`."""
         self._groups.clear()
         self._of_domain.clear()
         self._places.clear()
-        self.lost = lost
-        for group, links in rows:
+        self.lost = state["lost"]
+        for group, links in state["waiting"]:
             for row in links:
                 self._add(group, HeldLink.of(row))
-        for group, count in left.items():
+        for group, count in state["left"].items():
             self._groups[group].left = count
+
+
+class HeldGroup(NamedTuple):
+    """Links that are held back for one reason."""
+
+    name: str
+    links: int
+    """How many wait."""
+    why: str
+
+
+class Holder:
+    """What lets links wait in groups until something speaks for them: a limit, a share of a domain,
+    what a group answers."""
+
+    def __init__(self, waiting: WaitingLinks) -> None:
+        self._waiting = waiting
+
+    def hold(self, group: str, held: HeldLink) -> None:
+        """Let a link wait."""
+        self._waiting.add(group, held)
+
+    def leave(self, owns: Callable[[str], bool]) -> list[HeldLink]:
+        """Links that were dropped and wait no longer, since their URLs are another shard's."""
+        return self._waiting.leave(owns)
+
+    def held_groups(self) -> Sequence[HeldGroup]:
+        """What is told one by one of what is held back."""
+        return ()
+
+    def left_out(self) -> dict[str, int]:
+        """Rule → links that it leaves out; of the groups that are not told one by one, links that
+        wait, too."""
+        lost = self._waiting.lost
+        return {TOO_MANY: lost} if lost else {}
+
+    def save(self) -> State:
+        """Go on with `load`."""
+        raise NotImplementedError
+
+    def load(self, state: State) -> None:
+        """Go on from `save`."""
+        raise NotImplementedError

@@ -241,7 +241,7 @@ def told(db: sqlite3.Connection, revisits: Revisits, unchanged: int) -> dict[str
         "gone": max(0, pages - left - changed),
         "new": len(times) - changed,
         "since": min(times, default=None),
-        "left_out": dict(revisits.left_out),
+        "left_out": dict(revisits.called_unchanged),
         "sampled": revisits.samples(),
     }
 

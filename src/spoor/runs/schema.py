@@ -17,7 +17,7 @@ from spoor.files import toml_of, write_whole
 from spoor.runs import files
 from spoor.settings import Settings
 
-FORMAT = 7
+FORMAT = 8
 """Of a run's folder. 2: a watch keeps a journal, as a crawl does. 3: the state of `trail` is of
 arrays where it was of lists. 4: settings and states name their parts by the field's terms.
 5: URLs and words are known by BLAKE2b where they were by CRC-32. 6: what

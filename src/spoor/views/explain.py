@@ -13,7 +13,8 @@ import numpy as np
 from spoor import registry
 from spoor.errors import InputError, taking_in
 from spoor.learn.state import read
-from spoor.link_filter.link_filter import BEYOND, NOFOLLOW, TOO_MANY
+from spoor.link_filter.link_filter import BEYOND, NOFOLLOW
+from spoor.link_filter.waiting_places import TOO_MANY
 from spoor.protocols import Explains
 from spoor.runs.earlier import revisited
 from spoor.runs.reader import Run

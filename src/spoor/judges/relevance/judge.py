@@ -445,8 +445,8 @@ class Relevance:
         self._labelled, self._learned_of = bool(state["labelled"]), (0, 0)
         self._surer = int(state["surer"])
         urls = [*self._pages]
-        self._views = frozenset(urls[at] for at in state.get("views", ()))
-        read, kept = state.get("views_of", (0, 0))
+        self._views = frozenset(urls[at] for at in state["views"])
+        read, kept = state["views_of"]
         self._views_of = int(read), int(kept)
         if "key" in state:
             self._key = bytes.fromhex(state["key"])[:64]

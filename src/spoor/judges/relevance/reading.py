@@ -484,8 +484,8 @@ class Reader:
         self.together = np.array(state["together"], np.int64)
         self.short = np.array(state["short"], np.int64)
         self.repeated.load(state["repeated"])
-        self._lists.load(state.get("list_forms", []))
-        self._indexes.load(state.get("indexed", np.zeros(0, np.uint64)).tolist())
+        self._lists.load(state["list_forms"])
+        self._indexes.load(state["indexed"].tolist())
         self._anchors.load(state)
 
 
