@@ -16,7 +16,7 @@ from spoor.errors import InputError
 from spoor.learn.state import pack, unpack
 from spoor.learn.state_chunks import CHUNK, LONG, ChunkReader, ChunkWriter, Kept
 from spoor.runs.checkpoints import Checkpoints, drop_unused_chunks, read_state
-from spoor.runs.schema import ADDED, TABLES
+from spoor.runs.schema import TABLES
 
 SMALL = np.arange(5)
 
@@ -133,7 +133,7 @@ def test_two_generations_have_their_chunks_and_nothing_else_stays() -> None:
     values = rng.integers(0, 1 << 60, 20 * CHUNK // 8)
     states = []
     with closing(sqlite3.connect(":memory:")) as db:
-        db.executescript(TABLES + ADDED)
+        db.executescript(TABLES)
         checkpoints = Checkpoints(db, {})
         for seq in range(12):
             if seq % 4 == 3:  # another process goes on from the newest

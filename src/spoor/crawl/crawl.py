@@ -67,7 +67,7 @@ from spoor.types import (
 )
 from spoor.web.urls import domain_of
 
-FORMAT = 9
+FORMAT = 10
 """Format number of a saved crawl; it covers the policy's state too."""
 
 LONG_WAIT = 60.0

@@ -38,7 +38,7 @@ from spoor.watching.urls import NEVER
 from spoor.web.sitemaps import WHY as SITEMAP
 from spoor.web.urls import host as host_of
 
-FORMAT = 3
+FORMAT = 4
 
 LONG = 60.0
 """Seconds: no delay that is meant for one request is longer."""

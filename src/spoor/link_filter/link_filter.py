@@ -578,6 +578,12 @@ class CrawlFilter:
         self._left_out.load(state["left_out"])
 
 
+def revisits_in(state: State) -> State:
+    """What `CrawlFilter.save` has of the pages of an earlier run."""
+    its: State = state["holders"]["revisits"]
+    return its
+
+
 _IN_VAIN = ("http", "absent", "duplicate")
 """Failures that say that there is nothing at a URL."""
 

@@ -68,8 +68,6 @@ class Receiver(NamedTuple):
     tell: Tell
     counts: tuple[type[Exception], ...]
     """Errors of which a line may have `MOST_TRIES`; then it is passed over."""
-    name_before: str = ""
-    """Its key as earlier versions wrote it."""
     end: Callable[[], None] = lambda: None
     """End what tells a line, from any thread."""
 
@@ -90,7 +88,7 @@ def receivers(on_new: str, webhooks: tuple[str, ...]) -> list[Receiver]:
         # Most such addresses hold a key, and the folder may be given away.
         digest = hashlib.sha256(url.encode("utf-8", "replace")).hexdigest()[:16]
         name = f"webhook {host} {digest}"
-        found.append(Receiver(name, _webhook(url), (RefusedError,), f"webhook {url}"))
+        found.append(Receiver(name, _webhook(url), (RefusedError,)))
     return found
 
 
@@ -204,15 +202,10 @@ class Deliveries:
         try:
             found = read_json(self._folder / files.DELIVERED, flags=os.O_NOFOLLOW)
             told: dict[str, _Place] = {}
-            for name, place in found.items():
-                # Earlier versions wrote the offset alone.
-                end, last, *tries = (place, "") if isinstance(place, int) else place
+            for name, (end, last, *tries) in found.items():
                 told[str(name)] = _Place(int(end), str(last), *map(int, tries[:1]))
             if any(place.end < 0 or place.tries < 0 for place in told.values()):
                 raise ValueError("it counts from below nothing")
-            for one in self._receivers:
-                if one.name_before in told:
-                    told.setdefault(one.name, told.pop(one.name_before))
             return {name: place for name, place in told.items() if self._is_there(place)}
         except FileNotFoundError:
             return {}

@@ -14,7 +14,6 @@ import shlex
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +27,7 @@ from spoor.formats.warc_writer import revisit_headers
 from spoor.hashing import hash64
 from spoor.judges.no_results import SHOWN_AT, SHOWS_AGAIN
 from spoor.learn.state import read, write
+from spoor.link_filter.link_filter import revisits_in
 from spoor.link_filter.revisits import Revisits
 from spoor.link_filter.sampled_refresh import TURNS
 from spoor.protocols import FallsBack, Mergeable
@@ -144,10 +144,9 @@ def copy_into(path: Path, db: sqlite3.Connection, settings: Settings, now: float
     for part in files.shards(earlier) or [earlier]:
         with reading(part) as old:
             for table, width in (("validators", 3), ("freshness", 2)):
-                with suppress(sqlite3.OperationalError):  # made by an earlier version
-                    found = [*each_once(part, old.execute(f"SELECT * FROM {table}"))]
-                    marks = ", ".join("?" * width)
-                    db.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", found)
+                found = [*each_once(part, old.execute(f"SELECT * FROM {table}"))]
+                marks = ", ".join("?" * width)
+                db.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", found)
     return ends
 
 
@@ -171,11 +170,10 @@ def remove_left_over(path: Path) -> None:
     (path / files.EARLIER).unlink()
 
 
-def originals_of(path: Path) -> Originals | None:
-    """What the copy has of them; None in one that an earlier version made."""
+def originals_of(path: Path) -> Originals:
+    """What the copy has of them."""
     with telling(path):
-        state = read(path / files.EARLIER).get("originals")
-        return None if state is None else Originals.load(state)
+        return Originals.load(read(path / files.EARLIER)["originals"])
 
 
 def revisits_of(path: Path, settings: Settings) -> tuple[Revisits, State | None, list[State]]:
@@ -333,7 +331,7 @@ def revisited(path: Path, url: str) -> str:
         return ""
     revisits, _, _ = revisits_of(path, settings)
     with telling(path):
-        revisits.load(last.state["link_filter"]["revisits"])
+        revisits.load(revisits_in(last.state["link_filter"]))
     why = revisits.why_left_out(url)
     return f"not asked for again: {why}" if why else ""
 
@@ -354,7 +352,7 @@ def _refreshes_before(earlier: Path, last: snapshot.Checkpoint | None) -> int:
         return 0
     with telling(earlier):
         before: int = read(earlier / files.EARLIER).get("refresh", 0)
-        return before + bool(last.state["link_filter"]["revisits"]["released"])
+        return before + bool(revisits_in(last.state["link_filter"])["released"])
 
 
 def _freshness(earlier: Path, rows: Iterable[PageRow]) -> dict[str, float]:
@@ -363,12 +361,10 @@ def _freshness(earlier: Path, rows: Iterable[PageRow]) -> dict[str, float]:
     modified: dict[str, str] = {}
     for part in files.shards(earlier) or [earlier]:
         with reading(part) as db:
-            with suppress(sqlite3.OperationalError):  # made by an earlier version
-                found = db.execute("SELECT url, until FROM freshness")
-                until.update(map(tuple, each_once(part, found)))
-            with suppress(sqlite3.OperationalError):
-                found = db.execute("SELECT url, last_modified FROM validators")
-                modified.update(map(tuple, each_once(part, found)))
+            found = db.execute("SELECT url, until FROM freshness")
+            until.update(map(tuple, each_once(part, found)))
+            found = db.execute("SELECT url, last_modified FROM validators")
+            modified.update(map(tuple, each_once(part, found)))
     for row in rows:
         if row.url not in until and (date := modified.get(row.url)):
             until[row.url] = row.time + heuristically_fresh_for(date, row.time)

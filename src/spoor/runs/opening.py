@@ -41,7 +41,6 @@ from spoor.runs.recovery import (
     telling,
 )
 from spoor.runs.schema import (
-    ADDED,
     FORMAT,
     TABLES,
     as_kept,
@@ -101,7 +100,6 @@ def open_folder(
         else:
             _create(path, db, settings)
             failpoint("created")
-        db.executescript(ADDED)
         begun = noted(db, "settings")
         if begun is None:
             raise damaged(path, "it holds no settings")
@@ -142,8 +140,6 @@ def _create(path: Path, db: sqlite3.Connection, settings: Settings) -> None:
     begun = json.dumps(to_tables(as_kept(path, settings)))
     db.executescript(f"BEGIN; {TABLES} PRAGMA user_version={FORMAT};")
     if refresh:
-        for statement in ADDED.split(";"):
-            db.execute(statement)
         warc = earlier.copy_into(path, db, settings, time.time())
         (pages,) = db.execute("SELECT count(*) FROM pages").fetchone()
         db.execute("UPDATE ends SET pages = ?, warc = ?", (pages, json.dumps(warc)))

@@ -20,8 +20,8 @@ from spoor.settings import Settings
 FORMAT = 8
 """Of a run's folder. 2: a watch keeps a journal, as a crawl does. 3: the state of `trail` is of
 arrays where it was of lists. 4: settings and states name their parts by the field's terms.
-5: URLs and words are known by BLAKE2b where they were by CRC-32. 6: what
-waits, and what was tried, is kept by domain."""
+5: URLs and words are known by BLAKE2b where they were by CRC-32. 6: what waits, and what was tried,
+is kept by domain. 8: what waits has one form, whatever holds it back; no table is made later."""
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -40,23 +40,19 @@ CREATE TABLE checkpoints (
 CREATE TABLE ends (
     seq INTEGER NOT NULL, pages INTEGER NOT NULL, failures INTEGER NOT NULL, warc TEXT NOT NULL);
 INSERT INTO ends VALUES (0, 0, 0, '{}');
-"""
-
-ADDED = """
-CREATE TABLE IF NOT EXISTS validators (
+CREATE TABLE validators (
     url TEXT PRIMARY KEY, etag TEXT NOT NULL, last_modified TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS freshness (
+CREATE TABLE freshness (
     url TEXT PRIMARY KEY, until REAL NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS renders (
+CREATE TABLE renders (
     ticket INTEGER PRIMARY KEY, host TEXT, shape TEXT, lack TEXT, why TEXT, links INTEGER,
     words INTEGER, text INTEGER, relevant INTEGER, gain REAL, seconds REAL, requests INTEGER,
     received INTEGER, held_back INTEGER, failed TEXT);
-CREATE TABLE IF NOT EXISTS rendered (url TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS redirected_seeds (
+CREATE TABLE rendered (url TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE redirected_seeds (
     seed TEXT PRIMARY KEY, ticket INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS chunks (number INTEGER PRIMARY KEY, data BLOB NOT NULL);
+CREATE TABLE chunks (number INTEGER PRIMARY KEY, data BLOB NOT NULL);
 """
-"""Tables that runs of this format may lack: they are made when one is opened to go on."""
 
 _PLAIN_TABLE = re.compile(r"CREATE TABLE \w+ ?\([\w\s,]*\)( WITHOUT ROWID)?")
 """Of words alone: without an expression, which stands in parentheses, and without a name in quotes,

@@ -208,10 +208,7 @@ class HostTurns(Saved):
         self._since_seldom = dict(state.get("since_seldom", {}))
         self._since_explored = dict(state.get("since_explored", {}))
         its = state.get("tried", ())
-        # Of an earlier state the last number is missing.
-        self._tried = OrderedDict(
-            (shape, (*counts[:2], *(counts[2:] or (0,)))) for shape, *counts in its
-        )
+        self._tried = OrderedDict((shape, tuple(counts)) for shape, *counts in its)
 
 
 def ranks(hosts: Integers) -> Integers:

@@ -81,9 +81,6 @@ class KindRates:
     def load(self, state: State) -> None:
         """Go on from `save`."""
         self._of = {name: np.array(its, dtype=np.float64) for name, its in state.items()}
-        for name, its in self._of.items():
-            if its.shape[1] == KINDS - 1:  # of an earlier state, without `YOUNG`
-                self._of[name] = np.insert(its, YOUNG, 0.0, axis=1)
 
 
 def kinds_of_documents(ages: Floats) -> Integers:

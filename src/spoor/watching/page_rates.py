@@ -13,7 +13,7 @@ from spoor.watching import kind_rates
 from spoor.watching.columns import Columns, Floats, Integers
 from spoor.watching.kind_rates import KindRates
 from spoor.watching.known import Known
-from spoor.watching.looks import LIST
+from spoor.watching.looks import LIST, YOUNG
 from spoor.watching.same_lists import SameLists
 
 PRIOR = {
@@ -33,9 +33,6 @@ bring to the topic; pages that could not be had (`GUESSED` where
 nothing ever was and only strangers link). `listed`: for each URL that was learned from it at its
 first look, from `LEAST_LISTED` on, up to `MOST_LISTED` in all. What pages of a kind have brought at
 a host corrects this (`spoor.watching.kind_rates`)."""
-
-YOUNG = 2 * DAY
-"""Seconds."""
 
 OF_YOUNG = 0.05
 """Share of the visits to the known pages of a host that such pages get at most before one of them

@@ -172,8 +172,10 @@ def from_arrays(state: State) -> list[KeptPage]:
     parts = starmap(slice, parts_of(state["sizes"], len(state["ids"])))
     of_links = pieces_of(state["links"], links)
     texts = texts_from_arrays({name: state[f"text_{name}"] for name in TEXTS}, len(state["urls"]))
-    lists, earlier, filed = state["lists"], state["earlier"], state["filed"]
-    first_parts = state["first_parts"]
+    none = np.zeros(len(state["urls"]))
+    lists, earlier = state.get("lists", none), state.get("earlier", none)
+    filed = state.get("filed", none)
+    first_parts = state.get("first_parts", none)
     if state["text_misses"].shape[1] != state["evidence"].shape[1]:
         raise ValueError("texts of another wish")
     pages = []
