@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from itertools import compress, count, islice, repeat
+from operator import contains, or_
 
 from spoor.web.tree_walk import BREAK, MOST_KEYWORDS, Walk, cuts_among, is_cut
 
@@ -40,13 +41,13 @@ _TEXT = re.compile(r"[^\0\n]+")
 _PARTS = re.compile(r"[,;|·•、，]")
 
 
-def labelled(walk: Walk) -> list[str]:
-    """What stands behind the labels of a page, each once; of a label that comes again nothing: such
-    a page has several documents. O(texts)."""
+def labelled(walk: Walk, text: str) -> list[str]:
+    """What stands behind the labels of a page with this `text`, each once; of a label that comes
+    again nothing: such a page has several documents. O(texts)."""
     found: dict[str, list[str]] = {}
     more = set[str]()
     last = cuts = 0
-    for at, label, rest in _labels(walk.texts):
+    for at, label, rest in _labels(walk.texts, text):
         cuts += cuts_among(walk.texts[last:at])
         last = at
         if its := _behind(walk, at, rest, cuts):
@@ -56,12 +57,15 @@ def labelled(walk: Walk) -> list[str]:
     return [*islice(told, MOST_KEYWORDS)]
 
 
-def _labels(texts: Sequence[str]) -> Iterator[tuple[int, str, str]]:
+def _labels(texts: Sequence[str], text: str) -> Iterator[tuple[int, str, str]]:
     """Of each label the number of its text, itself, and what else that text says."""
     looked_at = 0
-    for at in [at for at, text in enumerate(texts) if ":" in text or "：" in text][:_COLONS]:
-        text = texts[at]
-        label, _, rest = text.replace("：", ":", 1).partition(":")
+    colons = map(contains, texts, repeat(":"))
+    if "：" in text:
+        colons = map(or_, colons, map(contains, texts, repeat("：")))
+    for at in islice(compress(count(), colons), _COLONS):
+        its = texts[at]
+        label, _, rest = its.replace("：", ":", 1).partition(":")
         if not label.strip():  # a link to all labels ends before it
             label = next((one for one in texts[max(0, at - 3) : at][::-1] if one.strip(" \0")), "")
         label = " ".join(label.split()).lower() if len(label) < 100 else ""

@@ -211,10 +211,13 @@ def _has_folder(walk: Walk, words: Sequence[str], counts: Sequence[int], url: st
         else ""
         for found, end in zip(walk.found, walk.ends, strict=True)
     ]
+    named = [name in to and _is_named(to, name) for to, name in zip(walk.urls, said, strict=True)]
+    if sum(named) < LEAST:
+        return False
     often = Counter(said)
     rows, more, last = list[_Entry](), set[int](), ""
     for number, (to, name) in enumerate(zip(walk.urls, said, strict=True)):
-        is_one = name in to and often[name] == 1 and _is_named(to, name)
+        is_one = named[number] and often[name] == 1
         if is_one and _is_document(to, site, url, seen):
             seen.add(to)
             begin, end = counts[walk.found[number].begin], counts[walk.ends[number]]
@@ -229,8 +232,12 @@ def _has_folder(walk: Walk, words: Sequence[str], counts: Sequence[int], url: st
 
 def _is_named(to: str, name: str) -> bool:
     """Whether the path of a URL, or a parameter of it, ends in the name of a file."""
-    its = (part.rpartition("/")[2] for part in _ENDS_OF_PARTS.split(to.rstrip("/")))
-    return len(name) > 1 and name in its
+    if len(name) < 2:
+        return False
+    to = to.rstrip("/")
+    if _ENDS_OF_PARTS.search(to) is None:
+        return to.endswith(f"/{name}")
+    return name in (part.rpartition("/")[2] for part in _ENDS_OF_PARTS.split(to))
 
 
 def _are_most(walk: Walk, counts: Sequence[int], rows: Sequence[_Entry], above: int) -> bool:

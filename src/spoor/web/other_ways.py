@@ -358,28 +358,37 @@ def _orders(part: str) -> bool:
 def other_ways(page: Page, links: Sequence[Link], *, data: bool = True) -> frozenset[str]:
     """The URLs of a page's links that are other ways to a page, and nothing else on this one.
     `data`: what it shows as data is one, too."""
-    source = may_show_source(page.url)
-    ordered = orders_of_list(page.url, urls_of(links))
-    mail = _MAIL.fullmatch(page.url)
-    of_file = of_same_file(page, links)
-    ways = [
-        kind == "place"
-        or url in ordered
-        or url in of_file
-        or ("?" in url and other_way(url))
-        or (source and view_of_source(url, page.url))
+    own, urls, kinds = page.url, urls_of(links), kinds_of(links)
+    source, mail = may_show_source(own), _MAIL.fullmatch(own)
+    may_be = urls if source or mail is not None else list(filter(_may_be, urls))
+    ways = {
+        url
+        for url in may_be
+        if ("?" in url and other_way(url))
+        or (source and view_of_source(url, own))
         or (mail is not None and of_mail(url, mail))
         or ("/snapshot/" in url and _ARCHIVE.search(url) is not None)
-        or (url.endswith(_ENDS) and markup_of(url, page.url))
-        or (("?" in url or ":" in url[url.find("/", 8) :]) and view_of_list(url, page.url))
-        or (data and ("?" in url or url.endswith(_DATA_ENDS)) and data_of(url, page.url))
-        for url, kind in zip(urls_of(links), kinds_of(links), strict=True)
-    ]
-    if not any(ways):
-        return frozenset()
-    of_both = list(zip(urls_of(links), ways, strict=True))
-    return frozenset(
-        {url for url, way in of_both if way} - {url for url, way in of_both if not way}
+        or (url.endswith(_ENDS) and markup_of(url, own))
+        or (("?" in url or ":" in url[url.find("/", 8) :]) and view_of_list(url, own))
+        or (data and ("?" in url or url.endswith(_DATA_ENDS)) and data_of(url, own))
+    }
+    if may_be:
+        ways |= orders_of_list(own, may_be) | of_same_file(page, links)
+    if "place" in kinds:
+        by_kind = list(zip(urls, kinds, strict=True))
+        plainly = {url for url, kind in by_kind if kind != "place"}
+        ways |= {url for url, kind in by_kind if kind == "place"} - plainly
+    return frozenset(ways)
+
+
+@lru_cache(maxsize=16_384)
+def _may_be(url: str) -> bool:
+    """Whether a canonical URL may be another way to a page, by its look alone."""
+    return (
+        "?" in url
+        or ":" in url[url.find("/", 8) :]
+        or url.endswith(_ENDS + _DATA_ENDS)
+        or "/snapshot/" in url
     )
 
 

@@ -129,7 +129,7 @@ def parse(
         text=text,
         links=links,
         description=walk.metas.get("description", ""),
-        keywords=keywords_of(walk, words, counts, url, of_first="list" not in flags),
+        keywords=keywords_of(walk, words, counts, text, url, of_first="list" not in flags),
         canonical=walk.canonical if walk.canonical != url else None,
         language=walk.language,
         encoding=encoding,

@@ -32,14 +32,20 @@ _TOP = re.compile(r"(?:(?:index|home|start|default|main)\b[^/]*)?")
 
 
 def keywords_of(
-    walk: Walk, words: Sequence[str], counts: Sequence[int], url: str, *, of_first: bool
+    walk: Walk,
+    words: Sequence[str],
+    counts: Sequence[int],
+    text: str,
+    url: str,
+    *,
+    of_first: bool,
 ) -> tuple[str, ...]:
     """What a page's head says, the tags of its document, what stands behind a label, and what the
     links say that lead back from it. Tags are links with `rel=tag` that do not stand beside its
     main part, and links of an `article`, or right behind a label, whose URL has just what they say
     as a tag. Where several articles have tags, those of the first alone if `of_first`, since others
     are related ones; else none, since the page is a list of them. `words` and `counts` are of the
-    walk's text. O(texts)."""
+    walk's `text`. O(texts)."""
     keywords = dict.fromkeys(filter(None, walk.keywords))
     article: tuple[int, bool] | None = None
     tags = list[str]()
@@ -56,8 +62,8 @@ def keywords_of(
     if len(tags) <= MOST_KEYWORDS:
         keywords.update(dict.fromkeys(filter(None, tags)))
     if of_first:
-        keywords.update(dict.fromkeys(labelled(walk)))
-    keywords.update(dict.fromkeys(_passed(walk, words, counts, url)))
+        keywords.update(dict.fromkeys(labelled(walk, text)))
+    keywords.update(dict.fromkeys(_passed(walk, words, counts, text, url)))
     return tuple(keywords)
 
 
@@ -82,6 +88,9 @@ def _as_tags(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) 
 def _behind_labels(walk: Walk, words: Sequence[str], counts: Sequence[int]) -> Container[int]:
     """The links right behind a word that is a label, as far as no other word follows one; none
     where these are more than a page is filed under. O(links)."""
+    befores = (counts[found.begin] for found in walk.found)
+    if not any(before and words[before - 1].lower() in LABELS for before in befores):
+        return ()
     found, run, last = set[int](), list[int](), -1
     for number, (its, end) in enumerate(zip(walk.found, walk.ends, strict=True)):
         begin = counts[its.begin]
@@ -101,11 +110,13 @@ def _plain(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def _passed(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> list[str]:
+def _passed(
+    walk: Walk, words: Sequence[str], counts: Sequence[int], text: str, url: str
+) -> list[str]:
     """What the links say that lead back from the page of a URL, but for those to itself and to the
     home page of its host."""
     own = {url, walk.canonical, "/".join(url.split("/", 3)[:3]) + "/"}
-    trail = _led_on(walk, words, counts, url) or walk.trail
+    trail = _led_on(walk, words, counts, text, url) or walk.trail
     numbers = [at for at in trail if walk.urls[at] not in own and walk.ends[at] >= 0]
     if len({walk.urls[at] for at in numbers}) > _LONGEST_TRAIL:
         return []
@@ -113,9 +124,13 @@ def _passed(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -
     return [" ".join(its[:_WORDS]) for its in said if its]
 
 
-def _led_on(walk: Walk, words: Sequence[str], counts: Sequence[int], url: str) -> list[int]:
+def _led_on(
+    walk: Walk, words: Sequence[str], counts: Sequence[int], text: str, url: str
+) -> list[int]:
     """The first links that follow one to the home page, or to the top of a folder that the page is
     in, with nothing but a sign before each that points onward. O(links)."""
+    if not any(f" {sign} " in text for sign in _ONWARD):
+        return []
     run, last = list[int](), -1
     for number, (found, end) in enumerate(zip(walk.found, walk.ends, strict=True)):
         begin = counts[found.begin]
