@@ -89,7 +89,7 @@ class _Several(Wrapper):
                 Judgement(score, relevant, reward, topic=topic)
                 for score, relevant, reward, topic in said
             ]
-            for url, said in state["said"].items()
+            for url, said in state.get("said", {}).items()
         }
 
     def pass_keep_answers(self, file: Path, report: Callable[[str], None]) -> None:

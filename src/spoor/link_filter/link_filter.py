@@ -571,7 +571,8 @@ class CrawlFilter:
         self.scope.forget_seeds()
         self.seed(state["seeds"])
         for name, one in self._holders.items():
-            one.load(state["holders"][name])
+            if name in state["holders"]:  # else it holds links back since
+                one.load(state["holders"][name])
         self._sitemaps.load(state)
         self._flying = dict(state["flying"])
         self._asked = dict(state["asked"])
