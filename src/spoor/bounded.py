@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, TypeVar
 
 K = TypeVar("K")
@@ -25,6 +25,13 @@ def remember(table: OrderedDict[K, V], key: K, value: V, most: int = REMEMBERED)
     table[key] = value
     table.move_to_end(key)
     return table.popitem(last=False)[0] if len(table) > most else None
+
+
+def forget(keys: Collection[K], *tables: dict[K, Any]) -> None:
+    """Remove the entries that tables have of these keys."""
+    for table in tables:
+        for key in keys:
+            table.pop(key, None)
 
 
 class BoundedDict(dict[K, V]):

@@ -274,8 +274,11 @@ class Fleet:
 
     def _compact(self, now: float) -> None:
         """Leave what is at rest, a slice at a call."""
+        compacts = self.known.compacts
         if left := self.compactions.slice(now, self._held):
             self._leave(left, now)
+        if compacts and not self.known.compacts:
+            self.frontier.forget(now, self.known.counted_hosts())
 
     def _held(self) -> set[int]:
         """URLs that are in use."""

@@ -204,6 +204,7 @@ class ChangeRate(Submits):
         super().leave(left)
         self._queue = deque(url for url in self._queue if url not in left)
         self.pages.leave(left)
+        self._turns.leave_hosts(self._known.hosts_left)
 
     def save(self) -> State:
         return {**super().save(), **self._turns.save(), **self.pages.save()}

@@ -315,6 +315,7 @@ class ChangeTracker:
             for known in kept:
                 known.pop(url, None)
         self._gone.difference_update(left)
+        self.sources.leave_hosts(self._fleet.known.hosts_left)
         self._reported = len(self._fleet.agent.discoveries)
 
     def save(self) -> State:

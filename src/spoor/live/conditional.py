@@ -57,6 +57,13 @@ class Conditions:
             self.liars.add(host)
         self._suspect = ""
 
+    def forget(self, url: str, host: str, *, last: bool) -> None:
+        """A URL is known no more; `last`: of its host none is."""
+        self._samples.pop(url, None)
+        if last:
+            self._asked.pop(host, None)
+            self.liars.discard(host)
+
     def save(self) -> State:
         """What is known of the hosts."""
         return {"asked": dict(self._asked), "liars": sorted(self.liars)}

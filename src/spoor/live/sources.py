@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from spoor.bounded import forget
 from spoor.durations import DAY
 from spoor.types import State
 
@@ -112,6 +114,10 @@ class Sources:
                     f"{row.host} has told nothing for {days:.2g} days; it told {usual} before"
                 )
         return lines
+
+    def leave_hosts(self, left: Collection[str]) -> None:
+        """No URL of these is known any more."""
+        forget(left, self._hosts)
 
     def save(self) -> State:
         return {

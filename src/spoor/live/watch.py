@@ -290,6 +290,10 @@ class Watch:
         """What is kept of URLs that are asked for no more would be kept for ever."""
         if self._tracked.left:
             self.folder.forget_urls(self._tracked.left)
+            hosts = self.fleet.known.counted_hosts()
+            for url in self._tracked.left:
+                name = host(url)
+                self._conditions.forget(url, name, last=name not in hosts)
             if self._renders is not None:
                 self._renders.forget_visits(self._tracked.left)
             self._tracked.left.clear()

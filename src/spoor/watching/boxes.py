@@ -21,7 +21,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from spoor.bounded import remember
+from spoor.bounded import forget, remember
 from spoor.columns import pieces_of
 from spoor.durations import DAY
 from spoor.types import Link, Page, State
@@ -371,7 +371,8 @@ class Boxes:
             return True
         few = FEW_IN_LONG if counts.long else FEW
         alone = counts.long or (
-            self._stories[counts.host] < SURE and self._now >= self._since[counts.host] + SETTLED
+            self._stories[counts.host] < SURE
+            and self._now >= self._since.get(counts.host, self._now) + SETTLED
         )
         return alone and young + nothing >= few + WEIGHT * old
 
@@ -414,6 +415,10 @@ class Boxes:
             del self._grown[url]
             for table in tables:
                 table.pop(url, None)
+
+    def leave_hosts(self, left: Collection[str]) -> None:
+        """No URL of these is known any more."""
+        forget(left, self._stories, self._since)
 
     def save(self) -> State:
         """All of it."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import SequenceMatcher
@@ -27,6 +27,7 @@ from spoor.types import Page, State
 from spoor.watching.flat import ByteRows
 from spoor.watching.near_copies import LEAST_COMMON
 from spoor.web.sentences import content, plain, signature, title, without_digits
+from spoor.web.urls import registrable_domain
 from spoor.web.view_relations import has_all
 
 OFTEN = 3
@@ -49,9 +50,17 @@ MOST_FLIPS = 500
 MOST_SHARED = 5_000
 """Sentences of a host that are counted over its pages; those seen longest ago leave."""
 
+MOST_COUNTED = 1_000_000
+"""The same of all hosts together, some 140 bytes each: beyond, the older half leaves of the host of
+which a page was seen longest ago, in the domain that has most."""
+
 MOST_TEXTS = 20_000
 """Pages of which the sentences themselves are kept; those that changed longest ago leave, and of
 what they lose only the number can be told."""
+
+MOST_BYTES = 128 << 20
+"""Bytes of these, packed: beyond, the one that changed longest ago leaves, of those that have more
+than their share."""
 
 MOST_OF_A_TEXT = 32 << 20
 """Bytes of the sentences of a page whose text is told: a state may come from a stranger, and zlib
@@ -161,8 +170,12 @@ class Contents:
         """A row of each (`_Seen.packed`); nothing for one that is not kept."""
         self._count = 0
         self._texts: OrderedDict[int, bytes] = OrderedDict()
-        self._shared: dict[str, OrderedDict[int, int]] = {}
-        """Host → signature → pages on which it came."""
+        self._bytes = 0
+        """Of these."""
+        self._shared: OrderedDict[str, OrderedDict[int, int]] = OrderedDict()
+        """Host → signature → pages on which it came; those of which a page was seen last behind."""
+        self._counted = Counter[str]()
+        """Registrable domain → how many of these."""
 
     def __len__(self) -> int:
         return self._count
@@ -220,7 +233,13 @@ class Contents:
         """Keep nothing of a page."""
         if self._pages[url]:
             self._keep(url, b"")
-        self._texts.pop(url, None)
+        self._bytes -= len(self._texts.pop(url, b""))
+
+    def leave_hosts(self, left: Collection[str]) -> None:
+        """No URL of these is known any more."""
+        for host in left:
+            self._counted[registrable_domain(host)] -= len(self._shared.pop(host, ()))
+        self._counted = +self._counted
 
     def note(self, url: int, page: Page, now: Mapping[int, str]) -> None:
         """Keep a content, of which nothing is said to be on several pages of its host."""
@@ -321,18 +340,37 @@ class Contents:
 
     def _share(self, host: str, keys: Iterable[int]) -> Mapping[int, int]:
         """Count sentences that came on a page of a host."""
-        counts = self._shared.setdefault(host, OrderedDict())
+        counts, domain = self._shared.setdefault(host, OrderedDict()), registrable_domain(host)
+        self._shared.move_to_end(host)
+        before = len(counts)
         for key in keys:
             counts[key] = counts.pop(key, 0) + 1
         while len(counts) > MOST_SHARED:
             counts.popitem(last=False)
+        self._counted[domain] += len(counts) - before
+        while self._counted.total() > MOST_COUNTED:
+            most = max(self._counted, key=lambda name: (self._counted[name], name))
+            oldest = next(its for its in self._shared if registrable_domain(its) == most)
+            self._shared.move_to_end(oldest)
+            its = self._shared[oldest]
+            for _ in range((len(its) + 1) // 2):
+                its.popitem(last=False)
+                self._counted[most] -= 1
         return counts
 
     # -- the sentences themselves
 
     def _keep_text(self, url: int, sentences: Iterable[str]) -> None:
         joined = "\n".join(sentences).encode("utf-8", "replace")
-        remember(self._texts, url, zlib.compress(joined, 1), MOST_TEXTS)
+        text = zlib.compress(joined, 1)
+        self._bytes += len(text) - len(self._texts.pop(url, b""))
+        self._texts[url] = text
+        if len(self._texts) > MOST_TEXTS:
+            self._bytes -= len(self._texts.popitem(last=False)[1])
+        while self._bytes > MOST_BYTES:
+            share = MOST_BYTES // MOST_TEXTS
+            large = next(one for one, its in self._texts.items() if len(its) > share)
+            self._bytes -= len(self._texts.pop(large))
 
     def _text(self, url: int, keys: list[int]) -> dict[int, str]:
         decoder = zlib.decompressobj()
@@ -363,11 +401,15 @@ class Contents:
             self._keep(url, row)
         texts = _pieces(state["texts"], state["text_sizes"])
         self._texts = OrderedDict(zip(state["texts_of"].tolist(), texts, strict=True))
+        self._bytes = sum(map(len, self._texts.values()))
         shared = zip(_rows(state["shared"]), _rows(state["pages"]), strict=True)
-        self._shared = {
-            host: OrderedDict(zip(keys, counts, strict=True))
+        self._shared = OrderedDict(
+            (host, OrderedDict(zip(keys, counts, strict=True)))
             for host, (keys, counts) in zip(state["hosts"], shared, strict=True)
-        }
+        )
+        self._counted = Counter()
+        for host, its in self._shared.items():
+            self._counted[registrable_domain(host)] += len(its)
 
 
 def _cut(state: State) -> Iterator[tuple[int, bytes]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from spoor.bounded import forget
 from spoor.types import Page, State
 from spoor.watching.contents import BETWEEN, Contents
 from spoor.web.sentences import content, plain, title
@@ -73,6 +74,10 @@ class Emptied:
         """Pages are known no more."""
         for url in left:
             self._since.pop(url, None)
+
+    def leave_hosts(self, left: Collection[str]) -> None:
+        """No URL of these is known any more."""
+        forget(left, self._whole)
 
     def save(self) -> State:
         return {"since": [list(one) for one in self._since.items()], "whole": dict(self._whole)}

@@ -4,12 +4,13 @@ never asked for and known pages do."""
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.bounded import remember
+from spoor.bounded import forget, remember
 from spoor.learn.saved import PAIRS, Saved, attributes
 from spoor.types import State
 from spoor.watching.columns import Floats, Integers
@@ -187,6 +188,11 @@ class HostTurns(Saved):
         shares = np.array([(wanted + 0.5) / (count + UNTRIED) for count, wanted, _ in tried])
         barren = np.array([run >= BARREN for _, _, run in tried])
         return shares[places], barren[places]
+
+    def leave_hosts(self, left: Collection[str]) -> None:
+        """No URL of these is known any more."""
+        forget(left, self._after_new, self._since_seldom, self._since_explored)
+        forget(left, self._likely, self._between)
 
     def save(self) -> State:
         own = {

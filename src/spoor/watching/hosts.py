@@ -4,7 +4,9 @@ of its own."""
 from __future__ import annotations
 
 import math
+from collections.abc import Container
 
+from spoor.bounded import forget
 from spoor.durations import DAY
 from spoor.types import State
 from spoor.watching.request_budget import RequestBudget
@@ -77,6 +79,15 @@ class Hosts:
     def occupy(self, host: str) -> None:
         """A request that is counted already is in flight."""
         self._busy[host] = self._busy.get(host, 0) + 1
+
+    def forget(self, now: float, known: Container[str]) -> None:
+        """What was asked for is too long ago to say anything of the next request. O(hosts)."""
+        self._budget.forget(now)
+        free = [host for host, at in self._free_at.items() if at <= now]
+        left = [host for host in self._late if host not in known and not self._busy.get(host)]
+        forget(free, self._free_at)
+        forget(left, self._late, self._busy)
+        forget([host for host in self._pace if host not in known], self._pace)
 
     def restarted(self) -> None:
         """Another process goes on."""

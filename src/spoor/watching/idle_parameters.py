@@ -7,12 +7,12 @@ left out at the paths at which it was tried, and nowhere else.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import chain
 
 import numpy as np
 
-from spoor.bounded import BoundedDict
+from spoor.bounded import BoundedDict, forget
 from spoor.columns import column
 from spoor.hashing import hash64
 from spoor.types import State
@@ -100,6 +100,10 @@ class IdleParameters:
         path, parts = parameters(url)
         idle = [name for name in _names(parts) if known.is_idle(hash64(f"{path} {name}"), name)]
         return without(url, frozenset(idle)) if idle else url
+
+    def leave_hosts(self, left: Collection[str]) -> None:
+        """No URL of these is known any more."""
+        forget(left, self._hosts)
 
     def save(self) -> State:
         """Its state."""

@@ -4,11 +4,12 @@ archives less where hundreds never grow."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.bounded import forget
 from spoor.durations import DAY
 from spoor.types import State
 from spoor.watching.columns import Floats, Integers
@@ -74,6 +75,10 @@ class KindRates:
             if (number := hosts.get(name)) is not None:
                 found[number] = its[0, kind] > 0.0
         return found
+
+    def leave_hosts(self, left: Collection[str]) -> None:
+        """No URL of these is known any more."""
+        forget(left, self._of)
 
     def save(self) -> State:
         return {name: its.copy() for name, its in self._of.items()}

@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 
 import numpy as np
 
+from spoor.bounded import forget
 from spoor.types import State
 from spoor.watching import crowding
 from spoor.watching.compaction import Compaction
@@ -124,6 +125,10 @@ class Known(LinkedLooks):
         self.kinds.leave(gone)
         self.listed.leave(gone)
         watching.leave(hosts)
+        left_hosts = self.hosts_left
+        for tables in (self.boxes, self.emptied, self.promises, self.kinds, watching):
+            tables.leave_hosts(left_hosts)
+        forget(left_hosts, self.left_out)
 
     def save(self) -> State:
         count = len(self.urls)

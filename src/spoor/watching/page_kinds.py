@@ -78,6 +78,10 @@ class PageKinds:
         self._closed.difference_update(left)
         self._elsewhere.difference_update(left)
 
+    def leave_hosts(self, left: Collection[str]) -> None:
+        """No URL of these is known any more."""
+        self._open.difference_update(left)
+
     def save(self) -> State:
         return {
             "lists": self._lists.numbers(),

@@ -312,6 +312,7 @@ class PageRates(Columns):
         self.catch_up()
         self.clear(list(left))
         self.same.leave(left)
+        self.kinds.leave_hosts(self._known.hosts_left)
 
     def save(self) -> State:
         self.catch_up()

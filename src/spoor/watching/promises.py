@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
+from spoor.bounded import forget
 from spoor.durations import DAY
 from spoor.types import State
 
@@ -81,6 +82,10 @@ class Promises:
             self._resting.pop(url, None)
             self._tests.pop(url, None)
         self._liars.difference_update(left)
+
+    def leave_hosts(self, left: Collection[str]) -> None:
+        """No URL of these is known any more."""
+        forget(left, self._given, self._kept, self._broken)
 
     def next_over(self) -> float | None:
         """When the first page is no longer left alone; None where none is."""

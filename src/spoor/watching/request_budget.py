@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from spoor.bounded import forget
 from spoor.durations import DAY
 from spoor.errors import InputError
 from spoor.types import State
@@ -65,6 +66,10 @@ class DailyBudget:
         self._at = max(now, self._at)
         if not new:
             self._known = now
+
+    def is_full(self, now: float) -> bool:
+        """Whether it is as one of which nothing was taken."""
+        return self._now(now) >= self.capacity and now >= self._known + SLOW / self.rate
 
     def left(self, now: float) -> float:
         """Requests that may be sent now."""
@@ -220,6 +225,13 @@ class RequestBudget:
             self._of(host).take(now, requests, new=new)
         if self._shares is not None:
             self._shares.take(registrable_domain(host), now, requests, new=new)
+
+    def forget(self, now: float) -> None:
+        """A day without a request says nothing of the next one."""
+        old = [host for host, budget in self._hosts.items() if budget.is_full(now)]
+        robots = [host for host, at in self._robots.items() if at + self._robots_age <= now]
+        forget(old, self._hosts)
+        forget(robots, self._robots)
 
     def restarted(self) -> None:
         """Another process goes on, which knows no robots.txt yet."""

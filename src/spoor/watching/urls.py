@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.bounded import forget
 from spoor.hashing import hash64
 from spoor.watching.compaction import Compaction
 from spoor.watching.links_of_pages import LinksOfPages
@@ -86,6 +87,8 @@ class Urls:
         """Host → its URLs."""
         self._host_names: dict[str, int] = {}
         self._host_numbers: list[int] = []
+        self.hosts_left: list[str] = []
+        """Hosts of which no URL is known any more since the last call of `leave`."""
 
     def __len__(self) -> int:
         """URLs that are known whole."""
@@ -260,6 +263,7 @@ class Urls:
             now,
         )
         gone, columns = set(left), self._columns()
+        hosts = dict.fromkeys(self.hosts[url] for url in left)
         for url in left:
             del self._numbers[self.urls[url]]
             self._of_host[self.hosts[url]] -= 1
@@ -273,6 +277,10 @@ class Urls:
                 column[url] = nothing
         self.redirects.leave(gone)
         self._of_host = +self._of_host
+        self.hosts_left = [name for name in hosts if name not in self._of_host]
+        if self.hosts_left:
+            forget(self.hosts_left, self.waiting)
+            self._host_names, self._host_numbers = {}, []  # which are counted when they are asked
         self.told_before -= gone
         self._free += left
         # A page of which the parent has left pays itself.

@@ -6,14 +6,14 @@ from __future__ import annotations
 import re
 from array import array
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.bounded import remember
+from spoor.bounded import forget, remember
 from spoor.columns import column
 from spoor.durations import DAY
 from spoor.protocols import Judge, Rejudges, Stateful
@@ -363,6 +363,12 @@ class Watching:
         for url, other in self.copy_of.items():
             if other in left:
                 self.copy_of[url] = -1
+
+    def leave_hosts(self, left: Collection[str]) -> None:
+        """No URL of these is known any more."""
+        forget(left, self._dates, self._dates_of_urls)
+        self.contents.leave_hosts(left)
+        self.parameters.leave_hosts(left)
 
     # -- durable
 
