@@ -39,13 +39,13 @@ def zipped(parts: Mapping[str, str]) -> bytes:
     return file.getvalue()
 
 
-def pdf_of_one_stream(drawn: bytes, pages: int = 2_000) -> bytes:
-    """Pages that are packed themselves, and all show the same contents."""
+def pdf_of_one_stream(drawn: bytes, pages: int = 2_000, more: bytes = b"") -> bytes:
+    """Pages that are packed themselves, and all show the same contents, and say the same `more`."""
     contents = zlib.compress(drawn, 9)
     kids = b" ".join(b"%d 0 R" % (6 + page) for page in range(pages))
     objects = [b"<</Type/Pages/Count %d/Kids[%s]/MediaBox[0 0 600 800]>>" % (pages, kids)]
     objects += [
-        b"<</Type/Page/Parent 2 0 R/Contents 3 0 R/Resources<</Font<</F 4 0 R>>>>>>"
+        b"<</Type/Page/Parent 2 0 R/Contents 3 0 R%b/Resources<</Font<</F 4 0 R>>>>>>" % more
     ] * pages
     numbers = [2, *range(6, 6 + pages)]
     places = [sum(len(one) + 1 for one in objects[:1]) * (at > 0) for at in range(2)]
@@ -363,6 +363,18 @@ def test_lines_that_pages_of_a_small_file_share_are_laid_out_a_few_times() -> No
     )
     assert isinstance(read, Document)
     assert 1_000 < read.text.count("a") < 10_000
+
+
+def test_links_that_pages_of_a_small_file_share_are_read_a_few_times() -> None:
+    """A hundred pages with a thousand each took 1.1 s."""
+    pytest.importorskip("pypdfium2", reason="the extra documents is not installed")
+    link = b"<</Type/Annot/Subtype/Link/Rect[0 0 600 800]/A<</S/URI/URI(http://a.example/%d)>>>>"
+    links = b"/Annots[%b]" % b"".join(link % number for number in range(150))
+    body = pdf_of_one_stream(b"BT /F 8 Tf (kilns) Tj ET", 100, links)
+    read = parsing.extract("", URL, body)
+    assert isinstance(read, Document)
+    assert len(read.links) == 150
+    assert "more links are left out" in read.notes
 
 
 def test_text_in_tables_in_tables_is_text_once() -> None:

@@ -116,6 +116,13 @@ def test_pages_that_say_one_word_again_and_again_are_searched_in_little_time() -
         assert time.process_time() - began < 4.0
 
 
+def test_words_that_are_no_text_are_searched_for_what_they_are() -> None:
+    """A shell hands over any bytes: one ended in a traceback."""
+    assert _query("clay\udcff k\udc80iln") == '"clay?" "k?iln"'
+    with pytest.raises(InputError, match="has no word"):
+        _query("\udcff")
+
+
 @pytest.fixture
 def path(made: Path, tmp_path: Path) -> Path:
     """A run of its own."""

@@ -26,6 +26,10 @@ pypdfium2, pdfium = import_reader("pdf", "pypdfium2.raw")
 _LINE = re.compile(r"\r\n?|\n")
 _MOST_ENTRIES = 2_000
 """Of an outline."""
+_MOST_TARGETS = 1_000
+"""Links of a page that are read, and of all pages `_TARGETS_A_LINK` for each that is kept: pages
+may share theirs, and the words around each are looked for."""
+_TARGETS_A_LINK = 2
 _FONTS, _BYTES_OF_LINE = 5_000, 20
 """Lines whose fonts are looked at in any file, and one more for so many bytes."""
 _FIXED = 1
@@ -61,6 +65,7 @@ def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
         notes = list[str]()
         pages, targets = list[PageOfLines](), list[tuple[str, list[tuple[str, str, str, str]]]]()
         read, fonts = 0, _FONTS + len(body) // _BYTES_OF_LINE
+        more = _TARGETS_A_LINK * limits.links
         count, unreadable = len(document), 0
         if count == 0:
             raise UnreadableError("the PDF has no pages")
@@ -84,7 +89,8 @@ def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
                 text = words.get_text_range()
                 pages.append(PageOfLines(_lines(words, text, fonts), titles.get(number, [])))
                 fonts -= len(pages[-1].lines)
-                targets.append((text, list(_targets(page, words))))
+                targets.append((text, list(_targets(page, words, min(more, _MOST_TARGETS)))))
+                more -= len(targets[-1][1])
                 read += len(text)
                 drawn = len(text) + int(pdfium.FPDFPage_CountObjects(page.raw))
                 drawn += _DRAWN_A_LINE * len(pages[-1].lines)
@@ -104,7 +110,7 @@ def read_pdf(url: str, body: bytes, limits: Limits) -> Document:
         if unreadable == count:
             raise UnreadableError("no page of the PDF can be read")
         notes += blocks.notes() or [f"cut after {limits.characters} characters"] * blocks.full
-        if links.cut:
+        if links.cut or not more:
             notes.append("more links are left out")
         if not blocks.blocks:
             notes.append("it has no text: its pages are pictures")
@@ -186,10 +192,10 @@ def _is_fixed(words: Any, at: int) -> bool:
     return bool(flags.value & _FIXED or named)
 
 
-def _targets(page: Any, words: Any) -> Iterator[tuple[str, str, str, str]]:
-    """(URL, the text at it, before it, after it) of the page's links, at most 1,000."""
+def _targets(page: Any, words: Any, most: int) -> Iterator[tuple[str, str, str, str]]:
+    """(URL, the text at it, before it, after it) of the page's links, so many at most."""
     position, link = ctypes.c_int(0), pdfium.FPDF_LINK()
-    for _ in range(1_000):
+    for _ in range(most):
         if not pdfium.FPDFLink_Enumerate(page.raw, position, link):
             return
         action = pdfium.FPDFLink_GetAction(link)

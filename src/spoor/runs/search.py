@@ -148,7 +148,8 @@ def around(marked: str) -> str:
 def _query(words: str, *, any_word: bool = False) -> str:
     parts: list[str] = []
     left = MOST_WORDS
-    for found in _WORD.finditer(words):
+    # A shell hands bytes over that are no text as halves of characters.
+    for found in _WORD.finditer(words.encode("utf-8", "replace").decode()):
         part = [one for one in re.split(r'["\s\0]+', found[0]) if re.search(r"\w", one)][:left]
         left -= len(part)
         if part:
