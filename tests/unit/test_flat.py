@@ -96,7 +96,7 @@ def changing(pages: int) -> Contents:
 def test_contents_go_on_from_their_state() -> None:
     contents = changing(6)
     contents.forget(3)
-    its = [_Seen.unpacked(row) for row in contents._pages if row]
+    its = [_Seen.unpacked(row) for row in contents.rows if row]
     assert any(seen.flips for seen in its)
     now = unpack(pack(contents.save()))
     again = Contents()

@@ -166,7 +166,7 @@ class Contents:
     """The contents of pages by the URL's number."""
 
     def __init__(self) -> None:
-        self._pages = ByteRows()
+        self.rows = ByteRows()
         """A row of each (`_Seen.packed`); nothing for one that is not kept."""
         self._count = 0
         self._texts: OrderedDict[int, bytes] = OrderedDict()
@@ -181,15 +181,15 @@ class Contents:
         return self._count
 
     def __contains__(self, url: int) -> bool:
-        return bool(self._pages[url])
+        return bool(self.rows[url])
 
     def _keep(self, url: int, row: bytes) -> None:
-        self._count += bool(row) - bool(self._pages[url])
-        self._pages[url] = row
+        self._count += bool(row) - bool(self.rows[url])
+        self.rows[url] = row
 
     def keys(self, url: int) -> list[int]:
         """Signatures of the sentences of a page; those of one that is not kept are none."""
-        row = self._pages[url]
+        row = self.rows[url]
         return list(unpack_from(f"<{_parts(row)[1]}Q", row, _SIZES.size)) if row else []
 
     def own(self, url: int, host: str) -> set[int]:
@@ -199,7 +199,7 @@ class Contents:
 
     def title(self, url: int) -> str:
         """The title of a page; empty for one that is not kept."""
-        row = self._pages[url]
+        row = self.rows[url]
         return _title(row, _parts(row)[-1]) if row else ""
 
     def resemblance(self, url: int, other: int, host: str) -> float:
@@ -231,7 +231,7 @@ class Contents:
 
     def forget(self, url: int) -> None:
         """Keep nothing of a page."""
-        if self._pages[url]:
+        if self.rows[url]:
             self._keep(url, b"")
         self._bytes -= len(self._texts.pop(url, b""))
 
@@ -250,7 +250,7 @@ class Contents:
         """Take in a download; what changed since the one before, None where nothing did that
         counts, and for the first."""
         now = content(page)
-        row = self._pages[url]
+        row = self.rows[url]
         if not row:
             self.note(url, page, now)
             self._share(host, now)
@@ -384,8 +384,8 @@ class Contents:
     def save(self) -> State:
         texts = list(self._texts.values())
         return {
-            "row_sizes": np.array(list(map(len, self._pages)), dtype=np.int64),
-            "rows": np.frombuffer(b"".join(self._pages), dtype=np.uint8),
+            "row_sizes": np.array(list(map(len, self.rows)), dtype=np.int64),
+            "rows": np.frombuffer(b"".join(self.rows), dtype=np.uint8),
             "texts_of": column(self._texts, len(texts), np.int64),
             "text_sizes": column(map(len, texts), len(texts), np.int64),
             "texts": np.frombuffer(b"".join(texts), dtype=np.uint8),
@@ -396,7 +396,7 @@ class Contents:
 
     def load(self, state: State) -> None:
         """Go on from `save`."""
-        self._pages, self._count = ByteRows(), 0
+        self.rows, self._count = ByteRows(), 0
         for url, row in _cut(state):
             self._keep(url, row)
         texts = _pieces(state["texts"], state["text_sizes"])

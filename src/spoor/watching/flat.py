@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.watching.columns import Floats
+
 NOTHING = -1
 
 
@@ -62,6 +64,8 @@ class ByteRows:
 
     def __init__(self) -> None:
         self._rows: list[bytes] = []
+        self.size = 0
+        """Bytes of all."""
 
     def __getitem__(self, number: int) -> bytes:
         return self._rows[number] if number < len(self._rows) else b""
@@ -70,7 +74,14 @@ class ByteRows:
         if row and number >= len(self._rows):
             self._rows += [b""] * (number + 1 - len(self._rows))
         if number < len(self._rows):
+            self.size += len(row) - len(self._rows[number])
             self._rows[number] = row
+
+    def sizes(self, count: int) -> Floats:
+        """Bytes of those of the first so many numbers."""
+        found: Floats = np.zeros(count)
+        found[: len(self._rows)] = list(map(len, self._rows))
+        return found
 
     def __iter__(self) -> Iterator[bytes]:
         """All of them by their numbers, the empty ones too."""

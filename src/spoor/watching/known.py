@@ -56,15 +56,25 @@ class Known(LinkedLooks):
     @property
     def may_be_crowded(self) -> bool:
         """Whether it is time to `relieve` a domain of which too much is known."""
-        return len(self._numbers) > self._crowded_from and self._compaction is None
+        return self._weight > self._crowded_from and self._compaction is None
+
+    @property
+    def _weight(self) -> int:
+        """For how many URLs all that are known count, at most."""
+        size = self._links.rows.size + (
+            0 if self.watching is None else self.watching.contents.rows.size
+        )
+        return len(self) + int(size / crowding.BYTES)
 
     def relieve(self, now: float) -> bool:
         """Begin to leave what is at rest longest of domains of which too much is known
         (`crowding`); False where there are none. O(URLs)."""
-        watching, oldest_of = self.watching, crowding.oldest_of(self)
+        watching, count = self.watching, len(self.urls)
         assert watching is not None
+        sizes = self._links.rows.sizes(count) + watching.contents.rows.sizes(count)
+        oldest_of = crowding.oldest_of(self, crowding.weights(sizes))
         # What cannot leave is not looked at again before more has come.
-        self._crowded_from = crowding.looked_at_from(len(self))
+        self._crowded_from = crowding.looked_at_from(self._weight)
         if not oldest_of:
             return False
         watching.age(now)
@@ -100,7 +110,7 @@ class Known(LinkedLooks):
         left, over = compaction.slice(self, rests)
         if over:
             self._compaction = None
-            self._crowded_from = crowding.looked_at_from(len(self) - len(left))
+            self._crowded_from = crowding.looked_at_from(self._weight - len(left))
         return left
 
     def leave(self, left: Sequence[int], told: Container[int], now: float) -> None:

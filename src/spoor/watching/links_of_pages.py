@@ -20,41 +20,41 @@ class LinksOfPages:
     """What each page linked to at its last download, with digests of its content and its links."""
 
     def __init__(self) -> None:
-        self._rows = ByteRows()
+        self.rows = ByteRows()
         """By number of the page: both digests, then the links; nothing for one without a look."""
 
     def knows(self, page: int) -> bool:
         """Whether a page was looked at."""
-        return bool(self._rows[page])
+        return bool(self.rows[page])
 
     def is_as(self, page: int, content: int, seen: int) -> bool:
         """Whether these are the digests of its content and its links."""
-        return self._rows[page].startswith(_HEAD.pack(content, seen))
+        return self.rows[page].startswith(_HEAD.pack(content, seen))
 
     def of(self, page: int) -> list[int]:
         """What a page links to."""
-        return _links(self._rows[page])
+        return _links(self.rows[page])
 
     def note(self, page: int, content: int, seen: int, links: Sequence[int]) -> None:
         """A page was downloaded."""
-        self._rows[page] = _HEAD.pack(content, seen) + array("i", links).tobytes()
+        self.rows[page] = _HEAD.pack(content, seen) + array("i", links).tobytes()
 
     def keep(self, page: int, links: Sequence[int]) -> None:
         """Keep these of the links of a page."""
-        self._rows[page] = self._rows[page][: _HEAD.size] + array("i", links).tobytes()
+        self.rows[page] = self.rows[page][: _HEAD.size] + array("i", links).tobytes()
 
     def forget(self, page: int) -> None:
         """A page is known no more."""
-        self._rows[page] = b""
+        self.rows[page] = b""
 
     def all(self) -> Iterator[list[int]]:
         """Those of each page."""
-        return map(_links, self._rows)
+        return map(_links, self.rows)
 
     def to(self, url: int) -> Iterator[int]:
         """The pages that link to a URL. O(bytes of all links), some 10⁹ a second."""
         wanted = array("i", [url]).tobytes()
-        for page, row in enumerate(self._rows):
+        for page, row in enumerate(self.rows):
             at = row.find(wanted, _HEAD.size)
             while at >= 0 and (at - _HEAD.size) % _SIZE:
                 at = row.find(wanted, at + 1)
@@ -63,8 +63,8 @@ class LinksOfPages:
 
     def save(self) -> State:
         """As arrays of numbers of pages, of digests, and of links one page after the other."""
-        pages = [page for page, row in enumerate(self._rows) if row]
-        rows = [self._rows[page] for page in pages]
+        pages = [page for page, row in enumerate(self.rows) if row]
+        rows = [self.rows[page] for page in pages]
         heads = np.frombuffer(b"".join([row[: _HEAD.size] for row in rows]), dtype=np.uint64)
         links = np.frombuffer(b"".join([row[_HEAD.size :] for row in rows]), dtype=np.dtype("i"))
         sizes = np.array([len(row) for row in rows], dtype=np.int64)
@@ -84,7 +84,7 @@ class LinksOfPages:
             least, last = its.min(initial=0), its.max(initial=0)
             if its.dtype.kind not in "iu" or least < 0 or int(last) >= most:
                 raise ValueError(f"{name} of the links of pages are no such numbers")
-        self._rows = ByteRows()
+        self.rows = ByteRows()
         parts = pieces_of(state["to"], state["count"])
         its = (state[name].tolist() for name in ("of", "content", "seen"))
         for page, content, seen, links in zip(*its, parts, strict=True):
