@@ -340,6 +340,17 @@ def test_an_address_is_refused_before_a_session_is_asked() -> None:
     asyncio.run(go())
 
 
+def test_ports_of_other_services_are_for_seeds_alone() -> None:
+    """What a robots.txt redirected to, or a page needs to be shown, was asked for at any port."""
+    seeds = "http://a.example:6000/", "http://[2606:4700::1]:25/"
+    guard = AddressGuard(Settings(seeds=seeds))
+    for host, port in (("a.example", 25), ("b.example", 6000), ("8.8.8.8", 6379)):
+        with pytest.raises(BlockedAddressError, match=f"port {port} is one of another service"):
+            guard.check(host, port)
+    for host, port in (("a.example", 6000), ("2606:4700::1", 25), ("b.example", 8080)):
+        guard.check(host, port)
+
+
 @given(st.ip_addresses(v=4))
 def test_an_address_in_ipv6_clothes_is_the_same_address(address: Any) -> None:
     number = int(address)

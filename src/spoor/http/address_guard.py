@@ -12,13 +12,16 @@ from __future__ import annotations
 import ipaddress
 import socket
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from spoor.http.names import MOST_KEPT, Names
+from spoor.link_filter.scope import OTHER_SERVICES
 from spoor.setting import endpoint, is_address, normal_host
 from spoor.settings import Settings
+from spoor.web.urls import host as host_of
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -70,6 +73,7 @@ class AddressGuard(AbstractResolver):
     def __init__(self, settings: Settings, resolver: AbstractResolver | None = None) -> None:
         self._names = frozenset(normal_host(name) for name in settings.allow_private)
         self._connect_to = endpoint(settings.connect_to)
+        self._seeds = settings.seeds
         # Names add their addresses when they are resolved.
         self._open = {name for name in self._names if is_address(name)}
         self._resolver = resolver
@@ -81,13 +85,22 @@ class AddressGuard(AbstractResolver):
         self._all_kinds = True
 
     def check(self, host: str, port: int) -> None:
-        """Raises BlockedAddressError for an address in a URL that may not be connected to.
+        """Raises BlockedAddressError for an address in a URL that may not be connected to, and for
+        a port of another service that no seed has: robots.txt and what pages need may lead to any.
 
         That a name was let in lets in nobody who calls it by its address.
         """
         name = normal_host(host)
         if is_address(name):
             self._refuse(name, port, name in self._names)
+        place = f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
+        if str(port) in OTHER_SERVICES and place not in self._of_seeds:
+            raise BlockedAddressError(f"port {port} is one of another service")
+
+    @cached_property
+    def _of_seeds(self) -> frozenset[str]:
+        """Hosts and ports that the user named."""
+        return frozenset(map(host_of, self._seeds))
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
