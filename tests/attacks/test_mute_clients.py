@@ -78,6 +78,34 @@ def test_mute_clients_that_come_again_and_again_keep_nobody_out() -> None:
     asyncio.run(main())
 
 
+def test_bodies_that_drip_give_way() -> None:
+    """Posts to `spoor ui`, by who has its key, kept its user out for 5 s."""
+
+    async def main() -> None:
+        here = asyncio.Semaphore(0)
+
+        async def read(request: web.BaseRequest) -> web.Response:
+            here.release()
+            await request.content.read()
+            return await answer(request)
+
+        async with listening(read, "127.0.0.1", 0, most=2, seconds=60.0) as port:
+            begun = [await asyncio.open_connection("127.0.0.1", port) for _ in range(2)]
+            for _, writer in begun:
+                writer.write(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf")
+                await here.acquire()
+            assert await ask(port) == "here"
+            first, (second, last) = begun[0], begun[1]
+            with contextlib.suppress(ConnectionResetError):
+                assert await first[0].read() == b"", "it gave way"
+            last.write(b" more")
+            assert (await second.readline()).endswith(b"200 OK\r\n"), "there was room for this one"
+            for _, writer in begun:
+                writer.close()
+
+    asyncio.run(main())
+
+
 def test_as_many_as_there_is_room_for_are_answered() -> None:
     async def main() -> None:
         slow = Slow()

@@ -66,7 +66,7 @@ class _Bounded(web.Server):
         self._seconds = seconds
         self._asked = set[Any]()
         """Connections by which a request came."""
-        self._answering = set[Any]()
+        self._answering: dict[Any, web.BaseRequest] = {}
         """Those by which one is being answered."""
 
     def __call__(self) -> Any:
@@ -80,12 +80,17 @@ class _Bounded(web.Server):
         live = [one for one in self.connections if one.transport and not one.transport.is_closing()]
         if len(live) < self._most:
             return True
-        idle = [one for one in live if one not in self._answering]
+        idle = [one for one in live if not self._is_asked(one)]
         first = next((one for one in idle if one not in self._asked), next(iter(idle), None))
         if first is None or first.transport is None:
             return False
         first.transport.abort()
         return True
+
+    def _is_asked(self, handler: Any) -> bool:
+        """Whether all of a request is there that is being answered: one that drips is none yet."""
+        request = self._answering.get(handler)
+        return request is not None and request.content.is_eof()
 
     def connection_made(self, handler: RequestHandler, transport: asyncio.Transport) -> None:
         super().connection_made(handler, transport)
@@ -101,11 +106,11 @@ class _Bounded(web.Server):
 
     async def _begun(self, request: web.BaseRequest) -> web.StreamResponse:
         self._asked.add(request.protocol)
-        self._answering.add(request.protocol)
+        self._answering[request.protocol] = request
         try:
             return await self._handle(request)
         finally:
-            self._answering.discard(request.protocol)
+            self._answering.pop(request.protocol, None)
 
 
 @asynccontextmanager
