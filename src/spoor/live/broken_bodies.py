@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 
+from spoor.bounded import REMEMBERED, BoundedDict
 from spoor.types import Fetched, LiveReply
 from spoor.web.exchange import Exchange
 
@@ -22,12 +22,12 @@ class BrokenBodies:
         self._is_whole = whole
         self._whole: set[str] = set()
         """URLs that are asked for anew and are known whole."""
-        self._breaks: Counter[str] = Counter()
+        self._breaks = BoundedDict[str, int](REMEMBERED)
         """URL → how often its body broke off in a row."""
 
     def chosen(self, url: str) -> None:
         """A URL is asked for, by whoever may call `whole`."""
-        if self._breaks[url] and self._is_whole(url):
+        if url in self._breaks and self._is_whole(url):
             self._whole.add(url)
 
     def asks_anew(self, exchange: Exchange, reply: LiveReply) -> bool:
@@ -38,7 +38,7 @@ class BrokenBodies:
             self._breaks.pop(exchange.url, None)
             self._whole.discard(exchange.url)
             return False
-        self._breaks[exchange.url] += 1
+        self._breaks[exchange.url] = self._breaks.get(exchange.url, 0) + 1
         if self._breaks[exchange.url] < BREAKS or exchange.url in self._whole:
             return True
         del self._breaks[exchange.url]

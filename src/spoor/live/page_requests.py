@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from spoor.bounded import remember
+from spoor.bounded import REMEMBERED, BoundedDict, remember
 from spoor.documents.kinds import Types, tell
 from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
@@ -88,9 +88,9 @@ class PageRequests:
         self._any_scheme = frozenset(settings.any_scheme)
         self._either = {host(url) for url in self._any_scheme}
         """Hosts of these of which https has brought nothing yet."""
-        self._announced: set[str] = set()
+        self._announced = BoundedDict[str, None](REMEMBERED)
         """Origins whose sitemaps the crawl knows."""
-        self._listing: set[str] = set()
+        self._listing = BoundedDict[str, None](REMEMBERED)
         """Hosts of which it knows a search index, or a search of their own."""
         self._searched: OrderedDict[int, str] = OrderedDict()
         """Ticket → what the search of a site was asked for, wherever it led then."""
@@ -225,11 +225,11 @@ class PageRequests:
         if exchange is not None and isinstance(reply, Failed):
             reply = replace(reply, size=exchange.size)
         if exchange is not None and exchange.sitemaps and not isinstance(reply, Failed):
-            self._announced.add(origin_of(exchange.url))
+            self._announced[origin_of(exchange.url)] = None
         if exchange is not None and isinstance(reply, Fetched) and self._names_list(exchange):
             barred = self.settings.nofollow and "nofollow" in reply.page.flags
             if not barred:
-                self._listing.add(host(exchange.url))
+                self._listing[host(exchange.url)] = None
         if self._renders is not None and (exchange is None or exchange.rendered is None):
             self._renders.forget(fetch)
         answered = not (isinstance(reply, Failed) and reply.unanswered)
