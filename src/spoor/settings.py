@@ -615,9 +615,10 @@ _SHOWN = 3
 
 def _brief(value: Any) -> str:
     """A value of a setting; of a long list how many there are, and the first."""
-    if isinstance(value, tuple) and len(value) > _SHOWN:
-        return f"{value[:_SHOWN]!r} and {len(value) - _SHOWN} more"
-    return repr(value)
+    if not isinstance(value, tuple) or not value:
+        return repr(value)
+    rest = f" and {len(value) - _SHOWN} more" if len(value) > _SHOWN else ""
+    return ", ".join(map(repr, value[:_SHOWN])) + rest
 
 
 def described(settings: type[Settings]) -> dict[str, Setting]:

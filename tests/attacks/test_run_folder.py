@@ -47,7 +47,7 @@ from spoor.runs.search import _query
 from spoor.runs.selection import Selection
 from spoor.runs.snapshot import snapshot
 from spoor.runs.writer import RunWriter
-from spoor.setting import CRAWL, MOST_OF_A_BODY, POLITENESS
+from spoor.setting import CRAWL, LIMITS, MOST_OF_A_BODY, POLITENESS
 from spoor.settings import Settings, described
 from spoor.views.html import write_report
 from spoor.views.kinds import Kinds
@@ -599,11 +599,22 @@ def test_a_run_that_is_visited_again_names_nothing_beyond_its_folder(
     assert with_inputs(asked, []).topic == begun.topic
 
 
+def test_a_run_that_is_visited_again_is_archived_as_it_was(path: Path) -> None:
+    archived = {"types": ("*/*",), "requisites": "all", "body_limit": 99, "render": "never"}
+    begun = replace(read_settings(path), connect_to="", verify_tls=False)
+    write_settings(path, replace(begun, **archived))
+    asked = Settings(refresh=str(path))
+    again = with_inputs(asked, [])
+    assert {name: getattr(again, name) for name in archived} == archived
+    assert again.verify_tls, "not by the word of a run that may be a stranger's"
+    assert with_inputs(replace(asked, requisites="relevant"), []).requisites == "relevant"
+
+
 def test_every_setting_that_reaches_is_among_them() -> None:
     reaching = {
         name
         for name, one in described(Settings).items()
-        if one.group in (CRAWL, POLITENESS)
+        if one.group in (CRAWL, LIMITS, POLITENESS)
         and (one.reaches or (one.path and one.group is POLITENESS))
     }
     assert reaching - {"refresh"} == {*REACHING}

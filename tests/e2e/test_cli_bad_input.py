@@ -463,7 +463,7 @@ def test_a_run_goes_on_with_its_own_settings_only(here: Path, capsys: Capture) -
         capsys, *command[:3], "chess", *command[4:]
     )
     assert "was begun with policy" in told(capsys, *command, "--policy", "breadth-first")
-    assert "among its seeds" in told(capsys, "crawl", SEED, *command[2:])
+    assert f"begun with '{command[1]}' among its seeds" in told(capsys, "crawl", SEED, *command[2:])
     assert files(here / "run") == before
 
 

@@ -447,11 +447,13 @@ def test_a_site_that_https_brought_is_not_asked_by_http() -> None:
     """Whatever becomes of its next page."""
     either, its = "https://a.example/", "http://a.example/"
     asks: Any = SimpleNamespace(_any_scheme={either}, _either={"a.example"})
-    fetch, failed = Fetch(0, either, "a.example", Choice(0)), Failed(0, "timeout", transient=True)
+    fetch = Fetch(0, either, "a.example", Choice(0))
+    failed = Failed(0, "timeout", transient=True, retry_after=10.0)
     ask = partial(PageRequests._by_any_scheme, asks, fetch)
     told = ask(failed, answered=False)
     assert isinstance(told, Failed)
     assert told.instead == its
+    assert told.retry_after is None, "what https wants to wait for holds up no request by http"
     assert ask(failed, answered=True) is failed
     assert ask(failed, answered=False) is failed
 

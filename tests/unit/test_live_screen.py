@@ -11,14 +11,16 @@ import pytest
 from rich.console import Console
 
 from spoor import registry
+from spoor.cli.crawl import failed_line
 from spoor.cli.live_screen import Progress, _Panel
 from spoor.cli.plan import plan
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
+from spoor.http.host_queues import OTHERS_FIRST
 from spoor.judges.facts import Label
 from spoor.learn.harvest_estimate import Harvest
 from spoor.settings import Settings
-from spoor.types import Fetch, Fetched, Outcome, Task, Topic
+from spoor.types import Choice, Deferred, Fetch, Fetched, Outcome, Task, Topic
 from spoor.worlds.generated import GeneratedSettings, GeneratedWorld
 
 
@@ -118,6 +120,11 @@ def test_the_first_lines_say_what_counts_how_far_and_how_long() -> None:
     assert told.startswith("counts: a page that fits type:pdf\n")
     assert "from a.example, b.example, c.example and 2 more hosts; then from any" in told
     assert "about 4 minutes or more from 5 hosts, 20 minutes where only one has" in told
+    assert "share an address" not in told, "each is a domain of its own"
+    hosts = replace(many, seeds=tuple(f"http://{at}.one.example/" for at in range(40)))
+    told = "\n".join(plan(hosts, Path("runs/pots"), Judge()))
+    assert "from 40 hosts, 20 minutes where only one has" in told
+    assert "20 minutes where those of a domain share an address" in told
     assert "no page of HTML" not in told
     pdf = "\n".join(plan(replace(wish, seeds=seeds[:4], types=("pdf",)), Path(), Judge()))
     assert "no page of HTML is read, nor a link on one, since --types leaves html out" in pdf
@@ -132,3 +139,10 @@ class Judge(Label):
 
     def __init__(self) -> None:
         super().__init__("pottery")
+
+
+def test_a_seed_that_waits_for_its_turn_does_not_fail() -> None:
+    fetch = Fetch(0, "http://a.one.example/", "a.one.example", Choice(0))
+    waits, fails = (Deferred(0, fetch.url, 3.0, why) for why in (OTHERS_FIRST, "refused"))
+    assert failed_line(fetch, waits, 1.0) == ""
+    assert failed_line(fetch, fails, 1.0) == "http://a.one.example/: refused; tried again in 2 s"

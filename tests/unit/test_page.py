@@ -94,6 +94,26 @@ def test_a_page_is_filed_under_what_leads_back_from_it_to_the_home_page(name: st
     assert page(f"<body class=has-breadcrumbs>{way}<p>Text").keywords == ()
 
 
+@pytest.mark.parametrize(
+    ("more", "found"),
+    [
+        ("<li class=wy-breadcrumbs-aside><a href=/src/c.txt>View source</a>", ("Clay",)),
+        ("<li><a href=/src/c.txt rel=nofollow>View source</a>", ("Clay",)),
+        ("<li class=item><a href=/c/t/ class=traces>Tea</a>", ("Clay", "Tea")),
+    ],
+)
+def test_what_stands_beside_the_way_back_is_no_part_of_it(
+    more: str, found: tuple[str, ...]
+) -> None:
+    assert page(f"<ul class=wy-breadcrumbs><li><a href=/c/>Clay</a>{more}</ul>").keywords == found
+
+
+def test_pages_that_were_visited_before_are_no_way_back() -> None:
+    links = "<bdi><a href=/w?id=owl class=breadcrumbs>Owl</a></bdi> • <a href=/w?id=tea>Tea</a>"
+    read = page(f"<div class=breadcrumbs><div class=trace>Trace: {links}</div></div><p>Text")
+    assert read.keywords == ()
+
+
 @pytest.mark.parametrize("sign", ["›", "»", "&gt;"])
 def test_a_page_is_filed_under_what_signs_lead_on_to_from_the_home_page(sign: str) -> None:
     def read(way: str) -> tuple[str, ...]:

@@ -184,7 +184,8 @@ def _sites(run: Run) -> list[str]:
 
 
 def failed_line(fetch: Fetch, step: Outcome | Deferred, now: float) -> str:
-    """Why a seed did not come, and whether it is tried again; empty where it came, or led on."""
+    """Why a seed did not come, and whether it is tried again; empty where it came, led on, or waits
+    for its turn."""
     if isinstance(step, Outcome):
         from spoor.http.failures import in_words
 
@@ -192,7 +193,9 @@ def failed_line(fetch: Fetch, step: Outcome | Deferred, now: float) -> str:
         return (
             f"{fetch.url}: {in_words(reply)}" if isinstance(reply, Failed) and reply.counts else ""
         )
-    if step.reason.startswith("redirect"):
+    from spoor.http.host_queues import OTHERS_FIRST
+
+    if step.reason == OTHERS_FIRST or step.reason.startswith("redirect"):
         return ""
     return f"{fetch.url}: {step.reason}; tried again in {max(0.0, step.until - now):.0f} s"
 
@@ -306,7 +309,7 @@ def describe(summary: dict[str, Any], path: Path) -> str:
         [
             f"{summary['stopped_because']}",
             *lost,
-            f"  fetched  {summary['fetched']} pages ({summary['pages_per_second']} a second), "
+            f"  fetched  {summary['fetched']} pages ({summary['pages_per_second']:.3g} a second), "
             f"{summary['failed']} failed{passed}",
             *([f"  failed   {shown('; '.join(failed))}"] if failed else []),
             *(f"  {shown(line)}" for line in left_out_lines(LeftOut.of(summary))),

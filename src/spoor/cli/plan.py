@@ -12,7 +12,7 @@ from spoor.protocols import Judge
 from spoor.runs.assemble import topic_of_settings
 from spoor.setting import SCOPES
 from spoor.settings import Settings
-from spoor.web.urls import host
+from spoor.web.urls import host, registrable_domain
 
 _NAMED = 3
 """Hosts that are named."""
@@ -56,7 +56,8 @@ def plan(settings: Settings, path: Path, judge: Judge, done: int = 0) -> list[st
             "no page of HTML is read, nor a link on one, since --types leaves html out; where such "
             "a kind is what you want, say so: --want type:application/pdf"
         )
-    lines.append(f"pace: {pace(settings, len(hosts), done)}")
+    domains = len({*map(registrable_domain, hosts)})
+    lines.append(f"pace: {pace(settings, len(hosts), domains, done)}")
     lines.append(
         f"keeps: all in {path}; Ctrl-C stops, and the same command with --out {path} goes on"
     )
@@ -69,8 +70,9 @@ def _pages(settings: Settings, done: int) -> str:
     return f"{left:,} of {settings.pages:,} pages, as before" if done else f"up to {left:,} pages"
 
 
-def pace(settings: Settings, hosts: int, done: int = 0) -> str:
-    """How often a host is asked, and how long the budget takes from so many hosts at that delay."""
+def pace(settings: Settings, hosts: int, domains: int, done: int = 0) -> str:
+    """How often a host is asked, and how long the budget takes from so many hosts of so many
+    registrable domains at that delay."""
     if not settings.delay:
         return "as fast as the hosts answer (--delay 0)"
     line = f"{settings.delay:g} s between two requests to a host"
@@ -82,4 +84,6 @@ def pace(settings: Settings, hosts: int, done: int = 0) -> str:
         line += " from one host"
     else:
         line += f" from {hosts:,} hosts, {in_time(seconds)} where only one has what is wanted"
+    if domains < hosts:
+        line += f", {in_time(seconds / domains)} where those of a domain share an address"
     return line

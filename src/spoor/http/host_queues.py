@@ -22,12 +22,16 @@ class Visit:
     their turn."""
 
 
+OTHERS_FIRST = "others of its domain at its address are asked first"
+"""Why a request waits that no failure put off."""
+
+
 class ClockSharedError(Exception):
     """Other hosts of a domain are visited, at the same address; `wait`: seconds until a host comes
     again."""
 
     def __init__(self, wait: float) -> None:
-        super().__init__("others of its domain at its address are asked first")
+        super().__init__(OTHERS_FIRST)
         self.wait = wait
 
 

@@ -249,7 +249,8 @@ class PageRequests:
         if scheme == "https" and answered:
             self._either.discard(host(secure))
         elif scheme == "https" and isinstance(reply, Failed) and reply.kind in UNREACHED:
-            return replace(reply, instead=f"http://{rest}")
+            # A robots.txt that https does not bring makes nothing wait that http is asked for.
+            return replace(reply, instead=f"http://{rest}", retry_after=None)
         elif scheme == "http" and isinstance(reply, Redirected) and reply.location == secure:
             reason = "https cannot be had, and http leads there"
             return Failed(fetch.ticket, "connection", reason, reply.status)

@@ -39,7 +39,7 @@ from spoor.runs.recovery import read_mark, refuse_loss, telling
 from spoor.runs.rows import FIRST_TICKET, PageRow
 from spoor.runs.schema import read_settings
 from spoor.runs.shards import each_once
-from spoor.setting import CRAWL, POLITENESS
+from spoor.setting import CRAWL, LIMITS, POLITENESS
 from spoor.settings import Settings, described
 from spoor.types import State
 from spoor.web.exchange import Exchange
@@ -56,8 +56,10 @@ _MAY_COME = ("absent", "http", "timeout", "connection")
 is not there yet does not keep it out for ever."""
 
 _PIECE = 1 << 20
-_OWN = ("seeds", "refresh", "may_miss", "files", "folder", "command")
+_OWN = ("seeds", "refresh", "may_miss", "files", "folder", "command", "verify_tls")
 """Settings that are not taken from the earlier run, or in another way."""
+_KEEPS = ("requisites", "save_files", "render")
+"""What is taken beside groups of settings: it decides what the archive has of a page."""
 
 
 def as_begun(settings: Settings) -> Settings:
@@ -77,7 +79,8 @@ def as_begun(settings: Settings) -> Settings:
     says = any(getattr(settings, name) for name in wants)
     reaching: list[str] = []
     for name, one in known.items():
-        inherits = one.group in (CRAWL, POLITENESS) and name not in _OWN and not one.secret
+        inherits = one.group in (CRAWL, POLITENESS, LIMITS) or name in _KEEPS
+        inherits = inherits and name not in _OWN and not one.secret
         if inherits and getattr(settings, name) == one.default and not (says and name in wants):
             if one.reaches or (one.path and one.group is POLITENESS):
                 reaching += one.arguments(getattr(begun, name))

@@ -41,6 +41,9 @@ _REFRESH = re.compile(r"""^\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?["']?\s*([^"'>]+)"
 _SPACE = re.compile(r"\s+")
 _CHANGED = re.compile(r"modified|updated")
 """In the name of a date at which a document was changed."""
+_NO_WAY_BACK = re.compile(r"[.#_-](?:aside|trace|visited|history)(?![^./#])")
+"""At the end of a name or class among the links that lead back to the home page: what stands beside
+them (a link to the source), or the pages that were visited last, as DokuWiki shows them."""
 _FEEDS = frozenset({"application/rss+xml", "application/atom+xml", "application/feed+json"})
 BREAK = "\n "
 """Text that parts words where a block begins or ends. One of two characters is no text of a page:
@@ -336,7 +339,7 @@ def _on_link(node: LexborNode, tag: str, walk: Walk) -> bool:
         own = attributes.get("alt") or own or attributes.get("name") or ""
         walk.add_link(target, tag, place, nofollow, own)
         return False
-    if place.in_trail:
+    if place.in_trail and not nofollow and _NO_WAY_BACK.search(place.path) is None:
         walk.trail.append(number)
     kind = tag
     if "#" in href and place_within(href):
