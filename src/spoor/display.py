@@ -61,6 +61,12 @@ def shown(text: str) -> str:
     return printable(masked(" ".join(text.split())))
 
 
+def few(names: Sequence[str], most: int = 3) -> str:
+    """The first of many names, and how many more there are."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 def command_line(*words: object) -> str:
     """A command of Spoor, quoted so that a user can paste it into a shell: a URL of a stranger may
     have `$(…)`, `;` and `&`."""

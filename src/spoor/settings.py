@@ -14,6 +14,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Self, get_args, get_origin, get_type_hints
 
+from spoor.display import few
 from spoor.distribution import VERSION
 from spoor.errors import InputError
 from spoor.registry import DEFAULT_POLICY, nearest
@@ -609,16 +610,10 @@ WITHOUT_EFFECT = {("crawl", "recheck"): _NO_RECHECK}
 """(Group, name) of settings that earlier versions had → what to do instead. The file of an older
 run may hold them."""
 
-_SHOWN = 3
-"""Values of a setting that a message names."""
-
 
 def _brief(value: Any) -> str:
     """A value of a setting; of a long list how many there are, and the first."""
-    if not isinstance(value, tuple) or not value:
-        return repr(value)
-    rest = f" and {len(value) - _SHOWN} more" if len(value) > _SHOWN else ""
-    return ", ".join(map(repr, value[:_SHOWN])) + rest
+    return few([*map(repr, value)]) if isinstance(value, tuple) and value else repr(value)
 
 
 def described(settings: type[Settings]) -> dict[str, Setting]:

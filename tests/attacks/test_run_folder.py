@@ -600,7 +600,12 @@ def test_a_run_that_is_visited_again_names_nothing_beyond_its_folder(
 
 
 def test_a_run_that_is_visited_again_is_archived_as_it_was(path: Path) -> None:
-    archived = {"types": ("*/*",), "requisites": "all", "body_limit": 99, "render": "never"}
+    archived: dict[str, Any] = {
+        "types": ("*/*",),
+        "requisites": "all",
+        "body_limit": 99,
+        "render": "never",
+    }
     begun = replace(read_settings(path), connect_to="", verify_tls=False)
     write_settings(path, replace(begun, **archived))
     asked = Settings(refresh=str(path))

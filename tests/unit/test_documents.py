@@ -566,3 +566,29 @@ def test_metadata_has_no_control_characters() -> None:
     )
     assert isinstance(read, Document)
     assert (read.title, read.text[-2:]) == ("a�b", "c�")
+
+
+@pytest.mark.parametrize(
+    ("footer", "licence"),
+    [
+        ("© 2026 Ada. Licensed under the <a href=/l/2>Apache License, Version 2.0</a>", "/l/2"),
+        ("This page is licensed under the Potters License Version 2.1.<br>Code: MIT", "Potters"),
+        ("Content is available under <a href=/by>CC BY 4.0</a> unless noted", "/by"),
+        ("A blog. The theme is licensed under the <a href=/mit>MIT License</a>", ""),
+        ("Our app is available under Downloads in your account", ""),
+    ],
+)
+def test_the_licence_that_a_footer_says(footer: str, licence: str) -> None:
+    page = f"<main><p>{WORDS}<p>Gas is licensed under the Kiln License</main><footer>{footer}"
+    read = extract("text/html", URL, page.encode())
+    assert isinstance(read, Document)
+    whole = {"": "", "Potters": "Potters License Version 2.1"}
+    assert read.licence == whole.get(licence, f"http://docs.example{licence}")
+
+
+@pytest.mark.parametrize("caption", ["Kilns in C#", "Kilns<a href=#t class=headerlink>¶</a>"])
+def test_the_link_of_a_caption_to_itself_is_no_text(caption: str) -> None:
+    table = f"<table id=t><caption>{caption}</caption><tr><th>A<th>B<tr><td>1<td>2</table>"
+    read = extract("text/html", URL, f"<main><p>{WORDS}{table}".encode())
+    assert isinstance(read, Document)
+    assert f"\n\n{caption.partition('<')[0]}\n\nA" in read.text

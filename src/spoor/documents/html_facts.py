@@ -51,6 +51,16 @@ _AUTHORS = (
     "article:author",
     "creator",
 )
+_FOOTERS = "footer, [role=contentinfo], [class*=footer], [id*=footer]"
+_MOST_OF_A_FOOTER = 4_000
+_UNDER = re.compile(
+    r"([^.|©]{0,100})\b(?:licen[cs]ed|available) under (?:the |an? )?"
+    r"(?=[^.]{0,60}\b(?:licen[cs]e|CC|GPL|MIT|BSD))((?:[^.|]|\.(?=\d)){2,80})",
+    re.IGNORECASE,
+)
+"""What stands before a licence in its sentence, and the licence."""
+_OTHER_WORKS = re.compile(r"\b(?:themes?|templates?|icons?|software|code|fonts?)\b", re.IGNORECASE)
+"""Whose licence is not that of the page."""
 _OF_POSTS = ("article:published_time", "article:section", "article:tag", "datepublished", "date")
 """Meta elements that a post has: to plugins each page of a site is an `article`."""
 _MOST_DATA = 1 << 18
@@ -139,7 +149,22 @@ class Facts:
         for item in self._data:
             if isinstance(told := item.get("license"), str):
                 return one_line(told)[:500]
-        return self.first("dcterms.license", "dcterms.rights", "dc.rights")[:500]
+        told = self.first("dcterms.license", "dcterms.rights", "dc.rights")[:500]
+        return told or self._of_footer(joiner, base)
+
+    def _of_footer(self, joiner: Joiner, base: str) -> str:
+        """The licence that the last footer says its page is under: where the link to it leads, or
+        else its name."""
+        for node in self._tree.css(_FOOTERS)[-1:]:
+            said = _UNDER.search(one_line(node.text(deep=True, separator=" "))[:_MOST_OF_A_FOOTER])
+            if said is None or _OTHER_WORKS.search(said[1]):
+                return ""
+            for link in node.css("a[href]")[:_MOST_TIMES]:
+                text = one_line(link.text(deep=True))
+                if text and said[2].startswith(text):
+                    return joiner.join(link.attributes.get("href") or "", base) or ""
+            return said[2].strip()
+        return ""
 
 
 def _is_of_others(node: LexborNode) -> bool:

@@ -517,6 +517,9 @@ def _on_table(table: LexborNode, rows: list[list[LexborNode]], reader: Reader) -
     if caption is not None and (words := one_line(caption.text(deep=True))):
         first = _first_text(caption)
         mark = -1 if first is None else _mark(first, reader)
+        for link in caption.css("a")[-1:]:
+            if _is_permalink(link):
+                words = words.removesuffix(one_line(link.text(deep=True))).rstrip()
         reader.add(Part("paragraph", words, mark=mark))
     cells = [[cell.text(deep=True, separator=" ") for cell in row] for row in rows]
     part = Part("table", "\n".join("\t".join(row) for row in cells), rows=cells)

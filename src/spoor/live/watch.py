@@ -55,6 +55,12 @@ CHECKPOINT_SHARE = 0.05
 COMMIT_SECONDS = 0.025
 """Between two commits: what arrives meanwhile shares one, and one wait for the disk."""
 
+SHARE_SENT = (
+    "each host was asked as often as may be at once, a tenth of --requests-per-day; the next pass "
+    "goes on"
+)
+"""Why a pass ends before it has looked at all."""
+
 DATED_WITHIN = 10.0
 """Seconds between the clock of the calls and the machine's that are no difference."""
 
@@ -308,7 +314,7 @@ class Watch:
         if not crew.due(now):
             self._driver.stop("all was looked at")
         elif not crew.due(now, self.fleet.spent(now)):
-            self._driver.stop("all requests that may be sent at once are sent")
+            self._driver.stop(SHARE_SENT)
 
     def _write_lines(self) -> None:
         lines, self._tracked.lines = self._tracked.lines, []

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from spoor.crawl import Crawl
-from spoor.display import pace_in_words, shown
+from spoor.display import few, pace_in_words, shown
 from spoor.errors import InputError
 from spoor.runs.advised import NEAR
 from spoor.runs.by_seed import seeds_found
@@ -156,7 +156,7 @@ class Reporter:
         )
         directories = sorted(sums.directories.values(), key=lambda row: (-row.pages, row.name))
         failures = sorted(sums.failures.values(), key=lambda failure: -failure.times)
-        seeds, ended = ", ".join(settings.seeds[:3]), f"; ended: {stopped}" if stopped else ""
+        seeds, ended = few(settings.seeds), f"; ended: {stopped}" if stopped else ""
         return RunReport(
             title=f"Crawl for “{self._topic}”",
             lead=f"Policy {settings.policy}, from {seeds}{ended}",

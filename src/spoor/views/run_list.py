@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
+from spoor.display import few
 from spoor.errors import InputError, SpoorError
 from spoor.runs import files
 from spoor.runs.reader import Run
@@ -82,9 +83,7 @@ def run_row(folder: Path, name: str) -> RunRow:
         sought = settings.topic or settings.topic_file or ", ".join(settings.want)
         if settings.command != "crawl":
             state = "a watch, running" if run.is_running else "a watch"
-            return RunRow(
-                name, sought or ", ".join(settings.seeds[:3]), state=state, address=address
-            )
+            return RunRow(name, sought or few(settings.seeds), state=state, address=address)
         with run.at_once():
             latest, ended, budget = run.latest(1), run.noted("stopped"), run.budget()
         state = "running" if run.is_running else ended or "stopped"

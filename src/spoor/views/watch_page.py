@@ -15,6 +15,7 @@ from typing import Any
 from markupsafe import Markup
 
 from spoor.clock import CrawlClock
+from spoor.display import few
 from spoor.formats.digest import headings, stories, story_item
 from spoor.live.changes import told_line
 from spoor.live.sources import Source, Sources
@@ -76,9 +77,7 @@ class WatchPage:
         self._update()
         settings = self._run.settings
         wanted = settings.topic or settings.topic_file or ", ".join(settings.want)
-        lead = f"A watch of {', '.join(settings.seeds[:3])}"
-        if len(settings.seeds) > 3:
-            lead += f" and {len(settings.seeds) - 3:,} more"
+        lead = f"A watch of {few(settings.seeds)}"
         live = Live(
             nonce,
             self._token,
