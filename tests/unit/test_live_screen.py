@@ -112,6 +112,8 @@ def test_the_first_lines_say_what_counts_how_far_and_how_long() -> None:
     assert "up to 600 pages, from a.example" in one
     assert "2 s between two requests to a host: about 20 minutes or more from one host" in one
     assert "all in runs/pots; Ctrl-C stops" in one
+    anew = "\n".join(plan(replace(wish, refresh="runs/pots"), Path("runs/now"), Judge()))
+    assert "takes: the pages of runs/pots again, and up to 600 pages that are new, from" in anew
     again = "\n".join(plan(wish, Path("runs/pots"), Judge(), 570))
     assert "30 of 600 pages, as before" in again
     assert "about 60 s or more" in again

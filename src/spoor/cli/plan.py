@@ -50,6 +50,8 @@ def plan(settings: Settings, path: Path, judge: Judge, done: int = 0) -> list[st
         named += f" and {more:,} more host{'s'[: more > 1]}"
     reach = _REACH.get(settings.scope) or SCOPES[settings.scope]
     budget = "pages until no link is left" if settings.pages is None else _pages(settings, done)
+    if settings.refresh:
+        budget = f"the pages of {settings.refresh} again, and {budget} that are new"
     lines.append(f"takes: {budget}, from {named}; {reach} (--scope)")
     if not Types.of(settings).takes(Told("html", "text/html")):
         lines.append(

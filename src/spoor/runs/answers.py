@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from spoor.judges.similarity import Bm25, content_stems
+from spoor.judges.similarity import Bm25, content_stems, content_words
 from spoor.runs.documents import RunDocument
 from spoor.runs.passages import PassageScores, passages_of
 from spoor.types import Page
@@ -34,7 +34,7 @@ class Answer:
     """BM25 of the question's words among all passages that were compared, times the share of them
     that it has, in [0, 1]; 0.45 is a passage of average length with each of them once."""
     lacks: tuple[str, ...]
-    """Words of the question, stemmed, that neither it nor what it stands under has."""
+    """Words of the question of which neither it nor what it stands under has any form."""
 
     def as_json(self) -> dict[str, Any]:
         """As a line for a program."""
@@ -53,7 +53,7 @@ def answers(question: str, documents: Iterable[RunDocument], *, limit: int = 5) 
     document at most. It reads one document after the other, and keeps none: O(their bytes). Raises
     InputError where the question has no word that tells topics apart."""
     judge = Bm25(question)
-    words = list(dict.fromkeys(content_stems(question)))
+    words = dict(zip(content_stems(question), content_words(question), strict=True))
     found: dict[str, tuple[str, str, tuple[str, ...], Page]] = {}
     """Text of a passage → URL and title of its document, headings, and what is judged."""
     for document in documents:
@@ -73,7 +73,7 @@ def answers(question: str, documents: Iterable[RunDocument], *, limit: int = 5) 
         judge.load(known)
         if score := judge.judge(page).score:
             held = frozenset(content_stems(f"{page.title} {page.text}"))
-            lacks = tuple(word for word in words if word not in held)
+            lacks = tuple(word for stem, word in words.items() if stem not in held)
             ranked.append((score * (1 - len(lacks) / len(words)), at, lacks))
     best, of_document = list[Answer](), Counter[str]()
     for score, at, lacks in sorted(ranked, key=lambda one: (-one[0], one[1])):
