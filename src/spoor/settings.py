@@ -141,9 +141,7 @@ class Settings:
     second_seconds: float = setting(
         600.0, CRAWL, "Most seconds that its answers take in all.", ge=0, commands=EVERYWHERE
     )
-    policy: str = setting(
-        DEFAULT_POLICY, CRAWL, "See `spoor policies`.", commands=SCRAPY, in_scrapy="best-first"
-    )
+    policy: str = setting(DEFAULT_POLICY, CRAWL, "See `spoor policies`.", commands=SCRAPY)
     fleet: str = setting(
         "change-rate",
         CRAWL,
