@@ -126,6 +126,18 @@ def crawls(site: Loopback, folder: Path, **limits: Any) -> AgentCrawls:
     return AgentCrawls(folder, AgentLimits(settings=settings, **limits))
 
 
+def test_a_look_up_says_that_no_link_is_left(tmp_path: Path) -> None:
+    async def work(known: AgentCrawls) -> str:
+        async with agent(known) as client:
+            asked = {"question": "What is a kiln for?", "start": SEED}
+            return str(await told(client, "look_up", **asked))
+
+    site = Loopback(lambda asked: reply("<title>Pots</title><p>Pots are fired in a kiln"))
+    with beside(site.serving):
+        said = asyncio.run(work(crawls(site, tmp_path)))
+    assert said.startswith("crawl-1: 1 page fetched. No link is left to follow. `read` gives whole")
+
+
 def test_an_agent_crawls_reads_judges_and_goes_on(site: Loopback, tmp_path: Path) -> None:
     async def work() -> None:
         async with agent(crawls(site, tmp_path)) as client:
@@ -342,6 +354,7 @@ def test_a_question_is_looked_up(site: Loopback, tmp_path: Path) -> None:
             half = await ask("kiln zeppelins", 1)
             assert "No passage has all words of the question" in half
             assert '"lacks": ["zeppelins"]' in half, "as it was typed"
+            assert "`go_on` fetches more" in half
             assert "has no word to look for" in await ask("of the")
 
     asyncio.run(work())

@@ -70,6 +70,9 @@ from spoor.web.urls import domain_of
 FORMAT = 10
 """Format number of a saved crawl; it covers the policy's state too."""
 
+NO_LINK = "no open link left"
+"""Why a crawl ends that has nothing to ask for."""
+
 LONG_WAIT = 60.0
 """A request that has to wait longer than this (seconds) gives its place in the page budget to
 others."""
@@ -506,7 +509,7 @@ class Crawl:
     def _finish(self) -> Finished:
         if self.pages is not None and self.counts.pages >= self.pages:
             return Finished(f"budget of {self.pages} pages reached")
-        return Finished("no open link left")
+        return Finished(NO_LINK)
 
     def _wait(self, now: float, *, may_choose: bool) -> Sleep | Starved:
         """Wait for the next free host; without `may_choose`, for the next ticket only."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 
+from spoor.crawl.crawl import NO_LINK
 from spoor.durations import DAY
 from spoor.errors import InputError
 from spoor.integrations.mcp.crawls import MOST_OF_A_WISH, AgentCrawls, listed, site_of
@@ -62,11 +63,15 @@ def answer_of(crawls: AgentCrawls, question: str, start: str, name: str) -> str:
         return f"{name}: no page came. {now['ended_because']}"
     fetched = now["fetched"]
     said = f"{name}: {fetched} page{'s' * (fetched > 1)} fetched."
+    more = "`go_on` fetches more, `read` gives whole pages."
+    if now["ended_because"] == NO_LINK:
+        said += " No link is left to follow."
+        more = "`read` gives whole pages."
     if not found:
         return f"{said} Nothing fits: no passage has a word of the question."
     if not _answered(question, found):
         said += " No passage has all words of the question; what comes nearest follows."
-    return _in_words(f"{said} `go_on` fetches more, `read` gives whole pages.", found, name)
+    return _in_words(f"{said} {more}", found, name)
 
 
 def _in_words(said: str, found: list[Answer], name: str) -> str:
