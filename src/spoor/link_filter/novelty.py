@@ -46,6 +46,8 @@ _COPIED = 0.85
 """Share of them that was on other pages."""
 _DOMAINS = 10_000
 """Whose pages are counted."""
+_FEW_URLS = 4
+"""URLs that are looked up in less time one by one."""
 _CHARACTERS = 24_000
 """Of a text that are read."""
 _MEMO = 16_384
@@ -62,6 +64,9 @@ Hashes = NDArray[np.uint64]
 Sketch = NDArray[np.uint32]
 _PLACE = np.uint64((1 << _BITS) - 1)
 _FIRST_FACTOR, _SECOND_FACTOR = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xC2B2AE3D27D4EB4F)
+_MIX = np.uint64(0xD6E8FEB86659FD93)
+_ALL = (1 << 64) - 1
+_LISTED = hash64("listed")
 _BIT = np.left_shift(np.uint8(1), np.arange(8, dtype=np.uint8))
 
 
@@ -234,12 +239,26 @@ class Novelty:
 
     def knows(self, urls: Sequence[str]) -> bool:
         """Whether `add` took in all of these URLs; wrongly true for 1 in 20 at most."""
-        return not self._unseen(*_places(_hashed(urls))).any()
+        return not self.unknown(urls)
 
     def unknown(self, urls: Sequence[str]) -> list[str]:
         """Those of some URLs that `add` did not take in; 1 in 20 is missed at most."""
+        if len(urls) <= _FEW_URLS:
+            return [url for url in urls if not self._has(url)]
         unseen = self._unseen(*_places(_hashed(urls)))
         return [urls[at] for at in np.flatnonzero(unseen).tolist()]
+
+    def _has(self, url: str) -> bool:
+        """As `knows`, of one URL."""
+        mixed = url_hash64(url) + _LISTED & _ALL
+        mixed ^= mixed >> 31
+        mixed = mixed * int(_MIX) & _ALL
+        mixed ^= mixed >> 32
+        first, second = mixed & int(_PLACE), mixed >> _BITS & int(_PLACE)
+        return any(
+            seen.item(first >> 3) >> (first & 7) & seen.item(second >> 3) >> (second & 7) & 1
+            for seen in (self._now, self._before)
+        )
 
     def _own(self, url: str) -> Hashes:
         """Hashes of the words of a URL, however a page spells them."""
@@ -319,7 +338,7 @@ def _is_copy(page: Own, fresh: NDArray[np.bool_]) -> bool:
 
 def _hashed(urls: Sequence[str]) -> Hashes:
     hashes = np.fromiter(map(url_hash64, urls), np.uint64, len(urls))
-    return _mixed(hashes + np.uint64(hash64("listed")))
+    return _mixed(hashes + np.uint64(_LISTED))
 
 
 def _triples(words: Hashes, salts: Hashes) -> Hashes:
@@ -339,7 +358,7 @@ def _triples(words: Hashes, salts: Hashes) -> Hashes:
 def _mixed(hashes: Hashes) -> Hashes:
     """The same array, mixed in its place."""
     hashes ^= hashes >> np.uint64(31)
-    hashes *= np.uint64(0xD6E8FEB86659FD93)
+    hashes *= _MIX
     hashes ^= hashes >> np.uint64(32)
     return hashes
 

@@ -138,11 +138,13 @@ def documents_above(url: str) -> Sequence[str]:
 def belonging_to(page: str, urls: Iterable[str]) -> set[str]:
     """The canonical URLs of what stands below a document, where a page is that document, another of
     these, or one that has the same name: that such a page leads to them says nothing."""
-    its, found = _places(page)[0], set[str]()
+    its, _, own_name = _places(page)
+    folders = {its[: at + 1] for at, letter in enumerate(its) if letter == "/"}
+    found = set[str]()
     for url in urls:
         if url.count("/") >= _BELOW_OTHERS:
             below, above, name = _places(url)
-            if below.startswith(its) or its.startswith(above) or its.endswith(name):
+            if above in folders or name == own_name or below.startswith(its):
                 found.add(url)
     return found
 
