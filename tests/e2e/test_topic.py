@@ -302,5 +302,8 @@ def test_a_user_is_told_of_a_wish(
     assert "the pages have 1 of 1 words of the topic" in tried
     assert "cannot" not in tried
     capsys.readouterr()
+    assert run([*crawl, "--topic", "pottery zymurgy", "--out", "none"]) == 0
+    lines = [line for line in capsys.readouterr().err.splitlines() if " words of the topic" in line]
+    assert len(lines) == 1, "what was told is not told again with the warning that comes later"
     assert run([*crawl, "--topic", 'pottery "kiln', "--out", "three"]) == 2
     assert capsys.readouterr().err.count("\n") == 1

@@ -130,7 +130,14 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
             "stopping: requests in flight are finished first; Ctrl-C again ends at once"
         )
         run.on_fault = shown.say
-        run.on_advice = lambda advice: shown.say(*advice.lines(near=False))
+        advised = dict[str, None]()
+
+        def on_advice(advice: Advice) -> None:
+            lines = [line for line in advice.lines(near=False) if line not in advised]
+            advised.update(dict.fromkeys(lines))
+            shown.say(*lines)
+
+        run.on_advice = on_advice
         if not as_json:
             say_plan(settings, path, engine.judge, engine.counts.pages)
         certificates.join()
