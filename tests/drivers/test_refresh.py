@@ -26,7 +26,7 @@ from spoor.live.live_crawl import LiveCrawl
 from spoor.policies.host_bandit import HostBandit
 from spoor.runs import files, snapshot
 from spoor.runs.assemble import located, make_crawl, make_crawl_to_look_at
-from spoor.runs.earlier import as_begun
+from spoor.runs.earlier import as_begun, in_words
 from spoor.runs.inputs import with_inputs
 from spoor.runs.reader import Run
 from spoor.runs.schema import read_settings
@@ -570,6 +570,12 @@ def test_a_sample_speaks_for_pages_of_which_nobody_says_anything(
         assert seen["sampled"]["asked"] + seen["sampled"]["left_out"] == 161
     again_settings = as_begun(Settings.of({"refresh": str(tmp_path / "same"), **told}))
     assert again_settings.may_miss == 0.01, "each refresh says it anew"
+
+
+def test_it_is_said_how_pages_that_hints_spared_are_asked_for() -> None:
+    counts = {"pages": 2, "unchanged": 1, "changed": 0, "gone": 0, "not_asked": 1, "new": 0}
+    told = in_words({**counts, "left_out": {"its own headers": 1}, "sampled": None})
+    assert told[1:] == ["1 left out by the word of its own headers; --no-hints asks for them, too"]
 
 
 def test_for_how_long_a_reply_is_fresh() -> None:

@@ -315,7 +315,10 @@ def in_words(told: dict[str, Any] | None) -> list[str]:
         f"changed, {told['gone']:,} gone; {told['not_asked']:,} were not asked for or did not "
         f"come; {told['new']:,} are new"
     ]
-    lines += [f"{count:,} left out by the word of {who}" for who, count in told["left_out"].items()]
+    lines += [
+        f"{count:,} left out by the word of {who}; --no-hints asks for them, too"
+        for who, count in told["left_out"].items()
+    ]
     if (sampled := told["sampled"]) and sampled["left_out"]:
         lines.append(
             f"{sampled['left_out']:,} were left out since a sample of each host says that at most "

@@ -123,5 +123,6 @@ def check_format(path: Path, known: object) -> None:
     if known != FORMAT:
         raise InputError(
             f"{path} is of run format {known}; this Spoor writes {FORMAT}; "
-            "go on with the version that began it, or choose another --out"
+            "use the version that began it, or another --out; any version reads its archive: "
+            f"spoor web import {path}/pages.warc.gz WEB"
         )
