@@ -13,7 +13,7 @@ from rich.console import Console
 from spoor import registry
 from spoor.cli.crawl import failed_line
 from spoor.cli.live_screen import Progress, _Panel
-from spoor.cli.plan import plan
+from spoor.cli.plan import plan, watch_plan
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.http.host_queues import OTHERS_FIRST
@@ -141,6 +141,19 @@ class Judge(Label):
 
     def __init__(self) -> None:
         super().__init__("pottery")
+
+
+def test_the_first_lines_of_a_watch_say_what_is_told_and_how_often_hosts_are_asked() -> None:
+    seeds = tuple(f"http://{name}.example/" for name in "abcd")
+    told = "\n".join(watch_plan(Settings(seeds=seeds, topic="kiln, glaze"), Path("runs/news")))
+    assert told.startswith("looking for pages about *kiln* or *glaze*\n")
+    assert "what is new or changes, on a.example, b.example, c.example and 1 more host;" in told
+    assert "not older than 24 hours (--new-for)" in told
+    assert "1 s between two requests to a host, 5,000 of them in a day, a tenth of these" in told
+    assert "spoor ui runs/news shows it" in told
+    endless = "\n".join(watch_plan(Settings(seeds=seeds, requests_per_day=0), Path()))
+    assert endless.startswith("tells: what is new or changes, whatever it is about, on a.example")
+    assert "pace: 1 s between two requests to a host\n" in endless
 
 
 def test_a_seed_that_waits_for_its_turn_does_not_fail() -> None:

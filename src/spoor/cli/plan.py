@@ -3,10 +3,11 @@ takes."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from spoor.cli.screen import say
-from spoor.display import in_time
+from spoor.display import few, in_time
 from spoor.documents.kinds import Told, Types
 from spoor.protocols import Judge
 from spoor.runs.assemble import topic_of_settings
@@ -32,10 +33,7 @@ def say_plan(settings: Settings, path: Path, judge: Judge, done: int = 0) -> Non
 
 def plan(settings: Settings, path: Path, judge: Judge, done: int = 0) -> list[str]:
     """The lines of `say_plan`. Raises InputError as `topic_of_settings` does."""
-    subject = topic_of_settings(settings)
-    lines = []
-    if subject is not None and subject.wish is not None and not settings.want:
-        lines.append(f"looking for {subject.wish}")
+    lines = _looking_for(settings)
     if settings.want:
         lines.append(f"counts: a page that fits {' or '.join(settings.want)}")
     elif isinstance(threshold := getattr(judge, "threshold", None), float):
@@ -44,15 +42,10 @@ def plan(settings: Settings, path: Path, judge: Judge, done: int = 0) -> list[st
             "`spoor topic test` shows what scores how"
         )
     hosts = list(dict.fromkeys(map(host, settings.seeds)))
-    named = ", ".join(hosts[:_NAMED])
-    if len(hosts) > _NAMED:
-        more = len(hosts) - _NAMED
-        named += f" and {more:,} more host{'s'[: more > 1]}"
-    reach = _REACH.get(settings.scope) or SCOPES[settings.scope]
     budget = "pages until no link is left" if settings.pages is None else _pages(settings, done)
     if settings.refresh:
         budget = f"the pages of {settings.refresh} again, and {budget} that are new"
-    lines.append(f"takes: {budget}, from {named}; {reach} (--scope)")
+    lines.append(f"takes: {budget}, from {_from(settings, hosts)}")
     if not Types.of(settings).takes(Told("html", "text/html")):
         lines.append(
             "no page of HTML is read, nor a link on one, since --types leaves html out; where such "
@@ -64,6 +57,39 @@ def plan(settings: Settings, path: Path, judge: Judge, done: int = 0) -> list[st
         f"keeps: all in {path}; Ctrl-C stops, and the same command with --out {path} goes on"
     )
     return lines
+
+
+def watch_plan(settings: Settings, path: Path) -> list[str]:
+    """What a new watch is about to do. Raises InputError as `topic_of_settings` does."""
+    hosts = list(dict.fromkeys(map(host, settings.seeds)))
+    about = (
+        "" if settings.topic or settings.topic_file or settings.want else ", whatever it is about"
+    )
+    pace = f"{settings.delay:g} s between two requests to a host"
+    if settings.requests_per_day:
+        pace += f", {settings.requests_per_day:,} of them in a day, a tenth of these at once"
+    return [
+        *_looking_for(settings),
+        f"tells: what is new or changes{about}, on {_from(settings, hosts)}",
+        f"first: it gets to know the sites, and tells of what stands there only pages that state "
+        f"that they are not older than {in_time(settings.new_for)} (--new-for)",
+        f"pace: {pace} (--requests-per-day)" if settings.requests_per_day else f"pace: {pace}",
+        f"keeps: all in {path}; Ctrl-C stops, and the same command with --out {path} goes on; "
+        f"spoor ui {path} shows it",
+    ]
+
+
+def _looking_for(settings: Settings) -> list[str]:
+    subject = topic_of_settings(settings)
+    wish = None if subject is None or settings.want else subject.wish
+    return [] if wish is None else [f"looking for {wish}"]
+
+
+def _from(settings: Settings, hosts: Sequence[str]) -> str:
+    """Some of the hosts that it begins at, and which others it asks."""
+    more = len(hosts) - _NAMED
+    named = few(hosts, _NAMED) + (f" host{'s'[: more > 1]}" if more > 0 else "")
+    return f"{named}; {_REACH.get(settings.scope) or SCOPES[settings.scope]} (--scope)"
 
 
 def _pages(settings: Settings, done: int) -> str:

@@ -91,6 +91,8 @@ def live(settings: Settings, limit: float | None, path: Path, *, quiet: bool) ->
         folder = None
         if files.is_run(path):  # as in `spoor crawl`: an existing run refuses first
             folder = after.enter_context(closing(RunWriter(path, settings)))
+        from spoor.cli import screen
+        from spoor.cli.plan import watch_plan
         from spoor.http.client import check_user
         from spoor.live.watch import Watch
         from spoor.rendering.browser import require_browser
@@ -103,6 +105,9 @@ def live(settings: Settings, limit: float | None, path: Path, *, quiet: bool) ->
         fleet = make_fleet(settings, seeds)
         if folder is None:
             folder = after.enter_context(closing(RunWriter(path, settings)))
+            if not quiet:
+                for line in watch_plan(settings, path):
+                    screen.say(line)
         running = Watch(folder, fleet, title=title_of(settings, seeds))
         for aside in folder.recovered:
             typer.echo(shown(kept_aside(aside)), err=True)
