@@ -123,6 +123,6 @@ def check_format(path: Path, known: object) -> None:
     if known != FORMAT:
         raise InputError(
             f"{path} is of run format {known}; this Spoor writes {FORMAT}; "
-            "use the version that began it, or another --out; any version reads its archive: "
-            f"spoor web import {path}/pages.warc.gz WEB"
+            "use the version that began it, or another --out; any version reads its archive "
+            "(spoor web import)"
         )
