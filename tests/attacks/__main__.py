@@ -72,6 +72,7 @@ ATTACKS = (
     Attack("3", "databases of a stranger", "nothing runs", [f"{A}/test_databases.py"]),
     Attack("3", "a stranger's working folder", "nothing runs", [f"{A}/test_working_folder.py"]),
     Attack("", "pages and folders of a watch", LAW, [f"{A}/test_watches.py"]),
+    Attack("", "what a watch keeps of a site", "its bounds", [f"{A}/test_watched_rooms.py"]),
     Attack(
         "16",
         "documents that take long while a program ends",
