@@ -452,7 +452,8 @@ class Settings:
         WITH_TEXT,
         LIMITS,
         "Kinds of documents that are downloaded, or media types (image/*); those that --want asks "
-        "for are, too. Of others the headers are enough.",
+        "for are, too. Of others the headers are enough, and of pictures, sounds, films and "
+        "archives, by their names, the first three below a folder.",
         form=TYPES,
     )
     type_limits: tuple[str, ...] = setting(

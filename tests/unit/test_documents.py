@@ -289,6 +289,13 @@ def test_a_kind_is_told_by_the_bytes(kind: str) -> None:
     assert Types().takes(tell(body_of(kind)[:2_048], "application/octet-stream"))
 
 
+def test_a_picture_with_metadata_is_no_feed() -> None:
+    metadata = b"<metadata><rdf:RDF><cc:Work><dc:title>Matplotlib</dc:title></cc:Work></rdf:RDF>"
+    picture = b'<?xml version="1.0"?><svg width="9pt">' + metadata + b"</metadata></svg>"
+    assert tell(picture, "image/svg+xml").kind == "image"
+    assert tell(b"<rdf:RDF><channel><title>News</title></channel></rdf:RDF>", "").kind == "feed"
+
+
 @pytest.mark.parametrize("kind", MAKERS)
 def test_no_header_makes_a_document_of_another_type(kind: str) -> None:
     """By its type it is wanted, counted, and named as a file."""

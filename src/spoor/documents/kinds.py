@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from spoor.distribution import import_extra, need_extra
 from spoor.setting import MIB, MOST_OF_A_BODY, WITH_TEXT
 from spoor.settings import Settings
-from spoor.web.media_types import ENDINGS, HTML_TYPES, is_html, media_of
+from spoor.web.media_types import ENDINGS, HTML_TYPES, is_html, media_of, media_of_name
 
 
 class Kind(NamedTuple):
@@ -171,14 +171,14 @@ def _textual(start: bytes, media: str, url: str) -> str:
 
 
 def _markup(low: bytes, media: str) -> str:
+    element = _ELEMENT.search(low)
+    name = element[1] if element else b""
+    if name == b"svg" and b"<html" not in low:  # its metadata may be as in a feed
+        return "image"
     if _FEED.search(low) and b"<html" not in low:
         return "feed"
     if b"<html" in low or low.startswith(b"<!doctype html"):
         return "html"
-    element = _ELEMENT.search(low)
-    name = element[1] if element else b""
-    if name == b"svg":
-        return "image"
     if kind_of_media(media) in ("xml", "feed"):
         return "xml"
     if name in _HTML:
@@ -299,6 +299,10 @@ def kind_of_media(media: str) -> str:
     return "other"
 
 
+_FILES = frozenset(("image", "audio", "video", "archive"))
+"""Kinds that the endings of names tell."""
+
+
 @dataclass(frozen=True)
 class Types:
     """Which kinds a crawl takes, and how many bytes of each."""
@@ -329,6 +333,13 @@ class Types:
         if not told.sure:
             return bool(ZIPPED.intersection(self.taken)) or self._fits(told.media_type)
         return told.kind in self.taken or self._fits(told.media_type)
+
+    def leaves_out(self, name: str) -> bool:
+        """Whether the name of a file is that of a picture, a sound, a film or an archive that a
+        crawl does not read."""
+        media = media_of_name(name.lower())
+        kind = kind_of_media(media) if media else ""
+        return kind in _FILES and not self.takes(Told(kind, media))
 
     def _fits(self, media: str) -> bool:
         return any(fnmatchcase(media, pattern) for pattern in self.taken if "/" in pattern)

@@ -19,6 +19,7 @@ from spoor.link_filter.scope import Scope
 from spoor.link_filter.sitemap_filter import SitemapFilter, sitemaps_among
 from spoor.link_filter.trap_groups import asked_last
 from spoor.link_filter.traps import Traps
+from spoor.link_filter.unwanted_names import UnwantedNames, why_unwanted
 from spoor.link_filter.url_rules import DOES, UrlRules
 from spoor.link_filter.vain_links import VainLinks
 from spoor.link_filter.waiting_places import TOO_MANY, Holder
@@ -65,7 +66,8 @@ class CrawlFilter:
     leads to is a seed as well with `follow_seeds`. With `traps`, links that come to nothing have a
     bound (`vain_links.py`). Without `traps` and `repeats`, other ways to what a page is, or
     links to plainly too, are no links. `data`: what a page shows as data
-    (`a.csv` of `a`) is wanted, and no other way to it.
+    (`a.csv` of `a`) is wanted, and no other way to it. `unwanted` tells names of files that nobody
+    wants, of which few are asked for (`unwanted_names.py`).
     """
 
     def __init__(
@@ -82,6 +84,7 @@ class CrawlFilter:
         follow_seeds: bool = False,
         repeats: bool = True,
         data: bool = False,
+        unwanted: Callable[[str], bool] | None = None,
     ) -> None:
         self.scope = scope
         self._follow_seeds = follow_seeds
@@ -99,6 +102,7 @@ class CrawlFilter:
         self._domains = DomainShares() if anywhere else None
         self._vain = None if traps is None else VainLinks()
         self._answers = None if traps is None else Answers()
+        self._unwanted = None if unwanted is None else UnwantedNames(unwanted)
         self._rules = UrlRules(scope, self._actions, guarded=traps is not None)
         self._left_out = LeftOutUrls(self._depths, f"--max-depth {scope.max_depth}")
         self._sitemaps = SitemapFilter(ask=sitemaps, last=sitemaps_last, most=scope.max_depth)
@@ -334,8 +338,10 @@ class CrawlFilter:
             return f"held back: {name}"
         if rule := self._left_out.rule_of(url):
             return rule
-        full = self._limits.full(url)
-        return self._limits.why(full) if full else ""
+        if full := self._limits.full(url):
+            return self._limits.why(full)
+        name = "" if self._unwanted is None else self._unwanted.left_out_with(url)
+        return why_unwanted(name) if name else ""
 
     def takes_sitemap(self, url: str) -> bool:
         """Whether a sitemap may be asked for, wherever it lies: that of a seed's host, unless it
@@ -392,7 +398,14 @@ class CrawlFilter:
             if name:
                 self._holder = (url, "answer", name)
                 return "held back: what it answers is not relevant"
-        return self._in_vain(link, url, linked_by) or self._passes(link, url)
+        if why := self._in_vain(link, url, linked_by):
+            return why
+        its = self._unwanted
+        name = "" if its is None or self.scope.is_seed(url) else its.holder(link, url)
+        if name:
+            self._holder = (url, "name", name)
+            return why_unwanted(name)
+        return self._passes(link, url)
 
     @property
     def _holders(self) -> dict[str, Holder]:
@@ -404,6 +417,7 @@ class CrawlFilter:
             "domain": self._domains,
             "answer": self._answers,
             "vain": self._vain,
+            "name": self._unwanted,
         }
         return {name: one for name, one in named.items() if one is not None}
 
@@ -447,6 +461,7 @@ class CrawlFilter:
         lists, sitemaps = self._sitemaps.release(over=over)
         freed = self._limits.release(over=over)
         freed += [] if self._vain is None else self._vain.release()
+        freed += [] if self._unwanted is None else self._unwanted.release()
         if self.revisits is not None:
             freed += self.revisits.release(self._flying.values())
         found = [*tried, *nearer, *freed, *domains, *sitemaps, *self._more_listed(over=over)]
@@ -496,6 +511,8 @@ class CrawlFilter:
         relevant = judgement is not None and judgement.relevant
         if self._vain is not None:
             self._vain.ended(outcome, url or asked or "", found_on)
+        if self._unwanted is not None:
+            self._unwanted.ended(outcome.choice.link, page)
         self._sitemaps.ended(asked or url or "", page, relevant=relevant)
         if page is None:
             if url is not None and asked is not None:

@@ -308,7 +308,8 @@ def run(
     `header_limit`: Bytes of a reply's headers.
 
     `types`: Kinds of documents that are downloaded, or media types (image/*); those that --want
-    asks for are, too. Of others the headers are enough.
+    asks for are, too. Of others the headers are enough, and of pictures, sounds, films and
+    archives, by their names, the first three below a folder.
 
     `type_limits`: Bytes of a body of one kind: pdf=50000000.
 

@@ -275,6 +275,7 @@ def _make_crawl(
             sitemaps_last=not settings.sitemaps,
             follow_seeds=settings.follow_seeds,
             data=names_data((*settings.want, *settings.include)),
+            unwanted=Types.of(settings).leaves_out,
         ),
         backoff=settings.backoff,
         late_after=LATE_AFTER if outbox is None else math.inf,
