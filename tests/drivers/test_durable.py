@@ -28,6 +28,7 @@ from spoor.judges.advice import Advisor
 from spoor.live import checkpoint_times, frontier_store
 from spoor.live import live_crawl as run_module
 from spoor.runs import advised
+from spoor.runs.database import reading
 from spoor.runs.schema import FORMAT
 from spoor.runs.writer import POINTS
 from spoor.settings import Settings
@@ -346,6 +347,12 @@ def test_a_run_is_refused_where_it_cannot_go_on(web: CountedWeb, tmp_path: Path)
         db.close()
         with pytest.raises(InputError, match=f"is of run format {version}; this Spoor writes"):
             open_run(path, web.root, web.port)
+        if version < FORMAT:
+            with reading(path) as db:
+                assert db.execute("SELECT count(*) FROM pages").fetchone() == (0,)
+        else:
+            with pytest.raises(InputError, match="run format"), reading(path):
+                pass
 
 
 def test_a_run_is_refused_with_another_topic_in_the_same_file(

@@ -42,7 +42,7 @@ def reading(path: Path, *, states: bool = False) -> Iterator[sqlite3.Connection]
             if file.exists():
                 refuse_programs(file, db)
                 if known := db.execute("PRAGMA user_version").fetchone()[0]:
-                    check_format(file, known)
+                    check_format(file, known, to_read=True)
                     refuse_loss(path, mark, db)
             yield db
         finally:

@@ -81,7 +81,7 @@ def open_folder(
         raise InputError(f"{path} is a run in shards; go on with --shards")
     lock.hold()
     files.refuse_links(path)
-    in_file = read_settings(path) if files.is_run(path) else None
+    in_file = read_settings(path, to_read=False) if files.is_run(path) else None
     if in_file is not None:
         settings.refuse_change(in_file, path / files.SETTINGS)
     failpoint("opened")

@@ -23,6 +23,10 @@ arrays where it was of lists. 4: settings and states name their parts by the fie
 5: URLs and words are known by BLAKE2b where they were by CRC-32. 6: what waits, and what was tried,
 is kept by domain. 8: what waits has one form, whatever holds it back; no table is made later."""
 
+_READ = (7,)
+"""Formats before it whose settings and rows are the same: what they found is read and exported, and
+only their saved crawls are of another one."""
+
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);
 CREATE TABLE pages (
@@ -67,13 +71,13 @@ def as_kept(path: Path, settings: Settings) -> Settings:
     return replace(settings, folder=os.path.relpath(settings.folder, path))
 
 
-def read_settings(path: Path) -> Settings:
+def read_settings(path: Path, *, to_read: bool = True) -> Settings:
     """The settings of a run. Raises InputError where there is none, where they are of another
-    format, and as `Settings.from_dict` does."""
+    format (`check_format`), and as `Settings.from_dict` does."""
     files.refuse_links(path)
     try:
         text = files.read_own(path / files.SETTINGS, files.MOST_SETTINGS)
-        return (_usual_settings if len(text) <= _USUAL else _long_settings)(path, text)
+        return (_usual_settings if len(text) <= _USUAL else _long_settings)(path, text, to_read)
     except OSError as error:
         raise InputError(f"{path} is no run: it has no {files.SETTINGS}") from error
     except ValueError as error:
@@ -85,8 +89,8 @@ _USUAL = 1 << 16
 themselves: a run is looked at again and again, and one of 150,000 seeds takes a second to read."""
 
 
-def _settings(path: Path, text: str) -> Settings:
-    return from_tables(path, toml_of(text))
+def _settings(path: Path, text: str, to_read: bool) -> Settings:
+    return from_tables(path, toml_of(text), to_read=to_read)
 
 
 _usual_settings, _long_settings = lru_cache(8)(_settings), lru_cache(1)(_settings)
@@ -102,11 +106,11 @@ def to_tables(settings: Settings) -> dict[str, Any]:
     return {"format": FORMAT, **settings.to_dict()}
 
 
-def from_tables(path: Path, tables: dict[str, Any]) -> Settings:
+def from_tables(path: Path, tables: dict[str, Any], *, to_read: bool = False) -> Settings:
     """The settings of the run in a folder, of what `to_tables` gave."""
     if "format" not in tables or not isinstance(tables.get("crawl"), dict):
         raise InputError(f"{path / files.SETTINGS} is damaged: it is not that of a run")
-    check_format(path, tables.pop("format"))
+    check_format(path, tables.pop("format"), to_read=to_read)
     return Settings.from_dict(tables, str(path / files.SETTINGS))
 
 
@@ -118,9 +122,10 @@ def refuse_programs(file: Path, db: sqlite3.Connection) -> None:
             raise InputError(f"{file} is damaged: it holds {name!r}, which no run makes")
 
 
-def check_format(path: Path, known: object) -> None:
-    """Raises InputError where the format of a folder or database is not that of this version."""
-    if known != FORMAT:
+def check_format(path: Path, known: object, *, to_read: bool = False) -> None:
+    """Raises InputError where the format of a folder or database is not that of this version.
+    `to_read`: nobody goes on with it, so that its rows are enough."""
+    if known != FORMAT and not (to_read and known in _READ):
         raise InputError(
             f"{path} is of run format {known}; this Spoor writes {FORMAT}; "
             "use the version that began it, or another --out; any version reads its archive "
