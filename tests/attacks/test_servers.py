@@ -175,12 +175,12 @@ def test_refreshes_count_within_the_limit_of_links() -> None:
 def test_with_connect_to_nothing_else_is_connected_to() -> None:
     async def go() -> None:
         settings = Settings(
-            connect_to=f"{ADDRESS}:7", allow_private=("127.0.0.2", "own.example", "1.1.1.1")
+            connect_to=f"{ADDRESS}:8007", allow_private=("127.0.0.2", "own.example", "1.1.1.1")
         )
         guard = AddressGuard(settings)
         guard.check("own.example", 80)
-        guard.check(ADDRESS, 7)
-        guard.socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", (ADDRESS, 7))).close()
+        guard.check(ADDRESS, 8007)
+        guard.socket((socket.AF_INET, socket.SOCK_STREAM, 0, "", (ADDRESS, 8007))).close()
         for address in ("1.1.1.1", "127.0.0.2", "93.184.216.34", ADDRESS):
             with pytest.raises(BlockedAddressError, match="connect-to"):
                 guard.check(address, 80)
