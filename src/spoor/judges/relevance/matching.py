@@ -19,6 +19,7 @@ from spoor.judges.relevance.loan_words import (
     sound_of_hangul,
     sounds_of_latin,
 )
+from spoor.judges.relevance.spellings import american
 from spoor.judges.wish import AllOf, AnyOf, Field, Part, Phrase, Wish, Words, words_within
 from spoor.web.languages import says_little
 from spoor.web.text import UNSPACED, stem, terms
@@ -258,15 +259,17 @@ class Matcher:
         return tuple(found)
 
     def _likeness(self, term: str, part: str, stemmer: str) -> tuple[float, bool]:
-        root, its_root = part, term
+        root, spelled, its_root = part, term, term
         if stemmer:
             root = self._stems.get((stemmer, part), "")
             if not root:
-                root = self._stems[stemmer, part] = stem([part], stemmer)[0]
-            its_root = stem([term], stemmer)[0]
+                typed = american(part) if stemmer == "english" else part
+                root = self._stems[stemmer, part] = stem([typed], stemmer)[0]
+            spelled = american(term) if stemmer == "english" else term
+            its_root = stem([spelled], stemmer)[0]
             if its_root == root:
                 return 1.0, True
-        if len(root) > 3 and root in term:
+        if len(root) > 3 and root in spelled:
             return 0.7, False  # a compound, or a form that the stemmer does not know
         if min(len(term), len(part)) < 5:
             return 0.0, False
