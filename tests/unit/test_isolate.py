@@ -386,6 +386,7 @@ def test_a_program_that_ends_does_not_wait_for_what_is_being_read() -> None:
             thread.join(10)
             assert not thread.is_alive()
     assert [type(error) for error in told] == [PausedError, PausedError]
+    helper._process.wait(10)  # it is killed, and gone a moment later
     assert not helper.alive
     again = parsing.extract("text/html", "http://a.example/", b"<p>kiln")
     assert isinstance(again, Document)
