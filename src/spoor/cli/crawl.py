@@ -130,11 +130,11 @@ def in_one_process(path: Path, settings: Settings, *, as_json: bool) -> dict[str
             "stopping: requests in flight are finished first; Ctrl-C again ends at once"
         )
         run.on_fault = shown.say
-        advised = dict[str, None]()
+        advised = set[str]()
 
         def on_advice(advice: Advice) -> None:
             lines = [line for line in advice.lines(near=False) if line not in advised]
-            advised.update(dict.fromkeys(lines))
+            advised.update(lines)
             shown.say(*lines)
 
         run.on_advice = on_advice

@@ -93,8 +93,9 @@ class AddressGuard(AbstractResolver):
         name = normal_host(host)
         if is_address(name):
             self._refuse(name, port, name in self._names)
-        place = f"[{name}]:{port}" if ":" in name else f"{name}:{port}"
-        if str(port) in OTHER_SERVICES and place not in self._of_seeds:
+        if str(port) not in OTHER_SERVICES:
+            return
+        if (f"[{name}]:{port}" if ":" in name else f"{name}:{port}") not in self._of_seeds:
             raise BlockedAddressError(f"port {port} is one of another service")
 
     @cached_property

@@ -50,7 +50,6 @@ class Answers(Holder):
         self._pages: OrderedDict[int, tuple[int, ...]] = OrderedDict()
         """URL of a page, hashed → what may be its subject."""
         super().__init__(WaitingLinks(_WAITING))
-        self._freed: dict[str, None] = {}
 
     def ended(self, page: Page, score: float) -> None:
         """Take in a page that was judged."""
@@ -74,8 +73,7 @@ class Answers(Holder):
     def _are_relevant(self, subjects: Sequence[int]) -> None:
         for subject in subjects:
             remember(self._relevant, subject, None, _SUBJECTS)
-            if (name := f"{subject:x}") in self._waiting:
-                self._freed[name] = None
+            self._free(f"{subject:x}")
 
     def holder(self, url: str, linked_from: LinkedFrom) -> str:
         """By which subject a URL is held back that is about to be asked for, as the name of a group
@@ -94,8 +92,7 @@ class Answers(Holder):
         those of the thread that waited longest may."""
         if over and not self._freed and (name := next(iter(self._waiting), "")):
             self._are_relevant([int(name, 16)])
-        freed, self._freed = [*self._freed], {}
-        return [held for name in freed for held in self._waiting.all(name)]
+        return self._all_freed()
 
     def held_groups(self) -> list[HeldGroup]:
         its = self._waiting
@@ -113,16 +110,14 @@ class Answers(Holder):
             "against": [*self._against.items()],
             "relevant": [*self._relevant],
             "pages": [[page, [*subjects]] for page, subjects in self._pages.items()],
-            "freed": [*self._freed],
-            **self._waiting.save(),
+            **super().save(),
         }
 
     def load(self, state: State) -> None:
         self._against = OrderedDict(map(tuple, state["against"]))
         self._relevant = OrderedDict.fromkeys(state["relevant"])
         self._pages = OrderedDict((page, tuple(subjects)) for page, subjects in state["pages"])
-        self._freed = dict.fromkeys(state["freed"])
-        self._waiting.load(state)
+        super().load(state)
 
 
 def _is_answer(text: str) -> bool:

@@ -40,8 +40,6 @@ class PageLimits(Holder):
         self._limits: dict[str, _Limit] = {}
         super().__init__(WaitingLinks(_WAITING))
         """Unit and host or domain → links that wait."""
-        self._freed: dict[str, None] = {}
-        """Keys of which a place was given back since the last release."""
         self.set(per_host, per_domain, found_per_host)
         self._pages: Counter[str] = Counter()
         """Unit and host or domain → pages in flight or fetched; of `found`, those found; of `vain`,
@@ -94,8 +92,8 @@ class PageLimits(Holder):
 
     def _add(self, key: str, by: int) -> None:
         self._pages[key] += by
-        if by < 0 and key in self._waiting:
-            self._freed[key] = None
+        if by < 0:
+            self._free(key)
 
     def release(self, *, over: bool) -> list[HeldLink]:
         """Links for which there is a place. `over`: no other link is open."""
@@ -120,9 +118,8 @@ class PageLimits(Holder):
         return dict(links) | super().left_out()
 
     def save(self) -> State:
-        return {**self._waiting.save(), "freed": list(self._freed), "pages": dict(self._pages)}
+        return {**super().save(), "pages": dict(self._pages)}
 
     def load(self, state: State) -> None:
         self._pages = Counter(state["pages"])
-        self._waiting.load(state)
-        self._freed = dict.fromkeys(state["freed"])
+        super().load(state)

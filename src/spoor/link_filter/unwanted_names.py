@@ -38,7 +38,6 @@ class UnwantedNames(Holder):
         """Group → links that were asked for and brought no document, those in flight among them;
         `_WANTED` once one did."""
         self._flying: dict[LinkId, str] = {}
-        self._freed: dict[str, None] = {}
 
     def holder(self, link: LinkId, url: str) -> str:
         """The group with which a URL is left out that is about to be asked for; empty where it
@@ -80,13 +79,11 @@ class UnwantedNames(Holder):
             self._tried[group] = _WANTED
         else:
             return
-        if group in self._waiting:
-            self._freed[group] = None
+        self._free(group)
 
     def release(self) -> list[HeldLink]:
         """Links that are asked for after all."""
-        freed, self._freed = [*self._freed], {}
-        return [held for group in freed for held in self._waiting.all(group)]
+        return self._all_freed()
 
     def left_out(self) -> dict[str, int]:
         links = sum(self._waiting.counts().values()) + self._waiting.lost
@@ -96,12 +93,10 @@ class UnwantedNames(Holder):
         return {
             "tried": [*self._tried.items()],
             "flying": [[link, group] for link, group in self._flying.items()],
-            "freed": [*self._freed],
-            **self._waiting.save(),
+            **super().save(),
         }
 
     def load(self, state: State) -> None:
         self._tried = OrderedDict(map(tuple, state["tried"]))
         self._flying = {LinkId(link): group for link, group in state["flying"]}
-        self._freed = dict.fromkeys(state["freed"])
-        self._waiting.load(state)
+        super().load(state)

@@ -76,8 +76,6 @@ class VainLinks(Holder):
         """Links in flight → the domain for whose page they are asked for, where any had had its
         share."""
         super().__init__(WaitingLinks(_WAITING, _group_of))
-        self._freed: dict[str, None] = {}
-        """Domains that may have more since the last release."""
 
     def seed(self, urls: Iterable[str]) -> None:
         """Canonical URLs are seeds."""
@@ -161,10 +159,7 @@ class VainLinks(Holder):
 
     def release(self) -> list[HeldLink]:
         """Links that need not wait any more."""
-        if not self._freed:
-            return []
-        domains, self._freed = list(self._freed), {}
-        return [held for domain in domains for held in self._waiting.all(domain)]
+        return self._all_freed()
 
     def held_groups(self) -> list[HeldGroup]:
         return [
@@ -188,8 +183,7 @@ class VainLinks(Holder):
             "forgiven": dict(self._forgiven),
             "refused": list(self._refused),
             "asked_for": [[link, domain] for link, domain in self._asked_for.items()],
-            "freed": list(self._freed),
-            **self._waiting.save(),
+            **super().save(),
         }
 
     def load(self, state: State) -> None:
@@ -199,8 +193,7 @@ class VainLinks(Holder):
         self._forgiven = dict(state["forgiven"])
         self._refused = OrderedDict.fromkeys(state["refused"])
         self._asked_for = dict(state["asked_for"])
-        self._waiting.load(state)
+        super().load(state)
         self._full.clear()
         for domain in self._vain:
             self._look(domain)
-        self._freed = dict.fromkeys(state["freed"])

@@ -246,6 +246,8 @@ class Holder:
 
     def __init__(self, waiting: WaitingLinks) -> None:
         self._waiting = waiting
+        self._freed: dict[str, None] = {}
+        """Groups that may enter since the last release, where the holder frees whole groups."""
 
     def hold(self, group: str, held: HeldLink) -> None:
         """Let a link wait."""
@@ -265,10 +267,21 @@ class Holder:
         lost = self._waiting.lost
         return {TOO_MANY: lost} if lost else {}
 
+    def _free(self, group: str) -> None:
+        """The links of a group may enter, if any wait."""
+        if group in self._waiting:
+            self._freed[group] = None
+
+    def _all_freed(self) -> list[HeldLink]:
+        """The links of the freed groups, which wait no longer."""
+        freed, self._freed = [*self._freed], {}
+        return [held for group in freed for held in self._waiting.all(group)]
+
     def save(self) -> State:
         """Go on with `load`."""
-        raise NotImplementedError
+        return {**self._waiting.save(), "freed": [*self._freed]}
 
     def load(self, state: State) -> None:
         """Go on from `save`."""
-        raise NotImplementedError
+        self._waiting.load(state)
+        self._freed = dict.fromkeys(state["freed"])

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from spoor.bounded import forget
 from spoor.durations import HOUR
 from spoor.foragers.fleet import Counts, Fleet
 from spoor.live.conditional import Conditions
@@ -309,11 +310,9 @@ class ChangeTracker:
 
     def leave(self, left: Collection[int]) -> None:
         """Of these pages of the fleet nothing is kept."""
-        kept: tuple[dict[int, Any], ...] = self._titles, self._pending, self._absent
         for url in left:
             self._versions.pop(url)
-            for known in kept:
-                known.pop(url, None)
+        forget(left, self._titles, self._pending, self._absent)
         self._gone.difference_update(left)
         self.sources.leave_hosts(self._fleet.known.hosts_left)
         self._reported = len(self._fleet.agent.discoveries)

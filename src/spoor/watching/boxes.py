@@ -409,12 +409,9 @@ class Boxes:
 
     def leave(self, left: Collection[int]) -> None:
         """Pages are known no more."""
-        tables: tuple[OrderedDict[int, object], ...]
-        tables = self.held, self._placed, self._shown, self.late  # type: ignore[assignment]
         for url in left:
             del self._grown[url]
-            for table in tables:
-                table.pop(url, None)
+        forget(left, self.held, self._placed, self._shown, self.late)
 
     def leave_hosts(self, left: Collection[str]) -> None:
         """No URL of these is known any more."""

@@ -72,8 +72,7 @@ class Emptied:
 
     def leave(self, left: Collection[int]) -> None:
         """Pages are known no more."""
-        for url in left:
-            self._since.pop(url, None)
+        forget(left, self._since)
 
     def leave_hosts(self, left: Collection[str]) -> None:
         """No URL of these is known any more."""

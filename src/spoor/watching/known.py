@@ -122,9 +122,7 @@ class Known(LinkedLooks):
         self.states[left] = 0.0
         for known in (self._unsettled, self.hubs, self.sitemaps):
             known -= gone
-        for url in left:
-            self._absent.pop(url, None)
-            self.again.pop(url, None)
+        forget(left, self._absent, self.again)
         self.doubted = {
             url: other for url, other in self.doubted.items() if not {url, other} & gone
         }

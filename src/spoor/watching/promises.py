@@ -77,10 +77,7 @@ class Promises:
 
     def leave(self, left: Collection[int]) -> None:
         """Pages are known no more."""
-        for url in left:
-            self._until.pop(url, None)
-            self._resting.pop(url, None)
-            self._tests.pop(url, None)
+        forget(left, self._until, self._resting, self._tests)
         self._liars.difference_update(left)
 
     def leave_hosts(self, left: Collection[str]) -> None:

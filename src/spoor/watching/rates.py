@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from spoor.bounded import forget
 from spoor.durations import DAY
 from spoor.learn.saved import Saved, attributes, rows
 
@@ -87,5 +88,4 @@ class Visits(Saved):
 
     def leave(self, left: Collection[int]) -> None:
         """Pages are known no more."""
-        for url in left:
-            self._seen.pop(url, None)
+        forget(left, self._seen)
