@@ -121,6 +121,13 @@ class Settings:
         form=PREFERENCE,
         commands=EVERYWHERE,
     )
+    whole_site: bool = setting(
+        False,
+        CRAWL,
+        "Archive the whole site: up to 100,000 pages, breadth-first, each of which counts where "
+        "there is no topic; with copies, documents of every kind, what sitemaps name, and what "
+        "pages need to be shown. Each of these settings can be given beside it.",
+    )
     list_pages: bool = setting(
         False,
         CRAWL,
@@ -513,6 +520,9 @@ class Settings:
                 )
             checked[name] = known[name].checked(value, spell(name))
         refuse_two(checked.get("topic"), checked.get("topic_file"), spell)
+        if checked.get("whole_site"):
+            about = {"want"} if checked.get("topic") or checked.get("topic_file") else set()
+            checked = {n: value for n, value in WHOLE_SITE.items() if n not in about} | checked
         return cls(**checked)
 
     @classmethod
@@ -600,6 +610,17 @@ class Settings:
         """The User-Agent header."""
         return self.agent or user_agent(self.contact)
 
+
+WHOLE_SITE = {
+    "want": ("url:.",),
+    "policy": "breadth-first",
+    "pages": 100_000,
+    "types": ("*/*",),
+    "traps": True,
+    "sitemaps": True,
+    "requisites": "all",
+}
+"""Setting → its default with `whole_site`; where there is a topic, nothing else is wanted."""
 
 _NO_RECHECK = (
     "no fleet of Spoor's asks a linked page again because of its age, so this did nothing and is "

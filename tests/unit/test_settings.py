@@ -16,13 +16,15 @@ import tomli_w
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spoor.cli.main import run as run_spoor
 from spoor.cli.settings import markdown, python
 from spoor.errors import InputError
 from spoor.notebook import functions
 from spoor.runs.inputs import with_inputs
+from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
 from spoor.setting import Setting
-from spoor.settings import Settings, described
+from spoor.settings import WHOLE_SITE, Settings, described
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 
@@ -47,6 +49,7 @@ module.Settings = dataclasses.make_dataclass(
 
 from scrapy.settings import Settings as ScrapySettings
 from spoor.cli.main import run
+from spoor.cli.main import run as run_spoor
 from spoor.cli.settings import markdown, python
 from spoor.integrations.scrapy.components import read_settings
 import spoor
@@ -222,6 +225,18 @@ def test_a_file_is_refused_in_one_line(case: str) -> None:
     assert line in str(caught.value)
     assert "t.toml" in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_whole_site_is_archived_but_for_what_is_given_beside_it(tmp_path: Path) -> None:
+    page = "http://127.0.0.1:9/"  # refused: nothing is fetched
+    line = ["crawl", page, "--whole-site", "--pages", "1000", "--requisites", "relevant"]
+    run_spoor([*line, "--out", str(tmp_path / "run"), "--json"])
+    one = Run(tmp_path / "run").settings
+    assert (one.want, one.policy, one.types) == (("url:.",), "breadth-first", ("*/*",))
+    assert (one.traps, one.sitemaps) == (True, True)
+    assert (one.pages, one.requisites) == (1000, "relevant")
+    topic = Settings.of({"whole_site": True, "topic": "kilns"})
+    assert (topic.want, topic.pages) == ((), WHOLE_SITE["pages"])
 
 
 def test_times_are_written_with_a_unit() -> None:

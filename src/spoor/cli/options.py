@@ -24,7 +24,7 @@ PANELS = {"crawl": "What it looks for, and how", "budget": "When it ends"}
 PANELS |= {"politeness": "How hosts are asked", "process": "How it is run"}
 """Group of settings → the help panel of its options."""
 FIRST = frozenset(
-    "topic want pages max_time delay contact scope include exclude allow_private".split()
+    "topic want whole_site pages max_time delay contact scope include exclude allow_private".split()
 )
 """Settings whose options a new user needs: they stand before the panels."""
 
@@ -50,13 +50,16 @@ def takes_settings(
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         known = {n: one for n, one in Settings.of_command(command).items() if not one.inner}
 
-        def run(**values: Any) -> None:
-            given = {name: _value(known[name], values.pop(name)) for name in known}
+        def run(context: typer.Context, **values: Any) -> None:
+            said = {name: _value(known[name], values.pop(name)) for name in known}
+            by_default = {name for name in known if _is_default(context, name)}
+            given = {name: value for name, value in said.items() if name not in by_default}
             function(settings=Settings.of(given, command, flag), **values)
 
         own = dict(inspect.signature(function, eval_str=True).parameters)
         del own["settings"]
-        order = [own.pop("seeds"), *(_parameter(one) for one in known.values())]
+        context = inspect.signature(run, eval_str=True).parameters["context"]
+        order = [context, own.pop("seeds"), *(_parameter(one) for one in known.values())]
         for name, before in after.items():
             place = [parameter.name for parameter in order].index(before)
             order.insert(place + 1, own.pop(name))
@@ -65,6 +68,12 @@ def takes_settings(
         return run
 
     return decorate
+
+
+def _is_default(context: typer.Context, name: str) -> bool:
+    """Whether the user said nothing of an option."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "DEFAULT"
 
 
 def _parameter(one: Setting) -> inspect.Parameter:

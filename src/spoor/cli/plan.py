@@ -12,7 +12,7 @@ from spoor.documents.kinds import Told, Types
 from spoor.protocols import Judge
 from spoor.runs.assemble import topic_of_settings
 from spoor.setting import SCOPES
-from spoor.settings import Settings
+from spoor.settings import WHOLE_SITE, Settings
 from spoor.web.urls import host, registrable_domain
 
 _NAMED = 3
@@ -34,7 +34,9 @@ def say_plan(settings: Settings, path: Path, judge: Judge, done: int = 0) -> Non
 def plan(settings: Settings, path: Path, judge: Judge, done: int = 0) -> list[str]:
     """The lines of `say_plan`. Raises InputError as `topic_of_settings` does."""
     lines = _looking_for(settings)
-    if settings.want:
+    if settings.want == WHOLE_SITE["want"]:
+        lines.append("counts: every page")
+    elif settings.want:
         lines.append(f"counts: a page that fits {' or '.join(settings.want)}")
     elif isinstance(threshold := getattr(judge, "threshold", None), float):
         lines.append(

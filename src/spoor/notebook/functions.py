@@ -39,6 +39,7 @@ def run(
     topic_file: str | PathLike[str] = "",
     want: str | Sequence[str] = (),
     prefer: str = "",
+    whole_site: bool = False,
     list_pages: bool = False,
     second_opinion: str = "",
     second_asks: int = 200,
@@ -157,6 +158,10 @@ def run(
 
     `prefer`: What counts more where the topic is in words: precision, recall, balanced, or a number
     (beta of F-beta); as its topic file says, if empty.
+
+    `whole_site`: Archive the whole site: up to 100,000 pages, breadth-first, each of which counts
+    where there is no topic; with copies, documents of every kind, what sitemaps name, and what
+    pages need to be shown. Each of these settings can be given beside it.
 
     `list_pages`: List pages may be relevant, too: those made of headings that lead to documents,
     and their dates, as a blog's front page and the page of a tag.
@@ -336,6 +341,7 @@ def stream(
     topic_file: str | PathLike[str] = "",
     want: str | Sequence[str] = (),
     prefer: str = "",
+    whole_site: bool = False,
     list_pages: bool = False,
     second_opinion: str = "",
     second_asks: int = 200,
