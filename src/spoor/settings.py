@@ -520,7 +520,7 @@ class Settings:
                 )
             checked[name] = known[name].checked(value, spell(name))
         refuse_two(checked.get("topic"), checked.get("topic_file"), spell)
-        if checked.get("whole_site"):
+        if checked.pop("whole_site", False):
             about = {"want"} if checked.get("topic") or checked.get("topic_file") else set()
             checked = {n: value for n, value in WHOLE_SITE.items() if n not in about} | checked
         return cls(**checked)
@@ -620,7 +620,8 @@ WHOLE_SITE = {
     "sitemaps": True,
     "requisites": "all",
 }
-"""Setting → its default with `whole_site`; where there is a topic, nothing else is wanted."""
+"""What `whole_site` stands for, but for what is given beside it; where there is a topic, nothing
+else is wanted. A run keeps these settings, and not that they were called so."""
 
 _NO_RECHECK = (
     "no fleet of Spoor's asks a linked page again because of its age, so this did nothing and is "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -25,6 +26,7 @@ from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
 from spoor.setting import Setting
 from spoor.settings import WHOLE_SITE, Settings, described
+from spoor.views.going_on import command_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 
@@ -235,6 +237,8 @@ def test_a_whole_site_is_archived_but_for_what_is_given_beside_it(tmp_path: Path
     assert (one.want, one.policy, one.types) == (("url:.",), "breadth-first", ("*/*",))
     assert (one.traps, one.sitemaps) == (True, True)
     assert (one.pages, one.requisites) == (1000, "relevant")
+    run_spoor([*shlex.split(command_of(one, tmp_path / "same"))[1:]])
+    assert Run(tmp_path / "same").settings == one
     topic = Settings.of({"whole_site": True, "topic": "kilns"})
     assert (topic.want, topic.pages) == ((), WHOLE_SITE["pages"])
 

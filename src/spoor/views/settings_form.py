@@ -76,7 +76,9 @@ def groups(fields_: Sequence[Field]) -> list[tuple[Group, list[Field]]]:
 def settings_of_form(command: str, form: Form, *, seeded: bool = False) -> Settings:
     """The settings of a form, with its field `seeds`, which may be empty where the run is `seeded`
     otherwise. Raises InputError as `Settings.of` and `with_inputs` do."""
-    values = {one.name: value_of(one, form.get(one.name, ())) for one in _settings(command)}
+    known = _settings(command)
+    said = [(one, value_of(one, form.get(one.name, ()))) for one in known]
+    values = {one.name: value for one, value in said if value != one.default}
     settings = Settings.of(values, command, lambda name: f"“{name.replace('_', ' ')}”")
     given = [line.strip() for text in form.get("seeds", ()) for line in text.split()]
     if not given and not seeded:
