@@ -199,11 +199,14 @@ class _BoundedHandler(ResponseHandler):
         super().eof_received()
 
     def close(self) -> None:
-        transport = self.transport
+        # It says goodbye, and would then hold its socket for half a minute where the server says
+        # none: longer than its client may live.
+        transport = self.transport if self._secured else None
+        if transport is not None and transport.is_closing():
+            transport.abort()  # first: one that is closed twice cannot in Python 3.11.2
+            transport = None
         super().close()
-        if transport is not None and self._secured:
-            # It has said goodbye, and would hold its socket for half a minute where the server says
-            # none: longer than its client may live.
+        if transport is not None:
             transport.abort()
         self._forget()
 
