@@ -95,12 +95,26 @@ def front(at: float, *links: str, old: Sequence[str] = FEW) -> Version:
     return page(at, "", ["Front."], "", *links, *old)
 
 
-@pytest.mark.parametrize("how", ["404", "redirects", "chain", "both", "both, then 404", "named"])
-@pytest.mark.parametrize("shown", [True, False], ids=["linked", "not linked"])
+MOVES_OF_A_STORY = ("404", "redirects", "chain", "both", "both, then 404", "named")
+TEXTS_OF_IT = {
+    "same": STORY,
+    "more around it": [AROUND[0], *STORY],
+    "another day above": ["Tuesday, 3 November 2026.", *STORY],
+    "less of it": STORY[4:],
+    "a third of it": REWRITTEN,
+}
+
+
 @pytest.mark.parametrize(
-    "text",
-    [STORY, [AROUND[0], *STORY], ["Tuesday, 3 November 2026.", *STORY], STORY[4:], REWRITTEN],
-    ids=["same", "more around it", "another day above", "less of it", "a third of it"],
+    ("how", "text", "shown"),
+    [
+        pytest.param(how, text, shown, id=f"{how}, {name}, {'' if shown else 'not '}linked")
+        for how in MOVES_OF_A_STORY
+        for name, text in TEXTS_OF_IT.items()
+        for shown in (True, False)
+        # What the text is and whether a link leads to it meet in two of the ways.
+        if shown or name == "same" or how in ("404", "redirects")
+    ],
 )
 def test_a_story_that_moved_is_one_document(
     how: str, text: list[str], answers: Answers, *, shown: bool
