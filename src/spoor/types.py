@@ -528,6 +528,10 @@ class Recording(NamedTuple):
     """Further fields of its archive, as JSON values."""
 
 
+BY_PERSON = "a person said so"
+"""The reason of a judgement that is a person's."""
+
+
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """How relevant one page is to the user's topic."""

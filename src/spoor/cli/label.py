@@ -6,13 +6,16 @@ import json
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from spoor.cli.options import AsJson
 from spoor.cli.screen import say
 from spoor.display import shown
+
+if TYPE_CHECKING:
+    from spoor.runs.labels import Label
 
 
 class Verdict(StrEnum):
@@ -32,13 +35,15 @@ def label(
     verdict: Annotated[Verdict, typer.Argument(help="Whether it is relevant.")],
     as_json: AsJson = False,
 ) -> None:
-    """Label the page URL of RUN as relevant or not; its policy learns that if it can."""
+    """Label the page URL of RUN as relevant or not; its judge and policy learn that if they
+    can."""
     from spoor.runs.reader import Run
     from spoor.runs.recovery import kept_aside
     from spoor.views.html import write_report
 
-    result = Run(run).label(url, verdict is Verdict.yes)
-    if not result.running:
+    opened = Run(run)
+    result = opened.label(url, verdict is Verdict.yes)
+    if not (result.running or opened.is_watch):
         write_report(run)
     for aside in result.recovered:
         say(kept_aside(aside))
@@ -49,14 +54,25 @@ def label(
         return
     now, was = _word(result.relevant), _word(result.was)
     typer.echo(f"{shown(result.url)}: {now}" + ("" if now == was else f", was {was}"))
-    if result.running:
+    if opened.is_watch:
+        typer.echo(f"  {_of_watch(result)}")
+    elif result.running:
         typer.echo("  the running crawl learns it within a second")
     else:
         typer.echo("  its results and report follow")
+    if opened.is_watch:
+        return
     if not result.learned:
         typer.echo("  its policy does not learn from it: it cannot take a judgement back")
     elif not result.running:
         typer.echo("  its policy learns it when the crawl goes on")
+
+
+def _of_watch(label: Label) -> str:
+    when = "within a second" if label.running else "when the watch goes on"
+    if label.learned:
+        return f"its judge learns it {when}; what was told is not taken back"
+    return f"taken in {when}; its judge judges no other page by it, and nothing is taken back"
 
 
 def _word(relevant: bool) -> str:

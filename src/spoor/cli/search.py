@@ -36,7 +36,7 @@ def search(
     from spoor.runs.selection import Selection
 
     opened = Run(run)
-    total = opened.reads(Selection(everything=True))
+    total = opened.reads(Selection(everything=not opened.is_watch))
     with progress("documents are searched", total, quiet=as_json) as report_progress:
         found = index.search(
             opened, words, limit=top, everything=not relevant, report_progress=report_progress

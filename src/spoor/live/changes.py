@@ -427,6 +427,11 @@ class TrackedFleet:
             self.lines += self.tracker.found(now)
         return asked
 
+    def relabel_document(self, url: str, relevant: bool, now: float) -> None:
+        """As of a `RevisesDocuments`."""
+        self.fleet.relabel(url, relevant, now)
+        self.lines += self.tracker.found(now)
+
     def date_from(self, ahead: float) -> None:
         """As of a `DatesDocuments`."""
         self.fleet.known.ahead = ahead

@@ -32,15 +32,16 @@ from spoor.live.driver import HttpDriver
 from spoor.live.news import NewsFiles
 from spoor.live.renders import Renders
 from spoor.live.signals import stop_on_signals
-from spoor.protocols import FallsBack, KeepsAnswers, KeepsSample
+from spoor.protocols import FallsBack, KeepsAnswers, KeepsSample, TakesLabels
 from spoor.runs import files
 from spoor.runs.journal import Journal
+from spoor.runs.labels import JUDGE_LEARNS
 from spoor.runs.recovery import going_on, telling
 from spoor.runs.renders import all_renders
-from spoor.runs.stop_request import stop_on_request
+from spoor.runs.stop_request import LISTEN_SECONDS, take_request
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
-from spoor.types import Deferred, Failed, Fetch, Outcome
+from spoor.types import Deferred, Failed, Fetch, Fetched, Judgement, Outcome
 from spoor.watching.hosts import Hosts
 from spoor.web.exchange import Exchange
 from spoor.web.urls import host
@@ -63,6 +64,9 @@ SHARE_SENT = (
 
 DATED_WITHIN = 10.0
 """Seconds between the clock of the calls and the machine's that are no difference."""
+
+TOLD_OF = ("new", "changed", "moved")
+"""Kinds of lines whose documents are there."""
 
 MOST_FAILED = 20
 """Starts of which it is told that nothing came yet."""
@@ -133,6 +137,9 @@ class Watch:
         self._deliveries = Deliveries(
             folder.path, self._receivers, lambda line: self.on_fault(line)
         )
+        if watching is not None:
+            watching.on_verdict = self._judged_anew
+            folder.note(JUDGE_LEARNS, "yes" if isinstance(judge, TakesLabels) else "")
         self._before = self._so_far()
         if state is None:
             if judge is not None and isinstance(judge, KeepsSample):
@@ -187,8 +194,10 @@ class Watch:
         self._deliveries.written(self._news.size)
         with self.folder.pausing(), self._going_on():
             try:
+                self._take_labels()
                 reason = asyncio.run(self._supervise(driver, seconds))
                 if reason != "aborted":
+                    self._take_labels()
                     self.journal.revise(self.now())
                     self._checkpoint()
             finally:
@@ -248,11 +257,7 @@ class Watch:
     async def _supervise(self, driver: HttpDriver, seconds: float | None) -> str:
         stop_on_signals(driver, self.on_interrupt)
 
-        def interrupt() -> None:
-            driver.stop("interrupted")
-            self.on_interrupt()
-
-        listening = asyncio.create_task(stop_on_request(self.folder.path, interrupt))
+        listening = asyncio.create_task(self._listen(driver))
         if seconds is not None:
             asyncio.get_running_loop().call_later(seconds, driver.stop, "time is over")
         try:
@@ -260,9 +265,45 @@ class Watch:
         finally:
             listening.cancel()
 
-    def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
-        self.folder.describe(fetch, step)
+    async def _listen(self, driver: HttpDriver) -> None:
+        """Once a second, read the labels that people gave, and whether they asked to stop."""
+        while True:
+            try:
+                if take_request(self.folder.path):
+                    driver.stop("interrupted")
+                    self.on_interrupt()
+                if self.folder.has_labels():
+                    await driver.apart(self._take_labels)
+            except Exception as error:
+                driver.fail(error)
+                return
+            await asyncio.sleep(LISTEN_SECONDS)
+
+    def _take_labels(self) -> None:
+        """Those that were given since, and what the judge makes of these."""
         watching = self.fleet.known.watching
+        if self.folder.has_labels():
+            self._commit()  # labels concern rows that are committed
+            for url, relevant in self.folder.labels():
+                changed = self.folder.relabel(url, relevant)
+                if changed is not None:
+                    self.journal.relabel(url, *changed, self.now())
+        if watching is not None and watching.labelled:
+            self.journal.revise(self.now())
+            self._commit()
+
+    def _judged_anew(self, url: int, judgement: Judgement) -> None:
+        self.folder.judged_anew(self.fleet.known.urls[url], judgement)
+
+    def _step(self, fetch: Fetch, step: Outcome | Deferred) -> None:
+        watching, known = self.fleet.known.watching, self.fleet.known
+        taken = None if watching is None else watching.taken
+        if taken is None or not isinstance(step, Outcome) or not isinstance(step.reply, Fetched):
+            self.folder.describe(fetch, step)
+        else:
+            number = step.choice.link
+            path = [known.urls[one] for one in known.path(number)]
+            self.folder.see(fetch, step, taken, path, known.dated(known.fetched[number]))
         if watching is not None and isinstance(step, Outcome):
             self._conditions.judged(fetch.url, fetch.host, watching.change is not None)
         if isinstance(step, Outcome) and isinstance(step.reply, Failed) and step.reply.counts:
@@ -288,6 +329,7 @@ class Watch:
             self._checkpoint()
             return
         self._forget_left()
+        self._note_told()
         self.journal.commit()
         self._write_lines()
         self._end_once()
@@ -303,6 +345,10 @@ class Watch:
             if self._renders is not None:
                 self._renders.forget_visits(self._tracked.left)
             self._tracked.left.clear()
+
+    def _note_told(self) -> None:
+        told = (line["url"] for line in self._tracked.lines if line["kind"] in TOLD_OF)
+        self.folder.tell(told)
 
     def _end_once(self) -> None:
         """A pass is over once no page is worth a visit, or only pages of hosts are to which no more
@@ -331,6 +377,7 @@ class Watch:
         if self._driver is not None:
             self._date_documents()
         self._forget_left()
+        self._note_told()
         self.journal.commit()
         self._write_lines()
         with self.folder.pausing():

@@ -90,7 +90,11 @@ def export_run(
     (`spoor.formats.fields`). `report_progress`: how many documents were read, of those that
     `StoredRun.reads` counts. Raises InputError where it cannot be written, or is the run's own.
     """
-    run.refuse_watch()
+    if run.is_watch and (by_seed or sites is not None or requests or form == "log"):
+        raise InputError(
+            f"{run.path} is a watch, which has no row for each seed or request: what it told of can "
+            f"be exported, and all that it asked for stands in its {files.archive(0)}"
+        )
     selected = Selection() if selection is None else selection
     if is_url(str(out)):
         form = form_of(Path(str(out).rpartition("/")[2]), form)

@@ -83,6 +83,10 @@ class RevisesDocuments(Protocol):
         """Ask the judge for newer verdicts; whether that was done."""
         ...
 
+    def relabel_document(self, url: str, relevant: bool, now: float) -> None:
+        """A person says whether a document is relevant."""
+        ...
+
 
 class Journal:
     """An Engine that stands between a driver and its crawl and notes every call.
@@ -161,9 +165,15 @@ class Journal:
         return step
 
     def relabel(self, url: str, before: Judgement, after: Judgement, now: float) -> None:
-        """As the crawl's."""
-        self._crawl.relabel(url, before, after)
+        """As the crawl's, or the fleet's."""
+        self._relabel(url, before, after, now)
         self._events.append(label_event(url, before, after, now))
+
+    def _relabel(self, url: str, before: Judgement, after: Judgement, now: float) -> None:
+        if isinstance(self.crawl, RevisesDocuments):
+            self.crawl.relabel_document(url, after.relevant, now)
+        else:
+            self._crawl.relabel(url, before, after)
 
     def revise(self, now: float) -> None:
         """As the crawl's, or the fleet's."""
@@ -201,7 +211,7 @@ class Journal:
 
     @property
     def _crawl(self) -> Crawl:
-        """Only pages of a crawl are labelled, and only a crawl is split."""
+        """Only a crawl has revisions that are numbered, and only a crawl is split."""
         assert isinstance(self.crawl, Crawl)
         return self.crawl
 
@@ -340,8 +350,9 @@ class Journal:
             now, name, arguments = values
             commands.apply(self._crawl, name, now, arguments, row)
         elif kind == "label":
-            _, url, before, after = values
-            self._crawl.relabel(url, Judgement(*before), Judgement(*after))
+            now, url, before, after = values
+            # It may have been given while no process held the folder, by a clock that was behind.
+            self._relabel(url, Judgement(*before), Judgement(*after), max(now, self.last))
         elif kind == "revise":
             if isinstance(crawl, RevisesDocuments):
                 crawl.revise_documents(*values)

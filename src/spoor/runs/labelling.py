@@ -16,16 +16,16 @@ from spoor.runs.schema import read_settings
 from spoor.runs.writer import RunWriter
 
 
-def label_page(folder: Path, url: str, relevant: bool, *, was: bool, policy: str) -> Label:
+def label_page(folder: Path, url: str, relevant: bool, *, was: bool, learns: bool) -> Label:
     """Label a page in the folder of its run or shard; `was`: whether it was relevant before. A
-    crawl that is running reads the label by itself. Raises InputError if it cannot be written."""
+    run that is going on reads the label by itself. Raises InputError if it cannot be written."""
     write_label(folder, url, relevant, time.time())
     damaged: list[str] = []
     recovered = _apply_labels(folder, damaged.append)
     return Label(
         *(url, relevant, was),
         running=recovered is None,
-        learned=policy_learns(policy),
+        learned=learns,
         recovered=tuple(map(str, recovered or ())),
         damaged=tuple(damaged),
     )

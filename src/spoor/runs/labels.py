@@ -21,6 +21,9 @@ from spoor.runs import files
 MOST_LINE = 1 << 16
 """Bytes of a label; a longer line is none."""
 
+JUDGE_LEARNS = "judge learns"
+"""Note of a watch whose judge learns from labels."""
+
 
 @dataclass(frozen=True, slots=True)
 class Label:
@@ -32,10 +35,10 @@ class Label:
     was: bool
     """Whether the page was relevant before."""
     running: bool
-    """Whether a crawl is running, which reads the label within a second. If not, the page's
-    judgement changes at once, and the policy learns from it when the crawl goes on."""
+    """Whether the run is going on, and reads the label within a second. If not, the page's
+    judgement changes at once, and who learns from it does when the run goes on."""
     learned: bool
-    """Whether the policy learns from labels."""
+    """Whether the policy of a crawl, or the judge of a watch, learns from labels."""
     recovered: tuple[str, ...] = ()
     """Files into which archived records were moved that the last commit does not know."""
     damaged: tuple[str, ...] = ()

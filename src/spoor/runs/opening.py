@@ -120,7 +120,8 @@ def open_folder(
     recovered = cut_archives(path, ends.warc, swapped_archives(db))
     failpoint("warc cut")
     with telling(path):
-        mend_results(path, db)
+        if known.command == "crawl":
+            mend_results(path, db)
         labels_read = int(noted(db, "labels") or 0)
     mark = open_mark(path)
     undo.callback(os.close, mark)

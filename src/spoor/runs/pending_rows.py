@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from typing import Any
 
 from spoor.runs.database import BROKE_OFF
+from spoor.hashing import hash64
 from spoor.runs.recovery import Ends, forgotten
-from spoor.runs.rows import PageRow, RenderRow
-from spoor.types import Revision
+from spoor.runs.rows import TOLD, PageRow, RenderRow
+from spoor.types import Judgement, Revision
 from spoor.web.exchange import Exchange
 from spoor.web.freshness import fresh_for
 from spoor.web.validators import Validators
 
 _TOLD_CHANGE = 0.005
 """By how much a score changes, at least, for its reasons to tell what it was."""
+
+
+def rounded(why: Iterable[tuple[str, float]]) -> list[list[Any]]:
+    """Reasons as a row has them."""
+    return [[reason, round(share, 4)] for reason, share in why]
+
+
+def ticket_of(url: str) -> int:
+    """Of a page of a watch: 63 bits of its URL."""
+    return hash64(url) >> 1
 
 
 @dataclass(slots=True)
@@ -39,7 +50,11 @@ class PendingRows:
     freshness: dict[str, float] = field(default_factory=dict)
     """URL → Unix seconds until which its newest document is fresh, by its headers."""
     forgotten: list[str] = field(default_factory=list)
-    """URLs whose validators, freshness and renders are deleted."""
+    """URLs whose validators, freshness, renders and rows that were not told are deleted."""
+    seen: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    """Ticket of a page of a watch → its row."""
+    told: set[str] = field(default_factory=set)
+    """URLs of such pages that are told."""
     superseded: set[int] = field(default_factory=set)
     """seq of rows of an earlier run whose pages were replaced, or are gone."""
     renders: list[RenderRow] = field(default_factory=list)
@@ -54,6 +69,7 @@ class PendingRows:
         """Delete what is kept of these URLs, which a watch no longer visits."""
         self.forgotten += urls
         for url in self.forgotten:
+            self.seen.pop(ticket_of(url), None)
             self.validators.pop(url, None)
             self.freshness.pop(url, None)
         left = set(self.forgotten)
@@ -74,6 +90,18 @@ class PendingRows:
         if "Cache-Control" in headers or "Expires" in headers:
             self.freshness[url] = exchange.began + fresh_for(headers)
 
+    def see(self, row: tuple[Any, ...], flags: Collection[str]) -> None:
+        """What a watch downloaded: `row` is without its ticket, which is of the URL, so that a page
+        has one row."""
+        ticket = ticket_of(row[0])
+        self.seen[ticket] = (*row, ticket, " ".join(sorted(flags)))
+        self.revisions.pop(ticket, None)
+
+    def judged_anew(self, url: str, judgement: Judgement) -> None:
+        """Take a newer verdict on a page of a watch."""
+        verdict = judgement.score, int(judgement.relevant), json.dumps(rounded(judgement.why))
+        self.revisions[ticket_of(url)] = verdict
+
     @property
     def changes_results(self) -> bool:
         """Whether lines of the results file may be wrong now."""
@@ -82,7 +110,7 @@ class PendingRows:
     def revise(self, revisions: Sequence[Revision], pages: int) -> None:
         """Take the judge's revisions after so many pages."""
         for one in revisions:
-            why = [[reason, round(share, 4)] for reason, share in one.after.why]
+            why = rounded(one.after.why)
             if abs(one.after.score - one.before.score) >= _TOLD_CHANGE:
                 was = f"judged anew after {pages} pages, was {one.before.score:.3f}"
                 why.insert(0, [was, 0.0])
@@ -109,6 +137,8 @@ class PendingRows:
                 "DELETE FROM pages WHERE seq = ?", [(seq,) for seq in self.superseded]
             ).rowcount
             self.notes["forgotten pages"] = str(forgotten(db, "pages") + gone)
+        if self.forgotten or self.seen or self.told:
+            self._write_watched(db, ends)
         update = "UPDATE pages SET score = ?, relevant = ?, why = ? WHERE"
         if self.revisions:
             rows = [(*verdict, ticket) for ticket, verdict in self.revisions.items()]
@@ -137,6 +167,31 @@ class PendingRows:
             db.executemany("INSERT OR REPLACE INTO redirected_seeds VALUES (?, ?)", self.redirects)
         if self.notes:
             db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", self.notes.items())
+
+    def _write_watched(self, db: sqlite3.Connection, ends: Ends) -> None:
+        """Rows of a watch: those of pages that it left, those that take the place of others, and
+        which were told, which stay."""
+        gone = 0
+        is_told = f"instr(' ' || flags || ' ', ' {TOLD} ') > 0"
+        left = [(ticket_of(url),) for url in self.forgotten]
+        gone += db.executemany(
+            f"DELETE FROM pages WHERE ticket = ? AND NOT {is_told}", left
+        ).rowcount
+        for ticket, row in self.seen.items():
+            told = db.execute(
+                f"DELETE FROM pages WHERE ticket = ? RETURNING {is_told}", (ticket,)
+            ).fetchall()
+            gone += len(told)
+            if any(was for (was,) in told):
+                row = (*row[:-1], f"{row[-1]} {TOLD}".lstrip())
+            ends.pages += 1
+            db.execute(f"INSERT INTO pages VALUES ({', '.join('?' * 19)})", (ends.pages, *row))
+        db.executemany(
+            f"UPDATE pages SET flags = ltrim(flags || ' {TOLD}') WHERE ticket = ? AND NOT {is_told}",
+            [(ticket_of(url),) for url in self.told],
+        )
+        if gone:
+            self.notes["forgotten pages"] = str(forgotten(db, "pages") + gone)
 
     def turned_pages(self, db: sqlite3.Connection) -> Iterator[PageRow]:
         """The pages whose relevance a revision changed, and those that a person judged."""

@@ -12,12 +12,12 @@ from spoor.errors import InputError
 from spoor.formats.exporters.columns import COLUMNS
 from spoor.judges.languages import language_code
 from spoor.judges.similarity import content_words
-from spoor.runs import files, shards, snapshot
+from spoor.runs import files, shards
 from spoor.runs.answers import Answer, answers
 from spoor.runs.documents import RunDocument
 from spoor.runs.export import export_run
-from spoor.runs.labelling import label_page
-from spoor.runs.labels import Label
+from spoor.runs.labelling import label_page, policy_learns
+from spoor.runs.labels import JUDGE_LEARNS, Label
 from spoor.runs.pass_costs import PassCosts
 from spoor.runs.search import Found, search
 from spoor.runs.selection import Selection
@@ -130,11 +130,10 @@ class Run(StoredRun):
         ).pages
 
     def label(self, url: str, relevant: bool) -> Label:
-        """Say whether a page is relevant; its crawl learns from that.
+        """Say whether a page is relevant; its crawl or watch learns from that.
 
-        Raises InputError if the run is no crawl, has no such page, or cannot be written.
+        Raises InputError if the run has no such page, or cannot be written.
         """
-        policy = snapshot.settings_of(self.path).policy
         try:
             url = self.named(url)
         except ValueError as error:
@@ -145,7 +144,13 @@ class Run(StoredRun):
                 f"{self.path} has no page {url}; its pages are those that were fetched"
             )
         folder = files.shard(self.path, row["shard"]) if self.in_shards else self.path
-        label = label_page(folder, url, relevant, was=bool(row["relevant"]), policy=policy)
+        learns = self._learns_from_labels()
+        label = label_page(folder, url, relevant, was=bool(row["relevant"]), learns=learns)
         if folder != self.path and not label.running:
             shards.write_results(self.path)
         return label
+
+    def _learns_from_labels(self) -> bool:
+        if self.is_watch:
+            return bool(self.noted(JUDGE_LEARNS))
+        return policy_learns(self.settings.policy)

@@ -47,6 +47,10 @@ FIRST_TICKET = 1 << 40
 """Of the rows that were copied from an earlier run: a crawl has none so high."""
 
 
+TOLD = "told"
+"""Flag of a page of a watch that told of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class RenderRow:
     """What a browser was asked for beside a page, and what that brought."""

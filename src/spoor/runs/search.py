@@ -77,14 +77,13 @@ def search(
     report_progress: Callable[[int], object] = lambda done: None,
 ) -> list[Found]:
     """The documents that hold all `words`, or `any_word` of them, best first (BM25, words of the
-    title count thrice); a phrase stands in double quotes.
+    title count thrice); a phrase stands in double quotes. Of a watch those that it told of.
 
     The first search reads every document; later ones add what was fetched since. The index lies in
     the run's folder, or, where that cannot be written, in one that is deleted again.
     `report_progress`: how many documents are in it. Raises InputError where there is no word, or
     the folder cannot be read.
     """
-    run.refuse_watch()
     query = _query(words, any_word=any_word)
     found: list[Found] = []
     with _index(run) as db:
@@ -241,7 +240,8 @@ def _add(run: StoredRun, db: sqlite3.Connection, report_progress: Callable[[int]
     def wanted(row: PageRow) -> Collection[str]:
         return () if is_known(row) else ("text",) if row.title else ("text", "title")
 
-    for document, _ in run.select(Selection(everything=True), report_progress, wanted):
+    selection = Selection(everything=not run.is_watch)
+    for document, _ in run.select(selection, report_progress, wanted):
         if is_known(document.row):
             continue
         number = document.row.number

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from spoor.errors import InputError
+from spoor.runs.rows import TOLD
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,7 @@ class Selection:
     """A part of the pages of a run."""
 
     everything: bool = False
-    """Not only the relevant ones, but no lists of pages: sitemaps, and search indexes, which have
+    """Not only the relevant ones, or of a watch those that it told of, but no lists of pages: sitemaps, and search indexes, which have
     every word of their site."""
     min_score: float | None = None
     """Least score, in [0, 1]."""
@@ -32,13 +33,14 @@ class Selection:
         if score is not None and not (math.isfinite(score) and 0 <= score <= 1):
             raise InputError(f"the least score is {score:g}; scores are from 0 to 1")
 
-    @property
-    def condition(self) -> tuple[str, tuple[float, ...]]:
-        """As SQL over the table of pages, each condition behind an AND, with its values."""
+    def condition(self, *, of_watch: bool) -> tuple[str, tuple[float, ...]]:
+        """As SQL over the table of pages, each condition behind an AND, with its values. Of a watch
+        the documents that it told of stand in the place of those that are relevant."""
         parts: list[str] = []
         values: list[float] = []
-        lists = " AND instr(' ' || flags || ' ', ' sitemap ') = 0"
-        parts.append(lists if self.everything else " AND relevant")
+        flagged = " AND instr(' ' || flags || ' ', ' {} ')"
+        its = f"{flagged.format(TOLD)} > 0" if of_watch else " AND relevant"
+        parts.append(f"{flagged.format('sitemap')} = 0" if self.everything else its)
         for name, value in (("score", self.min_score), ("time", self.since)):
             if value is not None:
                 parts.append(f" AND {name} >= ?")

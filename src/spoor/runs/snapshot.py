@@ -100,11 +100,17 @@ class Snapshot:
 
 
 def settings_of(path: Path) -> Settings:
-    """The settings of a crawl. Raises InputError where there is none."""
+    """The settings of a run. Raises InputError where there is none."""
     settings = read_settings(path)
-    if settings.command != "crawl":
-        raise InputError(f"{path} is no crawl; what `spoor watch` wrote is in its {files.NEWS}")
     return replace(settings, folder=os.path.join(path, settings.folder))
+
+
+def settings_of_crawl(path: Path) -> Settings:
+    """The same of a crawl. Raises InputError for a watch, too."""
+    settings = settings_of(path)
+    if settings.command != "crawl":
+        raise InputError(f"{path} is a watch, and this is said of a crawl alone")
+    return settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +201,7 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
         )
     with ExitStack() as after:
         try:
-            engine = make_crawl_to_look_at(settings_of(path)) if crawl is None else crawl
+            engine = make_crawl_to_look_at(settings_of_crawl(path)) if crawl is None else crawl
             frontier = last.frontier(after)
             last.load_into(engine, frontier)
             if frontier is not None:
@@ -250,7 +256,7 @@ def why_not(path: Path, url: str) -> str:
         last = last_checkpoint(part)
         if last is not None:
             with telling(part):
-                crawl = make_crawl_to_look_at(settings_of(part))
+                crawl = make_crawl_to_look_at(settings_of_crawl(part))
                 assert crawl.link_filter is not None
                 crawl.link_filter.load(last.state["link_filter"])
                 if why := crawl.link_filter.explained(url):
@@ -357,7 +363,7 @@ def open_link(path: Path, url: str) -> OpenLink | None:
         if last is None:
             continue
         with telling(part), ExitStack() as after:
-            crawl = make_crawl_to_look_at(settings_of(part))
+            crawl = make_crawl_to_look_at(settings_of_crawl(part))
             frontier = last.frontier(after)
             if frontier is None:
                 raise InputError(f"{path} is going on, and its open links lie on disk; wait for it")

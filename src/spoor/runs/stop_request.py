@@ -6,9 +6,7 @@ takes it away and ends as Ctrl-C would end it.
 
 from __future__ import annotations
 
-import asyncio
 import os
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
@@ -44,10 +42,3 @@ def take_request(path: Path) -> bool:
         os.unlink(path / files.STOP)
         return True
     return False
-
-
-async def stop_on_request(path: Path, stop: Callable[[], None]) -> None:
-    """Call `stop` once somebody asks for it. To be cancelled."""
-    while not take_request(path):
-        await asyncio.sleep(LISTEN_SECONDS)
-    stop()

@@ -81,12 +81,11 @@ class StoredRun:
                 return str(source.wish)
         return ""
 
-    def refuse_watch(self) -> None:
-        """Raises InputError for a watch, which has no table of pages."""
-        if self.settings.command == "watch":
-            raise InputError(
-                f"{self.path} is no crawl; what `spoor watch` wrote is in its {files.NEWS}"
-            )
+    @property
+    def is_watch(self) -> bool:
+        """Whether it is a watch: its pages are what it downloaded of each document last, and those
+        that it told of have the flag `told`."""
+        return self.settings.command == "watch"
 
     @property
     def archives(self) -> list[Path]:
@@ -127,8 +126,8 @@ class StoredRun:
         since: float | None = None,
         copies: bool = True,
     ) -> Iterator[RunDocument]:
-        """The relevant documents, or `everything`, in the order of fetching, read when they are
-        asked for: memory stays flat.
+        """The relevant documents, of a watch those that it told of, or `everything`, in the order
+        of fetching, read when they are asked for: memory stays flat.
 
         `min_score`: in [0, 1]. `since`: Unix seconds. `copies=False`: without near-copies, for
         which one stands (see `Selection`); that reads every document twice.
@@ -168,7 +167,7 @@ class StoredRun:
 
     def reads(self, selection: Selection) -> int:
         """How often `select` reads a document."""
-        where, values = selection.condition
+        where, values = selection.condition(of_watch=self.is_watch)
         query, found = f"SELECT count(*) FROM pages WHERE true{where}", 0
         for part in parts(self.path):  # not of a merged copy, which `select` makes
             with reading(part) as db:
@@ -179,7 +178,7 @@ class StoredRun:
         self, selection: Selection, wanted: Wanted | None = None
     ) -> Iterator[RunDocument]:
         scores, costs = self._passage_scores, PassCosts()
-        where, values = selection.condition
+        where, values = selection.condition(of_watch=self.is_watch)
         documents = (
             RunDocument(self.path, row, scores, costs)
             for row in map(PageRow.of, self._rows("pages", where=where, values=values))
@@ -199,7 +198,7 @@ class StoredRun:
     def _passage_scores(self) -> PassageScores:
         try:
             topic = topic_for_policy(snapshot.settings_of(self.path))
-        except InputError:  # its file is gone, or it is a watch
+        except InputError:  # its file is gone
             topic = None
         return PassageScores(None if topic is None else topic.topic)
 

@@ -29,7 +29,7 @@ from spoor.runs.exchanges import captured, read_body
 from spoor.runs.labels import read_labels
 from spoor.runs.lock import Lock
 from spoor.runs.opening import empty_log, open_folder, paused, unwritable
-from spoor.runs.pending_rows import PendingRows
+from spoor.runs.pending_rows import PendingRows, rounded
 from spoor.runs.recovery import (
     damaged,
     journal_after,
@@ -42,7 +42,7 @@ from spoor.runs.renders import forget_renders
 from spoor.runs.rows import FIRST_TICKET, VERDICT, RenderRow, verdict
 from spoor.runs.saved_files import follow_verdicts, save
 from spoor.settings import Settings, user_agent
-from spoor.types import Deferred, Failed, Fetch, Judgement, Outcome, Revision, State
+from spoor.types import BY_PERSON, Deferred, Failed, Fetch, Fetched, Judgement, Outcome, Revision, State
 
 if TYPE_CHECKING:
     from spoor.link_filter.revisits import Revisits
@@ -264,12 +264,12 @@ class RunWriter:
         score, was, why = self._rows.labels.get(seq, (score, was, why))
         after = Judgement(float(relevant), relevant, float(relevant))
         reasons = json.loads(why)
-        said = any(reason[0] == _PERSON for reason in reasons)
+        said = any(reason[0] == BY_PERSON for reason in reasons)
         if (score, bool(was)) == (after.score, relevant) and said:
             return None
         before = Judgement(score, bool(was), float(was))
-        reasons = [reason for reason in reasons if reason[0] != _PERSON]
-        reasons.insert(0, [_PERSON, round(after.score - score, 4)])
+        reasons = [reason for reason in reasons if reason[0] != BY_PERSON]
+        reasons.insert(0, [BY_PERSON, round(after.score - score, 4)])
         self._rows.labels[seq] = after.score, int(relevant), json.dumps(reasons)
         return before, after
 
@@ -365,37 +365,64 @@ class RunWriter:
         assert judgement is not None
         if judgement.relevant and self._body:
             self._rows.files.append((page.url, page.content_type, self._body))
-        why = [[reason, round(share, 4)] for reason, share in judgement.why]
-        chosen = [[reason, round(share, 4)] for reason, share in step.choice.why]
-        path_json, why_json, chosen_json = encoded(path), encoded(why), encoded(chosen)
-        relevant = "true" if judgement.relevant else "false"
+        row = self._page_row(fetch, step, reply, judgement, path, now)
+        flags = " ".join(sorted(page.flags | self._supersede(fetch, page.url, *path[-1:])))
+        self._rows.pages.append((*row, fetch.ticket, flags))
+        if judgement.relevant:
+            why = rounded(judgement.why)
+            self._rows.results.append(result_line(page.url, judgement.score, page.title, path, why))
+
+    def see(
+        self, fetch: Fetch, step: Outcome, judgement: Judgement, path: list[str], now: float
+    ) -> None:
+        """Note what a watch downloaded, in place of what it had of this page before; durable with
+        the next commit."""
+        reply = step.reply
+        assert isinstance(reply, Fetched)
+        self._rows.see(self._page_row(fetch, step, reply, judgement, path, now), reply.page.flags)
+
+    def tell(self, urls: Iterable[str]) -> None:
+        """Note that a watch tells of these pages, with the next commit."""
+        self._rows.told.update(urls)
+
+    def judged_anew(self, url: str, judgement: Judgement) -> None:
+        """Take a newer verdict on a page of a watch. Durable with the next commit."""
+        self._rows.judged_anew(url, judgement)
+
+    def _page_row(
+        self,
+        fetch: Fetch,
+        step: Outcome,
+        reply: Fetched,
+        judgement: Judgement,
+        path: list[str],
+        now: float,
+    ) -> tuple[Any, ...]:
+        """The row of a page, without its ticket and flags; what was thought of it is archived."""
+        page = reply.page
+        why_json, chosen_json = encoded(rounded(judgement.why)), encoded(rounded(step.choice.why))
+        path_json, relevant = encoded(path), "true" if judgement.relevant else "false"
         place = self._describe(
             f'{{"ticket": {fetch.ticket}, "attempt": {fetch.attempt}, '
             f'"score": {float(judgement.score)!r}, "relevant": {relevant}, '
             f'"why": {why_json}, "path": {path_json}, "chosen": {chosen_json}}}',
         )
-        self._rows.pages.append(
-            (
-                page.url,
-                fetch.host,
-                page.status,
-                now,
-                reply.seconds,
-                reply.size,
-                judgement.score,
-                int(judgement.relevant),
-                page.title,
-                path_json,
-                why_json,
-                step.choice.probability,
-                chosen_json,
-                *((place.file, place.offset, place.length) if place else (None, None, None)),
-                fetch.ticket,
-                " ".join(sorted(page.flags | self._supersede(fetch, page.url, *path[-1:]))),
-            )
+        return (
+            page.url,
+            fetch.host,
+            page.status,
+            now,
+            reply.seconds,
+            reply.size,
+            judgement.score,
+            int(judgement.relevant),
+            page.title,
+            path_json,
+            why_json,
+            step.choice.probability,
+            chosen_json,
+            *((place.file, place.offset, place.length) if place else (None, None, None)),
         )
-        if judgement.relevant:
-            self._rows.results.append(result_line(page.url, judgement.score, page.title, path, why))
 
     def _redirected(self) -> dict[int, list[str]]:
         """Ticket → URLs from which it was redirected, of seeds and of pages of an earlier run."""
@@ -512,7 +539,7 @@ class RunWriter:
             self.failpoint("committed")
             write_mark(self._mark, ends.seq)
             self._rows = PendingRows()
-            if rows.changes_results:
+            if rows.changes_results and self.settings.command == "crawl":
                 self._results.close()
                 mend_results(self.path, self._db)
                 self._results = (self.path / files.RELEVANT).open("a", encoding="utf-8")
@@ -558,8 +585,6 @@ class RunWriter:
             self._mark = -1  # its number may be another file's by now
         self._lock.close()
 
-
-_PERSON = "a person said so"
 
 encoded = json.JSONEncoder(check_circular=False).encode
 """Of what cannot hold itself."""

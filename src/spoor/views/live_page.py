@@ -20,7 +20,7 @@ from spoor.runs import files
 from spoor.runs.documents import RunDocument
 from spoor.runs.reader import Run
 from spoor.runs.rows import PageRow
-from spoor.runs.snapshot import AHEAD, NEXT, Snapshot, settings_of
+from spoor.runs.snapshot import AHEAD, NEXT, Snapshot, settings_of_crawl
 from spoor.views.html import HOSTS, document_page, environment, one_page, render, sections
 from spoor.views.preview import ON_ITS_PAGE, preview
 from spoor.views.report import Reporter, RunReport
@@ -124,7 +124,7 @@ class LivePage:
         self._wait = wait
         self._rows = rows
         self._home = home
-        settings_of(path)
+        settings_of_crawl(path)
         self._run = Run(path)
         if not self._run.in_shards:
             self._run.revision()  # its database is one

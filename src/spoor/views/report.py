@@ -21,7 +21,7 @@ from spoor.runs.reader import Run
 from spoor.runs.renders import render_totals
 from spoor.runs.requisites import requisite_totals
 from spoor.runs.rows import PageRow
-from spoor.runs.snapshot import HostClock, Snapshot, settings_of
+from spoor.runs.snapshot import HostClock, Snapshot, settings_of_crawl
 from spoor.views.kinds import Kind, Kinds
 from spoor.views.link_rates import LinkRates, link_rates
 from spoor.views.preview import Preview, Previews
@@ -114,7 +114,7 @@ class Reporter:
 
     def __init__(self, path: Path, rows: int | None = None) -> None:
         self.run = run = Run(path)
-        settings = settings_of(path)
+        settings = settings_of_crawl(path)
         try:
             topic = run.topic()
         except InputError:  # its file is gone

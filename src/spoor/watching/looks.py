@@ -520,7 +520,7 @@ class Looks(Urls):
 
     def _unchanged(self, url: int) -> bool:
         if self.watching is not None:
-            self.watching.change = self.watching.judgement = None
+            self.watching.unchanged()
         self.hints.settle(url, False)
         return False
 

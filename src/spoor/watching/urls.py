@@ -25,6 +25,9 @@ from spoor.watching.remembered import Memory
 from spoor.web.url_groups import shape
 from spoor.web.urls import host, registrable_domain
 
+MOST_PATH = 30
+"""URLs of a path."""
+
 NEVER = -math.inf
 """The date of what is not known to be new."""
 
@@ -205,6 +208,14 @@ class Urls:
     def links_before(self, url: int) -> list[int]:
         """Numbers of the links that it had at the last download."""
         return self._links.of(url)
+
+    def path(self, url: int) -> list[int]:
+        """From a start to a URL, over the pages on which each was seen first; of a long path its
+        last `MOST_PATH`."""
+        path = [url]
+        while (parent := self.parent[path[-1]]) not in (-1, path[-1]) and len(path) < MOST_PATH:
+            path.append(parent)
+        return path[::-1]
 
     def born(self, urls: NDArray[np.int64]) -> NDArray[np.float64]:
         """When each URL appeared on a known page; NEVER where it stood there at the first look."""

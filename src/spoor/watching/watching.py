@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from spoor.bounded import forget, remember
 from spoor.columns import column
 from spoor.durations import DAY
-from spoor.protocols import Judge, Rejudges, Stateful
-from spoor.types import Judgement, Page, State
+from spoor.protocols import Judge, Rejudges, Stateful, TakesLabels
+from spoor.types import BY_PERSON, Judgement, Page, State
 from spoor.watching.contents import BETWEEN, Change, Contents, identity_of
 from spoor.watching.flat import NOTHING, KeyIndex, NumberSet, reach
 from spoor.watching.hints import pairs
@@ -91,7 +91,16 @@ class Watching:
         self.change: Change | None = None
         """What changed in the page that was taken in last."""
         self.judgement: Judgement | None = None
-        """The verdict on it."""
+        """The verdict on it, where there is a judge."""
+        self.taken: Judgement | None = None
+        """The verdict on it, also without a judge; None where it was not taken in, or is a feed or
+        sitemap."""
+        self.labels: dict[str, bool] = {}
+        """URL → whether a person said that its page is wanted."""
+        self.labelled = False
+        """Whether the judge has yet to judge anew by a label."""
+        self.on_verdict: Callable[[int, Judgement], None] = lambda url, judgement: None
+        """Called with each newer verdict of the judge on a page."""
         self.stated: float | None = None
         """The date that the page of which `date` was asked last states of itself, where it counts;
         one that may be made with the reply does not."""
@@ -128,7 +137,8 @@ class Watching:
         """Judge and compare a content that is not bit for bit that of the last download. Returns
         whether it counts as another content."""
         self.change, self.content, self.like = None, 0, []
-        self.judgement = self._judged(url, page)
+        self.taken = self._judged(url, page)
+        self.judgement = None if self.judge is None else self.taken
         if self.judgement is not None:
             self._pages += 1
         before = self._content_of(url)
@@ -248,12 +258,28 @@ class Watching:
         if page.flags & {"feed", "sitemap"}:
             self.wanted.discard(url)
             return None
-        if self.judge is None:
-            self.wanted.add(url)
-            return None
-        judgement = self.judge.judge(_without_others(page))
+        judgement = _WANTED if self.judge is None else self.judge.judge(_without_others(page))
+        if (said := self.labels.get(page.url)) is not None:
+            judgement = by_person(said)
         self._note(url, judgement)
         return judgement
+
+    def unchanged(self) -> None:
+        """What came last is what it was."""
+        self.change = self.judgement = self.taken = None
+
+    def label(self, url: int | None, address: str, relevant: bool) -> bool:
+        """A person says whether a page is wanted, which stands from now on, whatever it says then;
+        whether it is wanted only now. `url`: None where it is not known any more."""
+        self.labels[address], judge = relevant, self.judge
+        if judge is not None and isinstance(judge, TakesLabels):
+            judge.label(address, relevant)
+            self.labelled = isinstance(judge, Rejudges)
+        if url is None:
+            return False
+        before = url in self.wanted
+        self._note(url, by_person(relevant))
+        return relevant and not before
 
     def _note(self, url: int, judgement: Judgement) -> None:
         if not judgement.relevant:
@@ -261,32 +287,36 @@ class Watching:
             self.wanted.discard(url)
             return
         self.wanted.add(url)
+        if self.judge is None:
+            return
         why = [[reason, round(share, 4)] for reason, share in judgement.why]
         verdict = round(float(judgement.score), 4), why, judgement.topic
         remember(self.verdicts, url, verdict, MOST_VERDICTS)
 
     @property
     def learned(self) -> bool:
-        """Whether the judge has judged pages since it was asked for newer verdicts last."""
-        return self._pages > self._asked
+        """Whether the judge has judged pages, or was told of some, since it was asked for newer
+        verdicts last."""
+        return self.labelled or self._pages > self._asked
 
     def revise(self, find: Callable[[str], int | None], *, now: bool = False) -> list[int]:
         """Ask the judge for newer verdicts where it is time, or `now`; pages that are wanted only
         now."""
         judge = self.judge
-        due = now or self._pages >= self._next
+        due = now or self.labelled or self._pages >= self._next
         if judge is None or not due or not isinstance(judge, Rejudges):
             return []
-        self._asked = self._pages
+        self._asked, self.labelled = self._pages, False
         more = self._pages if self._pages < SETTLED else self._pages // EIGHTH
         self._next = self._pages + max(FIRST_REVISION, min(more, 1_000))
         wanted = []
         for address, judgement in judge.revise():
             url = find(address)
-            if url is None:
+            if url is None or address in self.labels:
                 continue
             before = url in self.wanted
             self._note(url, judgement)
+            self.on_verdict(url, judgement)
             if url in self.wanted and not before:
                 wanted.append(url)
         return wanted
@@ -397,6 +427,8 @@ class Watching:
             "dates_of_urls": [[host, *pages] for host, pages in self._dates_of_urls.items()],
             "parameters": self.parameters.save(),
             "views": self.views.rows(),
+            "labels": self.labels,
+            "labelled": self.labelled,
             "pages": self._pages,
             "asked": self._asked,
             "next": self._next,
@@ -429,9 +461,22 @@ class Watching:
         }
         self.parameters.load(state["parameters"])
         self.views.load(state.get("views", ()))
+        labels = state.get("labels", {})
+        self.labels = {str(url): bool(relevant) for url, relevant in labels.items()}
+        self.labelled = bool(state.get("labelled"))
         self._pages, self._asked, self._next = state["pages"], state["asked"], state["next"]
         if self.judge is not None and isinstance(self.judge, Stateful):
             self.judge.load(state["judge"])
+
+
+_WANTED = Judgement(1.0, True, 1.0)
+"""Where there is no judge."""
+
+
+def by_person(relevant: bool) -> Judgement:
+    """What a person said."""
+    value = float(relevant)
+    return Judgement(value, relevant, value, ((BY_PERSON, value or -1.0),))
 
 
 def _without_others(page: Page) -> Page:

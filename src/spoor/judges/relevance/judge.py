@@ -37,7 +37,7 @@ from spoor.judges.relevance.said import FIRST, Said
 from spoor.judges.relevance.surest import Likeness
 from spoor.judges.relevance.term_matrix import vector
 from spoor.judges.wish import Wish
-from spoor.types import Judgement, Page, State
+from spoor.types import BY_PERSON, Judgement, Page, State
 
 SOON = 8
 """One comes earlier, after an eighth more pages (8 at least), where a surer page came meanwhile."""
@@ -452,7 +452,7 @@ class Relevance:
             self._key = bytes.fromhex(state["key"])[:64]
 
 
-_SAID = (("a person said so", 1.0),)
+_SAID = ((BY_PERSON, 1.0),)
 _LINKED = "pages that it is linked with stand for it"
 
 

@@ -13,7 +13,7 @@ from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
 from spoor.formats.warc_reader import Warc
 from spoor.runs.assemble import topic_for_policy
 from spoor.runs.reader import Run
-from spoor.runs.snapshot import settings_of
+from spoor.runs.snapshot import settings_of_crawl
 from spoor.types import Fetched, Judgement, Link, Page, Redirected, Topic, urls_of
 from spoor.web.page import MAX_TEXT
 
@@ -94,7 +94,7 @@ def read_log(path: Path) -> RunLog:
     All texts are in memory: where they are over `MAX_RATIO` times as long as the archive, the
     longest are cut to one length.
     """
-    settings, run = settings_of(path), Run(path)
+    settings, run = settings_of_crawl(path), Run(path)
     rows = sorted(run.pages(), key=lambda row: row.ticket)
     failed = {row.url for row in run.failures()}
     if not rows:
