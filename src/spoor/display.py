@@ -61,6 +61,12 @@ def shown(text: str) -> str:
     return printable(masked(" ".join(text.split())))
 
 
+def indented(line: str) -> str:
+    """The same of a line that our own blanks begin, which stay."""
+    text = line.lstrip(" ")
+    return " " * (len(line) - len(text)) + shown(text)
+
+
 def few(names: Sequence[str], most: int = 3) -> str:
     """The first of many names, and how many more there are."""
     more = f" and {len(names) - most:,} more" if len(names) > most else ""

@@ -606,6 +606,11 @@ class Settings:
             )
 
     @property
+    def wants(self) -> bool:
+        """Whether it is said what is wanted: by a topic, or by targets."""
+        return bool(self.topic or self.topic_file or self.want)
+
+    @property
     def user_agent(self) -> str:
         """The User-Agent header."""
         return self.agent or user_agent(self.contact)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from spoor.cli.options import AsJson
-from spoor.display import shown
+from spoor.display import indented, shown
 
 
 def add(app: typer.Typer) -> None:
@@ -27,13 +27,13 @@ def explain(
     as_json: AsJson = False,
 ) -> None:
     """Print what MODEL or RUN has learned and what a RUN would ask for next, or why URL was chosen
-    or waits."""
+    or waits; of a watch, why it told of URL or did not, and when it looks there next."""
     from spoor.views import explain as views
 
     if url is not None:
         row = views.of_page(source, url)
         for line in [json.dumps(views.as_json(row))] if as_json else views.in_lines(row):
-            typer.echo(line if as_json else shown(line))
+            typer.echo(line if as_json else indented(line))
         return
     known = views.of_run(source, top) if os.path.isdir(source) else views.of_model(source, top)
     if as_json:

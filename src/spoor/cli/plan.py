@@ -64,9 +64,7 @@ def plan(settings: Settings, path: Path, judge: Judge, done: int = 0) -> list[st
 def watch_plan(settings: Settings, path: Path) -> list[str]:
     """What a new watch is about to do. Raises InputError as `topic_of_settings` does."""
     hosts = list(dict.fromkeys(map(host, settings.seeds)))
-    about = (
-        "" if settings.topic or settings.topic_file or settings.want else ", whatever it is about"
-    )
+    about = "" if settings.wants else ", whatever it is about"
     pace = f"{settings.delay:g} s between two requests to a host"
     if settings.requests_per_day:
         pace += f", {settings.requests_per_day:,} of them in a day, a tenth of these at once"

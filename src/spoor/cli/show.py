@@ -1,4 +1,4 @@
-"""`spoor show`: prints one document of a run as Markdown."""
+"""`spoor show`: prints one document of a run as Markdown, or what a watch has told."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from spoor.cli.options import AsJson
+from spoor.display import indented
 from spoor.errors import InputError
 
 _COLUMNS = ("markdown", "kind", "language", "date", "author", "licence")
@@ -22,27 +23,34 @@ def add(app: typer.Typer) -> None:
 
 def show(
     run: Annotated[Path, typer.Argument(help="Folder of a run, going on or stopped.")],
-    url: Annotated[str, typer.Argument(help="A document of the run.")],
+    url: Annotated[str | None, typer.Argument(help="A document of the run.")] = None,
     plain: Annotated[
         bool, typer.Option("--plain", help="As it is written, also at a terminal.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print the document URL of RUN as Markdown."""
+    """Print the document URL of RUN as Markdown; without URL what a watch has told, its sources and
+    where it looks next."""
     from spoor.runs import files
     from spoor.runs.reader import Run
+    from spoor.views import of_watch
     from spoor.views.document import as_lines
 
+    known = Run(run)
+    if url is None:
+        if not known.is_watch:
+            raise InputError(
+                f"{run} is a crawl: name a document of it; its {files.REPORT} tells of all"
+            )
+        told = of_watch.summary(known)
+        lines = [json.dumps(told)] if as_json else map(indented, of_watch.summary_in_lines(told))
+        for line in lines:
+            typer.echo(line)
+        return
     try:
-        known = Run(run)
         document = known.document(known.named(url))
     except ValueError as error:
         raise InputError(str(error)) from None
-    if document is None and known.settings.command == "watch":
-        raise InputError(
-            f"{run} is a watch, whose pages stand in its {files.archive(0)} alone; this shows those"
-            " of a crawl"
-        )
     if document is None:
         raise InputError(f"{run} has no document {url}; its documents are those that were fetched")
     if as_json:

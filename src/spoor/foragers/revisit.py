@@ -18,6 +18,7 @@ from spoor.watching import passes
 from spoor.watching.columns import Floats
 from spoor.watching.host_turns import HostTurns
 from spoor.watching.known import Known
+from spoor.watching.outlook import Outlook, outlook
 from spoor.watching.page_rates import PageRates
 from spoor.watching.rates import change_rates, refresh_worth
 
@@ -166,6 +167,14 @@ class ChangeRate(Submits):
         """Hints, and what is to be looked at once more by now."""
         yield from self._known.hints.open
         yield from (url for url, at in self._known.again.items() if at <= now)
+
+    def outlook(self, url: int, now: float) -> Outlook:
+        """As of a crew that `Foresees`."""
+        return outlook(self.pages, self._known, url, now, once=self.only_due)
+
+    def upcoming(self, now: float) -> Sequence[int]:
+        """As of a crew that `Foresees`."""
+        return list(dict.fromkeys([*self._urgent(now), *self._fair_batch(now)]))
 
     def pays(self, url: int, now: float) -> bool:
         """As `PageRates.pays`."""

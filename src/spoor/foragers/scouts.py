@@ -13,6 +13,7 @@ from spoor.foragers.revisit import ChangeRate
 from spoor.learn.saved import VALUE, Saved, attributes
 from spoor.types import State
 from spoor.watching.known import Known
+from spoor.watching.outlook import Outlook
 
 MOST_HELD = 20
 """Steps without a request that foragers make for one page that was asked for."""
@@ -86,6 +87,14 @@ class Scouts(Saved):
     def due(self, now: float, without: Container[str] = ()) -> bool:
         """As `ChangeRate.due`."""
         return self.rates.due(now, without)
+
+    def outlook(self, url: int, now: float) -> Outlook:
+        """As `ChangeRate.outlook`: foragers go beside its list."""
+        return self.rates.outlook(url, now)
+
+    def upcoming(self, now: float) -> Sequence[int]:
+        """As `ChangeRate.upcoming`."""
+        return self.rates.upcoming(now)
 
     def submit(self, pages: Sequence[int], now: float) -> None:
         """As `ChangeRate.submit`."""

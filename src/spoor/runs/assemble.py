@@ -211,7 +211,7 @@ def make_policy(settings: Settings, task: Task) -> Policy:
     return policy
 
 
-class _NoJudge:
+class NoJudge:
     """Stands where the judge of a run would, whose crawl fetches nothing."""
 
     def judge(self, page: Page) -> Judgement:
@@ -222,7 +222,7 @@ def make_crawl_to_look_at(settings: Settings) -> Crawl:
     """The crawl of a run, to load its state into and ask what it would do. It has no judge: the
     topic of a run may name functions of modules, which only a crawl that its user began imports.
     Raises InputError as the registry does."""
-    return _make_crawl(settings, JudgeFallback(_NoJudge()), topic_for_policy(settings))
+    return _make_crawl(settings, JudgeFallback(NoJudge()), topic_for_policy(settings))
 
 
 def make_crawl(settings: Settings, outbox: Outbox | None = None) -> Crawl:

@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from typing import Any
 
-from spoor.runs.database import BROKE_OFF
 from spoor.hashing import hash64
+from spoor.runs.database import BROKE_OFF
 from spoor.runs.recovery import Ends, forgotten
 from spoor.runs.rows import TOLD, PageRow, RenderRow
 from spoor.types import Judgement, Revision
@@ -187,7 +187,8 @@ class PendingRows:
             ends.pages += 1
             db.execute(f"INSERT INTO pages VALUES ({', '.join('?' * 19)})", (ends.pages, *row))
         db.executemany(
-            f"UPDATE pages SET flags = ltrim(flags || ' {TOLD}') WHERE ticket = ? AND NOT {is_told}",
+            f"UPDATE pages SET flags = ltrim(flags || ' {TOLD}') "
+            f"WHERE ticket = ? AND NOT {is_told}",
             [(ticket_of(url),) for url in self.told],
         )
         if gone:

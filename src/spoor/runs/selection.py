@@ -15,8 +15,8 @@ class Selection:
     """A part of the pages of a run."""
 
     everything: bool = False
-    """Not only the relevant ones, or of a watch those that it told of, but no lists of pages: sitemaps, and search indexes, which have
-    every word of their site."""
+    """Not only the relevant ones, of a watch those that it told of, but no lists of pages:
+    sitemaps, and search indexes, which have every word of their site."""
     min_score: float | None = None
     """Least score, in [0, 1]."""
     since: float | None = None

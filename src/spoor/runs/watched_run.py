@@ -45,6 +45,6 @@ def begun_from(path: Path, settings: Settings) -> tuple[list[str], Settings]:
 
 
 def _with_topic_of(begun: Settings, settings: Settings) -> Settings:
-    if settings.topic or settings.topic_file or settings.want:
+    if settings.wants:
         return settings
     return replace(settings, topic=begun.topic, topic_file=begun.topic_file, want=begun.want)

@@ -42,7 +42,17 @@ from spoor.runs.renders import forget_renders
 from spoor.runs.rows import FIRST_TICKET, VERDICT, RenderRow, verdict
 from spoor.runs.saved_files import follow_verdicts, save
 from spoor.settings import Settings, user_agent
-from spoor.types import BY_PERSON, Deferred, Failed, Fetch, Fetched, Judgement, Outcome, Revision, State
+from spoor.types import (
+    BY_PERSON,
+    Deferred,
+    Failed,
+    Fetch,
+    Fetched,
+    Judgement,
+    Outcome,
+    Revision,
+    State,
+)
 
 if TYPE_CHECKING:
     from spoor.link_filter.revisits import Revisits

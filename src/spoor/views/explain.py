@@ -23,7 +23,9 @@ from spoor.runs.requisites import RequisiteRow, requisite_at
 from spoor.runs.rows import FailureRow, PageRow, Why
 from spoor.runs.snapshot import NextLink, OpenLink, why_not
 from spoor.types import LeftOut, Task
+from spoor.views import of_watch
 from spoor.views.link_rates import LinkRates, link_rates
+from spoor.views.of_watch import WatchedDocument
 from spoor.web.urls import canonical
 
 
@@ -71,6 +73,8 @@ def of_run(path: Path, top: int) -> Learned:
     """The same for the policy of a run at its last checkpoint, and the `top` links that it would
     fetch next. Raises InputError if there is nothing to explain."""
     run = Run(path)
+    if run.is_watch:
+        raise InputError(f"{path} is a watch: name a URL, or give `spoor show` for all of it")
     topic = run.topic()
     policy = run.settings.policy
     known = run.snapshot(top)
@@ -93,13 +97,15 @@ def of_run(path: Path, top: int) -> Learned:
 
 
 def of_page(path: Path, url: str) -> Explained:
-    """The row of a page, of a failed request or of a requisite, or an open link. Raises InputError
-    if the run has none of these for this URL."""
+    """The row of a page, of a failed request or of a requisite, or an open link; of a watch all
+    that it has of a URL. Raises InputError if the run has none of these for this URL."""
     try:
         url, wide = canonical(url), canonical(url, routes=True)
     except ValueError as error:
         raise InputError(str(error)) from None
     run = Run(path)
+    if run.is_watch:
+        return of_watch.of_document(run, run.named(url))
     if wide != url and (found := run.page(wide) or run.failure(wide) or run.open_link(wide)):
         url = found.url
     if (page := run.page(url)) is not None:
@@ -124,12 +130,14 @@ class LeftOutUrl:
     why: str
 
 
-Explained = PageRow | FailureRow | OpenLink | LeftOutUrl | RequisiteRow
+Explained = PageRow | FailureRow | OpenLink | LeftOutUrl | RequisiteRow | WatchedDocument
 """What a run has of a URL."""
 
 
 def as_json(row: Explained) -> dict[str, Any]:
     """The output of `spoor explain --json` for a page."""
+    if isinstance(row, WatchedDocument):
+        return of_watch.as_json(row)
     values = asdict(row)
     if isinstance(row, RequisiteRow):
         told = {name: values[name] for name in ("url", "found_on", "status", "outcome", "reason")}
@@ -152,6 +160,8 @@ def as_json(row: Explained) -> dict[str, Any]:
 
 def in_lines(row: Explained) -> list[str]:
     """The same as lines for a person; text from the web is not escaped yet."""
+    if isinstance(row, WatchedDocument):
+        return [*of_watch.in_lines(row)]
     if isinstance(row, OpenLink):
         return [
             row.url,

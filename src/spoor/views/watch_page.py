@@ -3,7 +3,6 @@ which requests brought nothing, and which sites are unusually silent."""
 
 from __future__ import annotations
 
-import os
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,20 +16,17 @@ from markupsafe import Markup
 from spoor.clock import CrawlClock
 from spoor.display import few
 from spoor.formats.digest import headings, stories, story_item
-from spoor.live.changes import told_line
 from spoor.live.sources import Source, Sources
 from spoor.runs import files
 from spoor.runs.reader import Run
 from spoor.runs.recovery import telling
-from spoor.runs.snapshot import last_checkpoint
+from spoor.runs.snapshot import Checkpoint, last_checkpoint
 from spoor.views.html import environment
 from spoor.views.live_page import SHARE, Live, Parts, live_html, news, with_digests
+from spoor.views.told import newest_lines
 
 NEWEST = 300
 """Lines that are shown."""
-
-READ = 4 << 20
-"""Bytes at the end of `news.jsonl` that are read."""
 
 HOURS = 72
 """Of the timeline."""
@@ -130,27 +126,13 @@ class WatchPage:
             return 0
 
     def _read_news(self) -> None:
-        """The newest lines; what is no line of a watch is left out."""
-        try:
-            opened = files.open_own(self._run.path / files.NEWS, os.O_RDONLY)
-        except FileNotFoundError:
-            return
-        with open(opened, "rb") as file:
-            begin = max(0, self._size - READ)
-            file.seek(begin)
-            raw = file.read(READ).splitlines()
-        self._lines = [line for line in map(_line, raw[1 if begin else 0 :]) if line is not None]
+        self._lines = [*map(_line, newest_lines(self._run.path))]
 
     def _read_sources(self) -> None:
         last = last_checkpoint(self._run.path)
         if last is None:
             return
-        sources = Sources()
-        with telling(self._run.path):
-            tracker = last.state["tracker"]
-            sources.load(tracker["sources"])
-            self._sources, self._silences = sources.rows(), sources.silences()
-            self._until = sources.now
+        self._sources, self._silences, self._until = sources_of(last)
         self._count = max(sum(row.told for row in self._sources), len(self._lines))
 
     # -- the sections
@@ -194,6 +176,15 @@ class WatchPage:
         yield "stories", _part("stories", days=told)
 
 
+def sources_of(last: Checkpoint) -> tuple[list[Source], list[str], float]:
+    """By a checkpoint of a watch: its sources, those that told most first, what is unusual of them,
+    and when it looked last, Unix seconds. Raises InputError."""
+    sources = Sources()
+    with telling(last.path):
+        sources.load(last.state["tracker"]["sources"])
+        return sources.rows(), sources.silences(), sources.now
+
+
 def timeline(told: Sequence[int], until: float) -> dict[str, Any]:
     """Lines by hour, from the hours in which they were told, up to when the watch looked last (Unix
     seconds): silence is seen as well. `told` is not empty."""
@@ -212,11 +203,8 @@ def _part(part: str, **more: Any) -> Markup:
     return Markup(environment().get_template("watch.html.jinja").render(part=part, **more))
 
 
-def _line(raw: bytes) -> dict[str, Any] | None:
-    """A line with its score and the number of its hour; None where it is none of a watch."""
-    line = told_line(raw)
-    if line is None:
-        return None
+def _line(line: dict[str, Any]) -> dict[str, Any]:
+    """A line with its score and the number of its hour."""
     found = datetime.fromisoformat(line["found_at"])
     return {**line, "score": line.get("score", 0.0), "hour": _hour(found)}
 
