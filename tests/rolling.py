@@ -7,12 +7,18 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from spoor.foragers.fleet import Fleet
 from spoor.http.world_server import Server, serving
+from spoor.live.watch import Watch
+from spoor.runs.assemble_fleet import make_fleet
+from spoor.runs.writer import RunWriter
+from spoor.settings import Settings
+from spoor.watching.hosts import Hosts
 from spoor.worlds.clocked import Clocked
 from spoor.worlds.evolving import EvolvingWorld, Version
 
@@ -61,3 +67,33 @@ def served(world: EvolvingWorld) -> Iterator[int]:
 def lines_of(out: Path) -> list[dict[str, Any]]:
     with (out / "news.jsonl").open(encoding="utf-8") as file:
         return [json.loads(line) for line in file]
+
+
+def open_watch(
+    path: Path,
+    port: int,
+    at: Callable[[str, Fleet], None] = lambda point, fleet: None,
+    *,
+    fleet: str = "change-rate",
+    delay: float = 0.0,
+    in_flight: int = 16,
+    want: tuple[str, ...] = (),
+) -> Watch:
+    """A watch of the front page. The caller closes its folder."""
+    settings = Settings(
+        command="watch",
+        seeds=(FRONT,),
+        want=want,
+        fleet=fleet,
+        delay=delay,
+        per_host=4,
+        in_flight=in_flight,
+        connect_to=f"127.0.0.1:{port}",
+    )
+    making = make_fleet(settings, [FRONT], hosts=Hosts(delay=delay, per_host=4))
+    folder = RunWriter(path, settings, failpoint=lambda point: at(point, making))
+    try:
+        return Watch(folder, making, title="t")
+    except BaseException:
+        folder.close()
+        raise

@@ -116,14 +116,12 @@ def test_a_crawl_is_turned_into_a_watch_of_what_it_found(
     assert "is no folder of a run" in capsys.readouterr().err
     assert run(["watch", "--from", str(out), "--out", str(tmp_path / "other")]) == 2
     assert "is a watch; it goes on with its own command" in capsys.readouterr().err
-    assert run(["show", str(out), FRONT]) == 2  # though it was fetched
-    assert "is a watch, whose pages stand in its pages.warc.gz" in capsys.readouterr().err
 
 
 def test_a_watch_from_a_crawl_goes_on_where_it_began(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Though the crawl has found more since; and no command takes it for a crawl."""
+    """Though the crawl has found more since."""
     crawled, out = str(tmp_path / "crawled"), str(tmp_path / "run")
     with served(rolling(60.0, 0.5)) as port:
         to = ["--connect-to", f"127.0.0.1:{port}", "--delay", "0", "--json"]
@@ -140,11 +138,6 @@ def test_a_watch_from_a_crawl_goes_on_where_it_began(
         capsys.readouterr()
         assert run([*watch, "--topic", "kilns"]) == 2  # that would be another watch
         assert "was begun with topic = ''" in capsys.readouterr().err
-    for command in (["export", out, str(tmp_path / "found.csv")], ["search", out, "story"]):
-        assert run(command) == 2
-        assert "is no crawl; what `spoor watch` wrote is in its news.jsonl" in (
-            capsys.readouterr().err
-        )
 
 
 PLAN = 4

@@ -17,20 +17,17 @@ import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from kills import STANDS_STILL, KilledError
-from rolling import FRONT, lines_of, rolling, served
+from rolling import FRONT, lines_of, open_watch, rolling, served
 from spoor.foragers.crew import Abreast
 from spoor.foragers.fleet import Fleet
 from spoor.learn.state import pack
 from spoor.live import watch as watch_module
-from spoor.live.watch import Watch
 from spoor.runs import renders
-from spoor.runs.assemble_fleet import make_fleet
 from spoor.runs.rows import RenderRow
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Choice, Fetch, Sleep
 from spoor.watching import compaction, compactions
-from spoor.watching.hosts import Hosts
 from spoor.web.exchange import Exchange
 
 POINTS = (
@@ -53,34 +50,6 @@ POINTS = (
 def port() -> Iterator[int]:
     with served(rolling(600.0, 0.1)) as at:
         yield at
-
-
-def open_watch(
-    path: Path,
-    port: int,
-    at: Callable[[str, Fleet], None] = lambda point, fleet: None,
-    *,
-    fleet: str = "change-rate",
-    delay: float = 0.0,
-    in_flight: int = 16,
-) -> Watch:
-    """The caller closes its folder."""
-    settings = Settings(
-        command="watch",
-        seeds=(FRONT,),
-        fleet=fleet,
-        delay=delay,
-        per_host=4,
-        in_flight=in_flight,
-        connect_to=f"127.0.0.1:{port}",
-    )
-    making = make_fleet(settings, [FRONT], hosts=Hosts(delay=delay, per_host=4))
-    folder = RunWriter(path, settings, failpoint=lambda point: at(point, making))
-    try:
-        return Watch(folder, making, title="t")
-    except BaseException:
-        folder.close()
-        raise
 
 
 def digest(fleet: Fleet) -> str:

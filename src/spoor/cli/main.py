@@ -30,18 +30,21 @@ COMMANDS = {
         "Watch sites from SEEDS: print and store new and changed documents as they are found; with "
         "--topic or --want only those that are about it."
     ),
-    "label": "Label the page URL of RUN as relevant or not; its policy learns that if it can.",
+    "label": "Label the page URL of RUN as relevant or not; its judge and policy learn that if they can.",
     "replay": "Replay a policy over WEB and say how soon it finds the targets.",
     "train": "Train POLICY on WEBS; each recorded site is one training site.",
     "explain": (
         "Print what MODEL or RUN has learned and what a RUN would ask for next, or why URL was "
-        "chosen or waits."
+        "chosen or waits; of a watch, why it told of URL or did not, and when it looks there next."
     ),
     "ui": "Show RUN, or a control room for a folder of runs, on this machine, until Ctrl-C.",
     "stop": (
         "End RUN as Ctrl-C in its terminal does: requests in flight are finished; it can go on."
     ),
-    "show": "Print the document URL of RUN as Markdown.",
+    "show": (
+        "Print the document URL of RUN as Markdown; without URL what a watch has told, its sources "
+        "and where it looks next."
+    ),
     "search": "Find the documents of RUN that hold WORDS, best first.",
     "export": "Write the relevant documents of RUN to a file or folder for another program.",
     "forget": (

@@ -8,7 +8,6 @@ from typing import Protocol, runtime_checkable
 
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.types import State
-from spoor.watching.outlook import Outlook
 
 
 class Crew(Protocol):
@@ -98,16 +97,11 @@ class SteadyCrew(Crew, Steady, Protocol):
 
 
 @runtime_checkable
-class Foresees(Protocol):
-    """A crew of a watch that can say where it looks next. What it is asked may change it: it is
-    one that was made to be looked at."""
+class Weighs(Protocol):
+    """A crew of a watch that can say why it looks at a page again."""
 
-    def outlook(self, url: int, now: float) -> Outlook:
-        """The next look at a URL that is known."""
-        ...
-
-    def upcoming(self, now: float) -> Sequence[int]:
-        """URLs that it would ask for now, in their order, whatever their hosts say."""
+    def why(self, url: int, now: float) -> str:
+        """Of a URL that is known."""
         ...
 
 

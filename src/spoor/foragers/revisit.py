@@ -18,7 +18,7 @@ from spoor.watching import passes
 from spoor.watching.columns import Floats
 from spoor.watching.host_turns import HostTurns
 from spoor.watching.known import Known
-from spoor.watching.outlook import Outlook, outlook
+from spoor.watching.outlook import why_again
 from spoor.watching.page_rates import PageRates
 from spoor.watching.rates import change_rates, refresh_worth
 
@@ -168,13 +168,9 @@ class ChangeRate(Submits):
         yield from self._known.hints.open
         yield from (url for url, at in self._known.again.items() if at <= now)
 
-    def outlook(self, url: int, now: float) -> Outlook:
-        """As of a crew that `Foresees`."""
-        return outlook(self.pages, self._known, url, now, once=self.only_due)
-
-    def upcoming(self, now: float) -> Sequence[int]:
-        """As of a crew that `Foresees`."""
-        return list(dict.fromkeys([*self._urgent(now), *self._fair_batch(now)]))
+    def why(self, url: int, now: float) -> str:
+        """As of a crew that `Weighs`."""
+        return why_again(self.pages, self._known, url, now)
 
     def pays(self, url: int, now: float) -> bool:
         """As `PageRates.pays`."""

@@ -10,7 +10,6 @@ from spoor.foragers.settings import FleetSettings
 from spoor.foragers.submitting import Submits
 from spoor.learn.saved import VALUE, attributes
 from spoor.watching.known import Known
-from spoor.watching.outlook import Outlook
 
 
 class RoundRobin(Submits):
@@ -55,18 +54,6 @@ class RoundRobin(Submits):
             url and at <= self.began and name not in without
             for url, at, name in zip(known.urls, known.fetched, known.hosts, strict=True)
         )
-
-    def outlook(self, url: int, now: float) -> Outlook:
-        """As of a crew that `Foresees`."""
-        total = len(self._known.urls)
-        before = (url - self._at - 1) % total
-        return Outlook(None, f"pages come in turn, and {before:,} of {total:,} come before it")
-
-    def upcoming(self, now: float) -> Sequence[int]:
-        """As of a crew that `Foresees`."""
-        total = len(self._known.urls)
-        turns = ((self._at + ahead) % total for ahead in range(1, total + 1))
-        return [url for url in turns if self._known.urls[url]]
 
     def redirected(self, url: int, now: float) -> None:
         """Its turn is over."""

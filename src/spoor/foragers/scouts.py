@@ -13,7 +13,6 @@ from spoor.foragers.revisit import ChangeRate
 from spoor.learn.saved import VALUE, Saved, attributes
 from spoor.types import State
 from spoor.watching.known import Known
-from spoor.watching.outlook import Outlook
 
 MOST_HELD = 20
 """Steps without a request that foragers make for one page that was asked for."""
@@ -88,13 +87,9 @@ class Scouts(Saved):
         """As `ChangeRate.due`."""
         return self.rates.due(now, without)
 
-    def outlook(self, url: int, now: float) -> Outlook:
-        """As `ChangeRate.outlook`: foragers go beside its list."""
-        return self.rates.outlook(url, now)
-
-    def upcoming(self, now: float) -> Sequence[int]:
-        """As `ChangeRate.upcoming`."""
-        return self.rates.upcoming(now)
+    def why(self, url: int, now: float) -> str:
+        """As `ChangeRate.why`."""
+        return self.rates.why(url, now)
 
     def submit(self, pages: Sequence[int], now: float) -> None:
         """As `ChangeRate.submit`."""

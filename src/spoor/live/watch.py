@@ -281,15 +281,17 @@ class Watch:
 
     def _take_labels(self) -> None:
         """Those that were given since, and what the judge makes of these."""
-        watching = self.fleet.known.watching
-        if self.folder.has_labels():
+        watching, given = self.fleet.known.watching, self.folder.has_labels()
+        if given:
             self._commit()  # labels concern rows that are committed
             for url, relevant in self.folder.labels():
                 changed = self.folder.relabel(url, relevant)
                 if changed is not None:
                     self.journal.relabel(url, *changed, self.now())
-        if watching is not None and watching.labelled:
+        if watching is not None and watching.labelled:  # also while no process held the folder
             self.journal.revise(self.now())
+            given = True
+        if given:
             self._commit()
 
     def _judged_anew(self, url: int, judgement: Judgement) -> None:

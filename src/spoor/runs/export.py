@@ -92,8 +92,8 @@ def export_run(
     """
     if run.is_watch and (by_seed or sites is not None or requests or form == "log"):
         raise InputError(
-            f"{run.path} is a watch, which has no row for each seed or request: what it told can be "
-            f"exported, and all requests that brought a page stand in its {files.archive(0)}"
+            f"{run.path} is a watch, which has no row for each seed or request: what it told can be"
+            f" exported, and all requests that brought a page stand in its {files.archive(0)}"
         )
     selected = Selection() if selection is None else selection
     if is_url(str(out)):

@@ -38,7 +38,7 @@ from spoor.runs.recovery import damaged, forgotten, mend_results, telling
 from spoor.runs.requisite_queue import forget_requisites, forgotten_requisites
 from spoor.runs.saved_files import remove_saved
 from spoor.runs.schema import read_settings
-from spoor.runs.snapshot import parts
+from spoor.runs.snapshot import parts, settings_of_crawl
 from spoor.runs.writer import RunWriter
 from spoor.web.urls import canonical
 
@@ -78,14 +78,15 @@ def forget(
     """Take the pages of these URLs out of a run that no process holds, and out of the `exports`
     that are named and those that lie in its folder.
 
-    Raises InputError for what is no URL, where the run is held by another process, was ended in the
-    middle (its journal needs the pages: go on with it once), or cannot be written. Costs reading
-    and writing each archive that holds one of the pages.
+    Raises InputError for what is no URL, for a watch, where the run is held by another process, was
+    ended in the middle (its journal needs the pages: go on with it once), or cannot be written.
+    Costs reading and writing each archive that holds one of the pages.
     """
     try:
         wanted = {canonical(url, routes=True) for url in urls}
     except ValueError as error:
         raise InputError(str(error)) from None
+    settings_of_crawl(path)  # what a watch told stands in more files
     named = [(one, _form(one)) for one in exports]
     told = Forgotten()
     found: set[str] = set()

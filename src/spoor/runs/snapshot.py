@@ -109,7 +109,7 @@ def settings_of_crawl(path: Path) -> Settings:
     """The same of a crawl. Raises InputError for a watch, too."""
     settings = settings_of(path)
     if settings.command != "crawl":
-        raise InputError(f"{path} is a watch, and this is said of a crawl alone")
+        raise InputError(f"{path} is a watch, and this is for crawls alone")
     return settings
 
 
@@ -184,6 +184,7 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
     makes one. Whatever is wrong with a policy, model or topic is said in `missing`: a report is
     not to fail for it. Costs what opening the run costs.
     """
+    settings_of_crawl(path)
     if files.shards(path):
         every = [snapshot(shard, links=links) for shard in parts(path) if shard != path]
         return _together([one for one in every if one is not None], links)
@@ -294,6 +295,7 @@ def open_links_by_host(path: Path) -> Mapping[str, int] | None:
 def _each_frontier(path: Path, take: Callable[[LiveFrontier], None]) -> bool:
     """Call `take` with the frontier of each of the folders of a run, as at its last checkpoint;
     whether all can be told."""
+    settings_of_crawl(path)
     for part in parts(path):
         last = last_checkpoint(part)
         with telling(part), ExitStack() as after:

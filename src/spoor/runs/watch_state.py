@@ -3,29 +3,43 @@ looks next. The state is loaded into a fleet of this process; the run is not tou
 
 from __future__ import annotations
 
-from collections import Counter
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
-from spoor.foragers.crew import Foresees
+from spoor.durations import DAY
+from spoor.foragers.crew import Steady, Weighs
 from spoor.runs.assemble_fleet import make_fleet_to_look_at
 from spoor.runs.recovery import telling
 from spoor.runs.rows import is_moment
 from spoor.runs.snapshot import Checkpoint, settings_of
+from spoor.types import Fetch, NotModified, Sleep
 from spoor.watching.urls import NEVER
 
-LONG = 60.0
-"""Seconds: of a host that is not asked for so long that is said."""
+MOST_REQUESTS = 5_000
+MOST_CPU = 1.0
+MOST_AHEAD = 30 * DAY
+"""Requests, seconds of processor time and seconds for which it is looked ahead."""
+
+ANSWERED_AFTER = 0.1
+"""Seconds that a request takes there."""
 
 
 @dataclass(frozen=True, slots=True)
 class NextLook:
-    """Where a watch looks next, and why."""
+    """A request that a watch makes where nothing changes meanwhile. Moments are Unix seconds."""
 
     url: str
     at: float | None
-    """Unix seconds; a moment that is over: as soon as its host may be asked. None: nothing says."""
+    """About; None where it is not asked for by then, or where a pass of `--once` asks for it, which
+    may begin at any time."""
+    place: int | None
+    """Requests before it; None where it is not among these."""
+    until: float
+    """How far it was looked ahead."""
     why: str
 
 
@@ -50,75 +64,93 @@ class WatchedUrl:
 
 
 class WatchState:
-    """Raises InputError where a state cannot be read. Costs what opening the watch costs."""
+    """It looks ahead once. Raises InputError where a state cannot be read. Costs what opening the
+    watch costs, and `MOST_CPU`."""
 
     def __init__(self, last: Checkpoint) -> None:
-        self._path = path = last.path
-        self._settings = settings_of(path)
+        self._path = last.path
+        self._settings = settings_of(last.path)
         self._fleet = make_fleet_to_look_at(self._settings)
-        with telling(path):
+        with telling(self._path):
             self._fleet.load(last.state["fleet"])
             self._now = float(last.state["clock"])
 
-    @property
-    def time(self) -> float:
-        """Of the checkpoint, Unix seconds."""
-        return self._fleet.known.dated(self._now)
-
-    def find(self, url: str) -> WatchedUrl | None:
-        """What is known of a canonical URL; None where it is not known."""
+    def find(self, url: str, *, relevant: bool) -> WatchedUrl | None:
+        """What is known of a canonical URL; None where it is not known. `relevant`: by the newest
+        verdict, or by a label since the checkpoint."""
+        known, watching = self._fleet.known, self._fleet.known.watching
         with telling(self._path):
-            number = self._fleet.known.find(url)
-            return None if number is None else self._watched(number)
+            number = known.find(url)
+            if number is None or watching is None:
+                return None
+            (watching.wanted.add if relevant else watching.wanted.discard)(number)
+            return self._watched(number)
 
     def refuses(self, url: str) -> bool:
         """Whether no link to a URL is followed, by the settings."""
         return not self._fleet.known.admits(url)
 
     def upcoming(self, most: int) -> list[NextLook]:
-        """Where it looks next, hosts by turns. O(URLs) for each."""
+        """What it asks for next."""
         with telling(self._path):
-            crew, known = self._fleet.crew, self._fleet.known
-            if not isinstance(crew, Foresees):
-                return []
-            urls, hosts = crew.upcoming(self._now), known.hosts
-            of_hosts = Counter[str]()
-            places = []
-            for place, url in enumerate(urls):
-                places.append((of_hosts[hosts[url]], place))
-                of_hosts[hosts[url]] += 1
-            return [self._next(urls[place]) for _, place in sorted(places)[:most]]
+            whys = [(url, at, self._why(url)) for url, at in islice(self._ahead(), most)]
+            return [self._look(url, at, place, why) for place, (url, at, why) in enumerate(whys)]
 
     def _watched(self, url: int) -> WatchedUrl:
         known = self._fleet.known
         parent = known.parent[url]
-        found_on = known.urls[parent] if parent not in (-1, url) else ""
-        born = float(known.born(np.array([url]))[0])
-        looked = known.looked[url]
-        return WatchedUrl(
+        found = (
             known.urls[url],
-            found_on,
-            _moment(born),
+            known.urls[parent] if parent not in (-1, url) else "",
+            _moment(known.born(np.array([url]))[0]),
             _moment(known.date[url]),
-            _moment(known.dated(looked)),
+            _moment(known.dated(known.looked[url])),
             known.version[url],
             self._untold(url),
-            self._next(url),
         )
+        return WatchedUrl(*found, self._next(url))
+
+    # -- ahead
 
     def _next(self, url: int) -> NextLook:
-        known, crew = self._fleet.known, self._fleet.crew
-        if not isinstance(crew, Foresees):
-            why = f"fleet {self._settings.fleet} does not say where it looks next"
-            return NextLook(known.urls[url], None, why)
-        found = crew.outlook(url, self._now)
-        at = None if found.at is None else known.dated(found.at)
-        name, wait = known.hosts[url], self._fleet.frontier.free_at(known.hosts[url], self._now)
-        why = found.why
-        if wait is not None and wait > self._now + LONG:
-            at = max(at or 0.0, known.dated(wait))
-            why = f"{why}; {name} is not asked before, by its budget or delay"
-        return NextLook(known.urls[url], None if at is None else _moment(at), why)
+        why, at = self._why(url), self._now
+        for place, (asked, at) in enumerate(self._ahead()):
+            if asked == url:
+                return self._look(url, at, place, why)
+        return NextLook(self._fleet.known.urls[url], None, None, self._fleet.known.dated(at), why)
+
+    def _look(self, url: int, at: float, place: int, why: str) -> NextLook:
+        known = self._fleet.known
+        moment = None if self._settings.once else _moment(known.dated(at))
+        return NextLook(known.urls[url], moment, place, known.dated(at), why)
+
+    def _why(self, url: int) -> str:
+        crew = self._fleet.crew
+        return crew.why(url, self._now) if isinstance(crew, Weighs) else "pages come in turn"
+
+    def _ahead(self) -> Iterator[tuple[int, float]]:
+        """(URL, moment) of each request to come, if all is as it was; of `--once` those of a pass
+        that begins now."""
+        fleet, crew, now = self._fleet, self._fleet.crew, self._now
+        began, end = time.process_time(), now + MOST_AHEAD
+        fleet.reissue(now)
+        if isinstance(crew, Steady) and self._settings.once:
+            crew.began = now
+        made = 0
+        while made < MOST_REQUESTS and now < end and time.process_time() - began < MOST_CPU:
+            if isinstance(crew, Steady) and crew.only_due and not crew.due(now):
+                return
+            step = fleet.next(now)
+            if isinstance(step, Fetch):
+                yield step.choice.link, now
+                now, made = now + ANSWERED_AFTER, made + 1
+                fleet.receive(NotModified(step.ticket), now)
+            elif isinstance(step, Sleep):
+                now = max(step.until, now + 0.01)
+            else:
+                return
+
+    # -- why not
 
     def _untold(self, url: int) -> str:
         """The first thing that speaks against telling a URL as new, as `Looks.fresh` sees it."""
@@ -129,9 +161,8 @@ class WatchState:
         if url in known.hubs or url in known.sitemaps:
             return "it is a feed or sitemap: what it names is told"
         if not known.digests[url]:
-            if known.fetched[url] == NEVER:
-                return "it was never asked for"
-            return "it could not be had"
+            asked = known.fetched[url] > NEVER
+            return "it could not be had" if asked else "it was never asked for"
         if url not in watching.wanted:
             return "it is not relevant"
         if (whole := known.part_of(url)) >= 0:

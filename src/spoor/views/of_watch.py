@@ -42,8 +42,6 @@ class WatchedDocument:
             return ""
         if self.known is None:
             return "it is not visited any more"
-        if self.row is not None and not self.row.relevant:
-            return "it is not relevant"
         return self.known.untold or "it is told with the next lines, unless its site told too many"
 
 
@@ -52,7 +50,8 @@ def of_document(run: Run, url: str) -> WatchedDocument:
     row, last = run.page(url), last_checkpoint(run.path)
     told, story = lines_about(run.path, url)
     state = None if last is None else WatchState(last)
-    known = None if state is None else state.find(url)
+    relevant = row is not None and row.relevant
+    known = None if state is None else state.find(url, relevant=relevant)
     if row is None and known is None and not told:
         why = "no page that it looked at links to it"
         if state is not None and state.refuses(url):
@@ -155,10 +154,9 @@ def summary_in_lines(told: Mapping[str, Any]) -> Iterator[str]:
         yield f"  and {len(told['sources']) - NEWEST:,} more"
     yield from (f"  {line}" for line in told["silent"])
     if told["next"]:
-        yield "looks next"
+        yield "the next pass looks at" if told["next"][0]["at"] is None else "looks next at"
     for one in told["next"]:
-        at = "in its turn" if one["at"] is None else _when(one["at"])
-        yield f"  {at}  {one['url']}"
+        yield f"  {'' if one['at'] is None else _when(one['at']) + '  '}{one['url']}"
         yield f"    {one['why']}"
 
 
@@ -167,12 +165,17 @@ def _source_json(row: Source) -> dict[str, Any]:
 
 
 def _next_json(look: NextLook) -> dict[str, Any]:
-    return {"url": look.url, "at": _moment(look.at), "why": look.why}
+    return {"url": look.url, "at": _moment(look.at), "place": look.place, "why": look.why}
 
 
 def _next(look: NextLook) -> str:
-    when = "in its turn" if look.at is None else f"at about {_at(look.at)}"
-    return f"{when}: {look.why}"
+    if look.place is None:
+        when = f"not by {_at(look.until)}, or not in the next pass"
+    elif look.at is None:
+        when = f"in the next pass, after {look.place:,} others"
+    else:
+        when = f"at about {_at(look.at)}, after {look.place:,} others, if nothing is new"
+    return f"{when} ({look.why})"
 
 
 def _moment(seconds: float | None) -> str | None:

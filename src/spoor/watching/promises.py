@@ -68,10 +68,9 @@ class Promises:
         """Whether a page is not asked for now, whatever is said of it."""
         return self._resting.get(url, now) > now
 
-    def alone_until(self, url: int, now: float) -> float | None:
-        """Until when a page is left alone; None where it is not."""
-        until = max(self._until.get(url, now), self._resting.get(url, now))
-        return until if until > now else None
+    def is_kept_alone(self, url: int, now: float) -> bool:
+        """Whether a page is not asked for now."""
+        return self._until.get(url, now) > now or self.rests(url, now)
 
     def kept_alone(self, now: float) -> list[int]:
         """Pages that are not asked for now."""
