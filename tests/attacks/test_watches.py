@@ -20,9 +20,9 @@ from markdown_it import MarkdownIt
 
 from attacks.measure import Note, within_law
 from attacks.test_damaged_files import DAMAGES, MANY, OTHERS, bounded, change, places, put
-from drivers.test_watch_durable import open_watch
 from noisy_news import article
-from rolling import FRONT
+from rolling import FRONT, open_watch
+from spoor.display import indented
 from spoor.documents.page import page_of
 from spoor.errors import InputError, SpoorError
 from spoor.formats import digest
@@ -32,7 +32,7 @@ from spoor.live.changes import MOST_TEXT, MOST_TOLD, json_line, told_line
 from spoor.live.changes import bounded as bounded_line
 from spoor.live.live_crawl import LiveCrawl
 from spoor.live.watch import Watch
-from spoor.runs import files
+from spoor.runs import files, watch_state
 from spoor.runs.assemble import make_crawl
 from spoor.runs.checkpoints import read_state
 from spoor.runs.reader import Run
@@ -40,6 +40,7 @@ from spoor.runs.recovery import going_on
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Fetch, Fetched, Link, Page
+from spoor.views.of_watch import in_lines, of_document, summary, summary_in_lines
 from spoor.views.watch_page import WatchPage
 from spoor.watching.contents import MOST_OF_A_TEXT, Contents
 from spoor.watching.watching import _without_others
@@ -259,6 +260,12 @@ LINE: dict[str, Any] = {
 }
 
 
+@pytest.fixture(autouse=True)
+def short_sighted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not looked ahead for long, so often as it is here."""
+    monkeypatch.setattr(watch_state, "MOST_REQUESTS", 3)
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a watch that told two lines."""
@@ -286,6 +293,8 @@ def look(path: Path) -> None:
     page.page("nonce")
     page.news({})
     Run(path).budget()
+    assert all(map(str.isprintable, map(indented, summary_in_lines(summary(Run(path))))))
+    assert [*in_lines(of_document(Run(path), FRONT))]
 
 
 def ends(path: Path, what: object) -> None:

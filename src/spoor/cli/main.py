@@ -30,7 +30,9 @@ COMMANDS = {
         "Watch sites from SEEDS: print and store new and changed documents as they are found; with "
         "--topic or --want only those that are about it."
     ),
-    "label": "Label the page URL of RUN as relevant or not; its judge and policy learn that if they can.",
+    "label": (
+        "Label the page URL of RUN as relevant or not; its judge and policy learn that if they can."
+    ),
     "replay": "Replay a policy over WEB and say how soon it finds the targets.",
     "train": "Train POLICY on WEBS; each recorded site is one training site.",
     "explain": (
