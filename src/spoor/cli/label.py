@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -54,18 +55,19 @@ def label(
         return
     now, was = _word(result.relevant), _word(result.was)
     typer.echo(f"{shown(result.url)}: {now}" + ("" if now == was else f", was {was}"))
-    if opened.is_watch:
-        typer.echo(f"  {_of_watch(result)}")
-    elif result.running:
-        typer.echo("  the running crawl learns it within a second")
+    for line in [_of_watch(result)] if opened.is_watch else _of_crawl(result):
+        typer.echo(f"  {line}")
+
+
+def _of_crawl(label: Label) -> Iterator[str]:
+    if label.running:
+        yield "the running crawl learns it within a second"
     else:
-        typer.echo("  its results and report follow")
-    if opened.is_watch:
-        return
-    if not result.learned:
-        typer.echo("  its policy does not learn from it: it cannot take a judgement back")
-    elif not result.running:
-        typer.echo("  its policy learns it when the crawl goes on")
+        yield "its results and report follow"
+    if not label.learned:
+        yield "its policy does not learn from it: it cannot take a judgement back"
+    elif not label.running:
+        yield "its policy learns it when the crawl goes on"
 
 
 def _of_watch(label: Label) -> str:

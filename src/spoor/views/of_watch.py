@@ -89,7 +89,9 @@ def in_lines(one: WatchedDocument) -> Iterator[str]:
     if len(one.told) > NEWEST:
         yield f"  told {len(one.told):,} times, the last {NEWEST} of them"
     for line in one.told[-NEWEST:]:
-        yield f"  told as {line['kind']} at {_when(line['found_at'])}: {line['title'] or '–'}"
+        came, went = (len(line.get(name, ())) for name in ("added", "removed"))
+        what = f" ({came:,} sentences came, {went:,} went)" if came or went else ""
+        yield f"  told as {line['kind']} at {_when(line['found_at'])}: {line['title'] or '–'}{what}"
     if one.story:
         yield f"  one story with {one.story}"
     if one.untold:
