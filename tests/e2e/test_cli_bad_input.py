@@ -547,7 +547,10 @@ def test_a_line_that_quotes_a_file_is_not_longer_than_a_screen(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["show", "run"], "Missing argument 'url'. Usage: spoor show [OPTIONS] {run} {url}; "),
+        (
+            ["search", "run"],
+            "Missing argument 'words'. Usage: spoor search [OPTIONS] {run} {words}; ",
+        ),
         (["crawl", "--page", "3"], "--types). Usage: spoor crawl [OPTIONS] [seeds]...; "),
         (["crawls"], "Did you mean 'crawl'? Usage: spoor [OPTIONS] COMMAND [ARGS]...; "),
     ],

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, field, fields
 from typing import Any
 
-from spoor.hashing import hash64
 from spoor.runs.database import BROKE_OFF
 from spoor.runs.recovery import Ends, forgotten
 from spoor.runs.rows import TOLD, PageRow, RenderRow
@@ -28,6 +27,8 @@ def rounded(why: Iterable[tuple[str, float]]) -> list[list[Any]]:
 
 def ticket_of(url: str) -> int:
     """Of a page of a watch: 63 bits of its URL."""
+    from spoor.hashing import hash64  # which imports NumPy: a run that refuses does so soon
+
     return hash64(url) >> 1
 
 
