@@ -34,10 +34,12 @@ def extract(
     except MemoryError:
         raise
     except Exception as error:  # the libraries have errors of their own for damaged files
+        from resiliparse.parse.html import DOMException
         from selectolax.lexbor import SelectolaxError
 
-        # Lexbor parses whatever there is memory for; other C code may say nothing of it.
-        if isinstance(error, (SelectolaxError, SystemError)):
+        # Lexbor parses whatever there is memory for, whoever calls it; other C code may say nothing
+        # of it.
+        if isinstance(error, (SelectolaxError, DOMException, SystemError)):
             raise MemoryError from error
         return Unreadable(f"the {told.kind} is damaged ({type(error).__name__})", told.kind)
 
