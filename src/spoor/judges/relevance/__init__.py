@@ -5,7 +5,7 @@ their site repeats and what the surest of them have in common. Card: docs/algori
 The modules, in the order in which a page goes through them:
 
 - `reading`: what is kept of a page, and what it says of the wish; its words by `word_counts`,
-  `matching`, `nearness`, `spellings` and `loan_words`;
+  `matching`, `nearness` and `loan_words`;
 - `repeated`: what a site repeats on its pages, which is left out;
 - `said`: what the words of a wish say of a page, by how rare they are (`frequencies`), and
   `tree_value`: of the whole wish;

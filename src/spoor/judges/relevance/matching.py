@@ -19,9 +19,9 @@ from spoor.judges.relevance.loan_words import (
     sound_of_hangul,
     sounds_of_latin,
 )
-from spoor.judges.relevance.spellings import american
 from spoor.judges.wish import AllOf, AnyOf, Field, Part, Phrase, Wish, Words, words_within
 from spoor.web.languages import says_little
+from spoor.web.spellings import american
 from spoor.web.text import UNSPACED, stem, terms
 
 WEIGHTS: Mapping[str, float] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _AMERICAN = (
     (re.compile(r"(?<=[a-z]{2})our(?=$|s$|ed$|ing$|al|able|ful|less|er|hood|ite)"), "or"),
@@ -32,6 +33,7 @@ _WORDS = {
 }
 
 
+@lru_cache(1 << 14)
 def american(word: str) -> str:
     """The American spelling of a word in lower case; the same where it has but one."""
     if word in _WORDS:
