@@ -74,7 +74,7 @@ def _of_watch(label: Label) -> str:
     when = "within a second" if label.running else "when the watch goes on"
     if label.learned:
         return f"its judge learns it {when}; what was told is not taken back"
-    return f"taken in {when}; its judge judges no other page by it, and nothing is taken back"
+    return f"taken in {when}; no other page is judged by it, and what was told is not taken back"
 
 
 def _word(relevant: bool) -> str:
