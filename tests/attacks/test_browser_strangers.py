@@ -4,9 +4,11 @@ memory of the browser and its driver, and their processes."""
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 import signal
+import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -126,6 +128,41 @@ def test_what_a_page_sends_and_opens_ends_no_other(script: str) -> None:
 
     good = rendered(both, browser.MEMORY)  # a browser that is no headless shell takes .3 GiB
     assert [(one.failed, b"brought by a script" in one.html) for one in good] == [("", True)] * 4
+
+
+@pytest.mark.browser
+@in_chromium
+def test_a_page_writes_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it makes itself and downloads, in a frame of its own too."""
+    folder = Path(tempfile.mkdtemp())  # a longer name has no room for the socket of Chromium
+    monkeypatch.setenv("TMPDIR", str(folder))
+    script = (
+        "const made = URL.createObjectURL(new Blob([new Uint8Array(3e7)]));"
+        "const frame = document.createElement('iframe'); document.body.append(frame);"
+        "for (const page of [document, frame.contentDocument])"
+        " for (let i = 0; i < 20; i++) {"
+        " const link = page.createElement('a'); link.href = made; link.download = 'x' + i;"
+        " page.body.append(link); link.click() }"
+    )
+    script += LATER
+    most = 0
+
+    async def downloads(made: Browser) -> list[Rendered]:
+        nonlocal most
+        render = asyncio.ensure_future(made.render(page("evil.test", script), nothing))
+        while not render.done():
+            await asyncio.sleep(0.1)
+            with contextlib.suppress(OSError):  # one that goes meanwhile
+                sizes = (file.lstat().st_size for file in folder.glob(".org.chromium*"))
+                most = max(most, sum(sizes))
+        return [await render]
+
+    try:
+        assert b"brought by a script" in rendered(downloads, browser.MEMORY)[0].html
+        assert not most
+        assert not [*folder.glob(".org.chromium*")]
+    finally:
+        shutil.rmtree(folder)
 
 
 CARDS = (

@@ -19,6 +19,7 @@ from spoor.runs import files
 from spoor.runs.database import reading
 from spoor.runs.reader import Run
 from spoor.runs.saved_files import saved_name
+from spoor.runs.writer import RunWriter
 from spoor.wrappers.fallback import Fallback
 from spoor.wrappers.lists_first import SearchesFirst
 
@@ -92,6 +93,24 @@ def _weights(crawl: Crawl) -> list[float]:
     assert isinstance(trail, Trail)
     trail._settle()
     return [float(number) for number in trail.save()["model"]["a"]]
+
+
+def test_of_two_who_label_at_the_same_moment_each_is_heard(
+    web: CountedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one finds the folder held, by no crawl."""
+    path = begun(web, tmp_path / "run", pages=6)
+    first, second = [url for url, (_, relevant, _) in pages_of(path).items() if not relevant][:2]
+    commit = RunWriter.commit
+
+    def while_it_is_held(writer: RunWriter, events: bytes) -> None:
+        monkeypatch.undo()
+        assert Run(path).label(second, True).running
+        commit(writer, events)
+
+    monkeypatch.setattr(RunWriter, "commit", while_it_is_held)
+    Run(path).label(first, True)
+    assert {first, second} <= set(found_in(path))
 
 
 def test_the_same_said_twice_changes_nothing_more(web: CountedWeb, tmp_path: Path) -> None:

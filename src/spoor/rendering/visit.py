@@ -7,8 +7,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from spoor.web.exchange import Exchange, Requisite
@@ -46,6 +47,11 @@ _HEADERS = frozenset(
     "access-control-expose-headers x-total-count link etag last-modified".split()
 )
 """Headers of replies that scripts may see; cookies are not among them."""
+_SANDBOX = "sandbox " + " ".join(
+    f"allow-{what}" for what in "forms modals popups same-origin scripts top-navigation".split()
+)
+"""What a page and its frames may do; not to download: what it makes itself would fill the disk of
+temporary files, of which some stay for good; nor to start another program."""
 
 
 class HeldBackError(Exception):
@@ -139,7 +145,7 @@ async def answer(route: Route, visit: Visit) -> None:
     if request.is_navigation_request():
         if not visit.opened and url.partition("#")[0] == visit.exchange.url.partition("#")[0]:
             visit.opened = True
-            await _fulfil(route, visit.exchange)
+            await _fulfil(route, visit.exchange, {"content-security-policy": _SANDBOX})
             return
         # A frame is a link, and so is where a script or a click wants to go.
         if visit.clicked.clicking:
@@ -205,8 +211,10 @@ def _is_ahead(request: Request) -> bool:
     )
 
 
-async def _fulfil(route: Route, reply: Exchange) -> None:
+async def _fulfil(
+    route: Route, reply: Exchange, more: Mapping[str, str] = MappingProxyType({})
+) -> None:
     headers = {
         name.lower(): value for name, value in reply.headers.items() if name.lower() in _HEADERS
     }
-    await route.fulfill(status=reply.status, headers=headers, body=reply.body)
+    await route.fulfill(status=reply.status, headers={**headers, **more}, body=reply.body)

@@ -40,23 +40,28 @@ def policy_learns(policy: str) -> bool:
 
 
 def _apply_labels(folder: Path, on_damage: Callable[[str], None]) -> list[Path] | None:
-    """Commit the labels since the crawl ended, with events that it replays when it goes on.
+    """Commit the labels since the crawl ended, with events that it replays when it goes on; those,
+    too, that others wrote meanwhile, who found the folder held.
 
     Returns the files into which archived records were moved that the last commit does not know;
     None if the crawl is running.
     """
-    try:
-        writer = RunWriter(folder, replace(read_settings(folder), warc=False))
-    except BusyError:
-        return None
-    writer.on_damage = on_damage
-    try:
-        events = []
-        for url, relevant in writer.labels():
-            changed = writer.relabel(url, relevant)
-            if changed is not None:
-                events.append(label_event(url, *changed, time.time()))
-        writer.commit(packed(events) if events else b"")
-    finally:
-        writer.close()
-    return writer.recovered
+    recovered: list[Path] = []
+    while True:
+        try:
+            writer = RunWriter(folder, replace(read_settings(folder), warc=False))
+        except BusyError:
+            return None
+        writer.on_damage = on_damage
+        recovered += writer.recovered
+        try:
+            events = []
+            for url, relevant in writer.labels():
+                changed = writer.relabel(url, relevant)
+                if changed is not None:
+                    events.append(label_event(url, *changed, time.time()))
+            writer.commit(packed(events) if events else b"")
+        finally:
+            writer.close()
+        if not writer.labels():
+            return recovered
