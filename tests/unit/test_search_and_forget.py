@@ -186,6 +186,16 @@ def test_what_is_shown_is_what_a_reader_sees(
     assert "```\nfire(1);\n \n\tfire(2);\ufffd[2J\n```" in told
 
 
+def test_whoever_reads_meanwhile_is_not_told_of_damage(path: Path) -> None:
+    """Nor to forget the page that it reads: its archive was written anew."""
+    first, second, *_ = Run(path).documents(everything=True)
+    forget.forget(path, [first.url])
+    with pytest.raises(InputError, match=r"is gone; if `spoor forget` takes pages out") as told:
+        assert not second.bytes
+    assert "damaged" not in str(told.value)
+    assert {one.url for one in Run(path).documents(everything=True) if one.bytes} >= {second.url}
+
+
 def holds(path: Path) -> list[str]:
     """Files below a folder in which the secret stands, packed or not."""
     found = []
