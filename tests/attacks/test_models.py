@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import io
 import os
 import sys
 import zipfile
@@ -158,6 +159,38 @@ def test_vectors_in_a_zip_unpack_to_a_bounded_size(tmp_path: Path) -> None:
     np.savez_compressed(tmp_path / "bomb.npz", words=["a"], vectors=np.zeros((1, 1 << 24)))
     with bounded(), pytest.raises(InputError, match="times its size"):
         Vectors.read(tmp_path / "bomb.npz")
+
+
+ARRAYS = {
+    "a shape without an end": b"{'descr': '<f8', 'fortran_order': False, 'shape': (2,",
+    "deep": b"(" * 9_000,
+    "letters that are none": b"{'descr': '<U1', 'fortran_order': False, 'shape': (2,)}",
+    "parts of numbers": b"{'descr': '<c16', 'fortran_order': False, 'shape': (1,)}",
+    "no array": b"",
+}
+"""What an array may be in a file of a stranger: its shape as text, and letters or numbers."""
+
+
+@pytest.mark.parametrize("kind", ARRAYS)
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, 99])
+def test_any_arrays_of_a_stranger_are_told_in_one_line(
+    kind: str, method: int, tmp_path: Path
+) -> None:
+    """Five errors of NumPy and of Python's zipfile ended in tracebacks."""
+    head = ARRAYS[kind] + b"\n"
+    array = b"\x93NUMPY\1\0" + len(head).to_bytes(2, "little") + head + 16 * b"\xff"
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as parts:
+        for name in ("words", "vectors", "idf", "weights", "sigmoid", "language"):
+            parts.writestr(f"{name}.npy", array if ARRAYS[kind] else b"")
+    data = bytearray(made.getvalue())
+    at = data.find(b"PK\1\2")
+    data[at + 10] = method
+    (tmp_path / "arrays.npz").write_bytes(data)
+    for read_it in (TextModel.read, Vectors.read):
+        with bounded(), pytest.raises(InputError) as told:
+            read_it(tmp_path / "arrays.npz")
+        assert "\n" not in str(told.value)
 
 
 def test_vectors_are_a_plain_file_without_a_hole(device: str, tmp_path: Path) -> None:

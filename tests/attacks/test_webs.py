@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 from pathlib import Path
 
 import pytest
 
-from attacks.test_damaged_files import DAMAGES, bounded
+from attacks.test_damaged_files import DAMAGES, MANY, bounded
 from spoor.cli.main import run
 from spoor.errors import InputError
+from spoor.types import Choice, Fetch
 from spoor.worlds.folders import open_web
+from spoor.worlds.recorded import RecordedWorld
 
 FILES = ["web.json", "rows.npy", "labels.npy", "links.npy", "urls.txt", "words.bin"]
 
@@ -39,3 +42,44 @@ def test_no_device_of_a_web_is_read(name: str, made: Path, tmp_path: Path) -> No
         with bounded(), pytest.raises(InputError, match=name.replace(".", r"\.")) as told:
             open_web(folder).roots()
         assert "\n" not in str(told.value)
+
+
+@pytest.mark.filterwarnings("ignore:Reading `.npy`")
+@pytest.mark.parametrize("name", [*FILES, "anchors.bin", "outside.txt", "aliases.txt"])
+def test_any_damage_to_a_recorded_web_is_told_in_one_line(
+    name: str, made: Path, tmp_path: Path
+) -> None:
+    folder = shutil.copytree(made / "recorded", tmp_path / "web")
+    whole = (folder / name).read_bytes()
+    rng = random.Random(name)
+    refused = 0
+    for _ in range(400 if MANY else 30):
+        (folder / name).write_bytes(mutated(whole, rng))
+        told = ""
+        try:
+            with bounded():
+                read_whole(folder)
+        except InputError as error:
+            told = str(error)
+        refused += bool(told)
+        assert "\n" not in told
+    assert refused > 5
+
+
+def mutated(whole: bytes, rng: random.Random) -> bytes:
+    at = rng.randrange(len(whole) + 1)
+    end = rng.randrange(at, len(whole) + 1)
+    piece = rng.choice([b"", b"9" * 12, b"\xff" * 8, b'["x"]', b"\n\n", b"null", bytes([at % 256])])
+    return whole[:at] + piece + whole[rng.choice([at, at + len(piece), end]) :]
+
+
+def read_whole(folder: Path) -> None:
+    for absent in (False, True):
+        web = open_web(folder, absent=absent)
+        assert isinstance(web, RecordedWorld)
+        for number, page in enumerate(web.pages()):
+            assert len([*page.links]) == len(page.links)
+            web.extra(page.url)
+            web.answer(Fetch(number, page.url, "", Choice(0, 1.0)))
+        web.answer(Fetch(0, "http://elsewhere.example/1", "", Choice(0, 1.0)))
+        web.roots(), web.labels(), web.graph(), web.counts(), web.sites()

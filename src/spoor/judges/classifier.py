@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoor.distribution import import_extra
-from spoor.errors import DAMAGED, InputError, cannot_write
+from spoor.errors import InputError, cannot_write
 from spoor.files import read_plain, write_whole
 from spoor.judges.similarity import page_stems, page_words
 from spoor.types import Judgement, Page
-from spoor.web.text import stem, words_in
+from spoor.web.text import NO_ARRAYS, numbers_in, stem, words_in
 from spoor.web.urls import domain_of
 
 if TYPE_CHECKING:
@@ -86,13 +86,15 @@ class TextModel:
                     raise ValueError("it unpacks to more than any classifier")
             with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
                 words = tuple(words_in(arrays["words"]))
-                idf, weights = (np.asarray(arrays[name], float) for name in ("idf", "weights"))
-                bias, slope, offset = (float(value) for value in arrays["sigmoid"])
+                idf, weights, sigmoid = (
+                    numbers_in(arrays[name]).astype(float) for name in ("idf", "weights", "sigmoid")
+                )
+                bias, slope, offset = map(float, sigmoid)
                 language = str(arrays["language"])
         except OSError as error:
             why = error.strerror or str(error)
             raise InputError(f"cannot read the classifier {path}: {why}") from error
-        except (*DAMAGED, EOFError, zipfile.BadZipFile) as error:
+        except NO_ARRAYS as error:
             raise InputError(f"{path} is no classifier of `spoor topic make`") from error
         numbers = np.concatenate([idf.ravel(), weights.ravel(), [bias, slope, offset]])
         if idf.shape != weights.shape or idf.shape != (len(words),):

@@ -11,6 +11,7 @@ import math
 import os
 import re
 import sys
+import tokenize
 import zipfile
 import zlib
 from collections import Counter
@@ -24,7 +25,7 @@ import Stemmer
 
 from spoor.bounded import Cache
 from spoor.distribution import import_extra
-from spoor.errors import InputError
+from spoor.errors import DAMAGED, InputError, in_one_line
 from spoor.files import plain
 
 if TYPE_CHECKING:
@@ -343,10 +344,11 @@ class Vectors:
                 raise ValueError(f"it unpacks to over {MOST_TIMES} times its size")
             with np.load(path, allow_pickle=False) as arrays:
                 words = words_in(arrays["words"])
-                matrix = arrays["vectors"]
-        except (KeyError, ValueError, MemoryError, zipfile.BadZipFile) as error:
-            raise InputError(f"{path}: no arrays `words` and `vectors` ({error})") from error
-        if matrix.ndim != 2 or len(matrix) != len(words) or matrix.dtype.kind not in "fiu":
+                matrix = numbers_in(arrays["vectors"])
+        except NO_ARRAYS as error:
+            why = in_one_line(error)
+            raise InputError(f"{path}: no arrays `words` and `vectors` ({why})") from error
+        if matrix.ndim != 2 or len(matrix) != len(words):
             raise InputError(f"{path}: {len(words)} words and vectors of shape {matrix.shape}")
         return cls(words, matrix, source=str(path))
 
@@ -391,9 +393,27 @@ class Vectors:
         return cls(words, np.vstack(rows), source=str(path))
 
 
-def words_in(array: NDArray[Any]) -> list[str]:
+NO_ARRAYS = (
+    *(*DAMAGED, EOFError, RuntimeError, SystemError),
+    *(zipfile.BadZipFile, tokenize.TokenError),
+)
+"""What reading arrays of a stranger's file may raise but OSError: NumPy reads their shapes as it
+would a program's text, and takes any letters."""
+
+
+def numbers_in(array: object) -> NDArray[Any]:
+    """An array of a stranger's, if it is one of real numbers. Raises ValueError."""
+    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu":
+        raise ValueError("its numbers are none")
+    return array
+
+
+def words_in(array: object) -> list[str]:
     """The texts of an array of a stranger's. Raises ValueError for what is no list of words: of
-    texts of no letter, or rows of no text, there may be billions in no byte."""
+    texts of no letter, or rows of no text, there may be billions in no byte. Raises SystemError for
+    letters that are none."""
+    if not isinstance(array, np.ndarray):
+        raise ValueError("its words are none")
     if array.ndim != 1 or (len(array) and (array.dtype.kind != "U" or not array.dtype.itemsize)):
         raise ValueError("its words are none")
     return list(map(str, array))

@@ -11,6 +11,7 @@ import json
 import mmap
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
 from typing import Any, overload
@@ -18,10 +19,11 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.errors import InputError
+from spoor.errors import InputError, taking_in
 from spoor.files import plain, read_json
 from spoor.protocols import Judge
 from spoor.types import Failed, Fetch, Fetched, Link, Page, Redirected, Reply, WebGraph
+from spoor.web.text import NO_ARRAYS
 from spoor.worlds.graph import compressed
 from spoor.worlds.store import (
     FAILURE,
@@ -102,44 +104,80 @@ class RecordedWorld:
     ) -> None:
         self.path = Path(path)
         self._seconds = seconds
-        header = _header(self.path)
-        self._has_keywords = header["format"] >= KEYWORDS_SINCE
-        self._tables: dict[str, list[Any]] = {name: header[name] for name in TABLES}
-        self._tables["flags"] = [frozenset(flags) for flags in header["flags"]]
-        self._rows: NDArray[np.void] = _array(self.path / "rows.npy")
-        self._targets: NDArray[np.int32] = _array(self.path / "links.npy")
-        self._label_ids: NDArray[np.int32] = _array(self.path / "labels.npy")
-        self._words = _bytes(self.path / "words.bin")
-        self._anchors = _bytes(self.path / "anchors.bin")
-        self._extra = _bytes(self.path / "extra.bin")
-        self._urls = _lines(self.path / "urls.txt")
-        self._outside_count: int = header["outside"]
-        self._check(header)
-        self._pages: int = header["pages"]
-        self._row_of = dict(zip(self._urls, range(len(self._urls)), strict=True))
-        self._others: dict[str, int] | None = None
-        self._label_sets: dict[bytes, frozenset[str]] = {}
-        self._ends = self._redirects_end(header)
+        with self._telling():
+            header = _header(self.path)
+            self._has_keywords = header["format"] >= KEYWORDS_SINCE
+            self._tables: dict[str, list[Any]] = {name: header[name] for name in TABLES}
+            self._tables["flags"] = [frozenset(flags) for flags in header["flags"]]
+            self._rows: NDArray[np.void] = _array(self.path / "rows.npy")
+            self._targets: NDArray[np.int32] = _array(self.path / "links.npy")
+            self._label_ids: NDArray[np.int32] = _array(self.path / "labels.npy")
+            self._words = _bytes(self.path / "words.bin")
+            self._anchors = _bytes(self.path / "anchors.bin")
+            self._extra = _bytes(self.path / "extra.bin")
+            self._urls = _lines(self.path / "urls.txt")
+            self._outside_count: int = header["outside"]
+            self._check(header)
+            self._pages: int = header["pages"]
+            self._row_of = dict(zip(self._urls, range(len(self._urls)), strict=True))
+            self._others: dict[str, int] | None = None
+            self._label_sets: dict[bytes, frozenset[str]] = {}
+            self._ends = self._redirects_end(header)
         self.site = site
         self._keep = self._scope(site, absent)
         inside = np.frombuffer(self._keep, dtype=np.uint8, count=self._pages)
         self._inside: NDArray[np.int64] = np.flatnonzero(inside)  # rows of the pages of the world
         if absent:
-            self._urls = self._urls + _lines(self.path / "outside.txt")
+            self._urls = self._urls + self._outside()
+
+    def _telling(self) -> AbstractContextManager[None]:
+        """Within it, whatever goes wrong is due to the files, which may be a stranger's."""
+        return taking_in(str(self.path), "it is damaged; import again")
 
     def _check(self, header: dict[str, Any]) -> None:
-        """The files must fit one another: a truncated file is reported now, not in mid-crawl."""
-        rows = header["pages"] + header["redirects"] + header["failures"]
+        """The files must fit one another: what does not is reported now, not in mid-crawl. O(rows
+        and links)."""
+        count = header["pages"] + header["redirects"] + header["failures"]
+        names = [name for name in TABLES if name != "flags"]
         fits = (
             self._rows.dtype == ROW
-            and len(self._rows) == len(self._urls) == rows
+            and self._rows.shape == (count,)
+            and len(self._urls) == count
+            and min(header["pages"], header["redirects"], header["failures"]) >= 0
+            and 0 <= self._outside_count <= (self.path / "outside.txt").stat().st_size
             and len(self._targets) == header["links"]
             and len(self._words) == header["words"]
             and len(self._anchors) == header["anchors"]
             and len(self._extra) == header["extra"]
+            and all(isinstance(text, str) for name in names for text in header[name])
+            and all(url.count("/") >= 2 for url in self._urls)
+            and self._places_fit(count)
         )
         if not fits:
-            raise InputError(f"{self.path}: damaged (its files do not fit together); import again")
+            raise self._damaged()
+
+    def _places_fit(self, count: int) -> bool:
+        """Whether all that rows and links name is there."""
+        rows, fits = self._rows, []
+        for name in ("words", "anchors", "extra"):
+            starts, sizes = rows[f"{name}_at"], rows[name].astype(np.int64)
+            end = len(getattr(self, f"_{name}"))
+            fits.append((starts >= 0) & (sizes >= 0) & (sizes <= end) & (starts <= end - sizes))
+        for name, listed in (("links", self._targets), ("labels", self._label_ids)):
+            sizes = rows[name].astype(np.int64)
+            ends = np.cumsum(sizes)
+            fits += [sizes >= 0, rows[f"{name}_at"] == ends - sizes]
+            fits.append(np.array(listed.shape == (int(ends[-1]) if count else 0,)))
+        for column in ("site", "type", "language", "encoding", "flags"):
+            most = len(self._tables[column if column == "flags" else f"{column}s"])
+            fits.append((rows[column] >= 0) & (rows[column] < most))
+        for listed, most in (
+            (self._targets, count + self._outside_count),
+            (self._label_ids, len(self._tables["labels"])),
+        ):
+            fits.append((listed >= 0) & (listed < most))
+        fits.append((rows["kind"] != REDIRECT) | (rows["links"] > 0))
+        return all(bool(np.all(one)) for one in fits)
 
     def _redirects_end(self, header: dict[str, Any]) -> NDArray[np.int32]:
         """Number of a URL → row of the page that it leads to by way of redirects, or -1."""
@@ -170,7 +208,7 @@ class RecordedWorld:
             keep[:rows][redirect] = (ends[redirect] >= 0) & inside[ends[redirect]]
             keep[rows:] = 0
         elif site is not None:
-            for number, url in enumerate(_lines(self.path / "outside.txt"), rows):
+            for number, url in enumerate(self._outside(), rows):
                 keep[number] = _host(url) in hosts
         if site is not None:
             for row in np.flatnonzero(self._rows["kind"] == FAILURE).tolist():
@@ -208,7 +246,10 @@ class RecordedWorld:
         if record[18] == REDIRECT:
             location = self._any_url(int(self._targets[record[6]]))
             return Redirected(ticket, location, record[15], self._seconds)
-        kind, reason = unpack_words(self._read(self._words, record[0], record[1]))
+        try:
+            kind, reason = unpack_words(self._read(self._words, record[0], record[1]))
+        except ValueError as error:
+            raise self._damaged() from error
         return Failed(ticket, kind, reason, record[15], seconds=self._seconds)
 
     def _page(self, row: int, record: tuple[Any, ...] | None = None) -> Page:
@@ -217,10 +258,13 @@ class RecordedWorld:
             record = self._rows[row].item()
         words_offset, words, _, _, _, _, links_offset, links, labels_offset, labels, *rest = record
         site, media, language, encoding, flags, status, _, fetched_at, _, _ = rest
-        title, description, canonical, *said = unpack_words(
-            restored(self._words[words_offset : words_offset + words])
-        )
-        keywords, text, *headings = said if self._has_keywords else ("", *said)
+        try:
+            title, description, canonical, *said = unpack_words(
+                restored(self._words[words_offset : words_offset + words])
+            )
+            keywords, text, *headings = said if self._has_keywords else ("", *said)
+        except ValueError as error:
+            raise self._damaged() from error
         tables, table, keep = self._tables, self._urls, self._keep
         targets = self._targets[links_offset : links_offset + links].tolist()
         return Page(
@@ -258,11 +302,14 @@ class RecordedWorld:
         """The anchors of a page's links, and which of the links are part of the world."""
         record = self._rows[row]
         offset, count = int(record["anchors_at"]), int(record["links"])
-        data = self._read(self._anchors, offset, int(record["anchors"]))
+        try:
+            anchors = Anchors(self._read(self._anchors, offset, int(record["anchors"])), count)
+        except ValueError as error:
+            raise self._damaged() from error
         start, keep = int(record["links_at"]), self._keep
         targets = self._targets[start : start + count].tolist()
         places = [place for place, target in enumerate(targets) if keep[target]]
-        return Anchors(data, count), places
+        return anchors, places
 
     def _absent_of(self, row: int) -> int:
         record = self._rows[row]
@@ -272,16 +319,27 @@ class RecordedWorld:
 
     def _any_url(self, number: int) -> str:
         if number >= len(self._urls):
-            self._urls = self._urls + _lines(self.path / "outside.txt")
+            self._urls = self._urls + self._outside()
         return self._urls[number]
+
+    def _outside(self) -> list[str]:
+        """The URLs that are linked and not recorded."""
+        urls = _lines(self.path / "outside.txt")
+        if len(urls) != self._outside_count or not all(url.count("/") >= 2 for url in urls):
+            raise self._damaged()
+        return urls
+
+    def _damaged(self) -> InputError:
+        return InputError(f"{self.path}: damaged (its files do not fit together); import again")
 
     def _other(self, url: str) -> int | None:
         """Row of the page that has this URL as another of its own."""
         if self._others is None:
             self._others = first_of_places(self._urls[: len(self._rows)])
-            for line in _lines(self.path / "aliases.txt"):
-                alias, _, place = line.partition("\t")
-                self._others[alias] = int(place)
+            with self._telling():
+                for line in _lines(self.path / "aliases.txt"):
+                    alias, _, place = line.partition("\t")
+                    self._others[alias] = range(len(self._rows))[int(place)]
         return self._others.get(url, self._others.get(place_of(url)))
 
     # -- looking
@@ -306,8 +364,9 @@ class RecordedWorld:
     def extra(self, url: str) -> dict[str, Any]:
         """Further fields of the source for this page. Raises InputError where none is recorded."""
         record = self._rows[self._find(url)]
-        data = self._read(self._extra, int(record["extra_at"]), int(record["extra"]))
-        extra: dict[str, Any] = json.loads(data) if data else {}
+        with self._telling():
+            data = self._read(self._extra, int(record["extra_at"]), int(record["extra"]))
+            extra: dict[str, Any] = json.loads(data) if data else {}
         return extra
 
     def _find(self, url: str) -> int:
@@ -482,7 +541,7 @@ def _array(file: Path) -> NDArray[Any]:
         array: NDArray[Any] = np.load(
             plain(file), mmap_mode="r" if file.stat().st_size > 4096 else None
         )
-    except (OSError, ValueError) as error:
+    except (OSError, *NO_ARRAYS) as error:
         raise InputError(f"{file}: damaged or missing; import again") from error
     return np.asarray(array)
 

@@ -159,10 +159,15 @@ class Anchors:
     __slots__ = ("_columns", "_count", "_headings", "_strings")
 
     def __init__(self, data: bytes, count: int) -> None:
+        """Raises ValueError where the data is damaged."""
         split = 24 * count
         self._count = count
-        self._columns = np.frombuffer(data[:split], dtype="<i4").reshape(6, count).tolist()
+        columns = np.frombuffer(data[:split], dtype="<i4").reshape(6, count)
+        self._columns = columns.tolist()
         self._strings = data[split:].decode("utf-8").split("\0")
+        known = len(self._strings) - 3 * count
+        if count and columns[:4].view("<u4").max() >= known:  # where it is below 0, too
+            raise ValueError("its links have words that are not there")
         self._headings: dict[int, tuple[str, ...]] = {}
 
     def link(self, place: int, url: str) -> Link:
