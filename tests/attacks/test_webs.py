@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import random
 import shutil
 from pathlib import Path
 
 import pytest
+import zstandard as zstd
 
-from attacks.test_damaged_files import DAMAGES, MANY, bounded
+from attacks.test_damaged_files import DAMAGES, MANY, OTHERS, bounded
 from spoor.cli.main import run
 from spoor.errors import InputError
 from spoor.types import Choice, Fetch
+from spoor.web.urls import host
+from spoor.worlds.evolving import EvolvingWorld, Version
 from spoor.worlds.folders import open_web
 from spoor.worlds.recorded import RecordedWorld
 
@@ -83,3 +87,40 @@ def read_whole(folder: Path) -> None:
             web.answer(Fetch(number, page.url, "", Choice(0, 1.0)))
         web.answer(Fetch(0, "http://elsewhere.example/1", "", Choice(0, 1.0)))
         web.roots(), web.labels(), web.graph(), web.counts(), web.sites()
+
+
+@pytest.mark.parametrize("name", ["evolving.json", "versions.jsonl.zst"])
+def test_any_value_in_an_evolving_web_is_told_in_one_line(name: str, tmp_path: Path) -> None:
+    links = ("http://a.example/2", "http://b.example/")
+    versions = [
+        Version(
+            float(number), f"http://a.example/{number % 3}", "kiln", "A kiln.", links, number > 7
+        )
+        for number in range(9)
+    ]
+    EvolvingWorld(versions).save(tmp_path)
+    file, rng, refused = tmp_path / name, random.Random(name), 0
+    packed = name.endswith(".zst")
+    data = file.read_bytes()
+    whole = (zstd.ZstdDecompressor().decompressobj().decompress(data) if packed else data).split(
+        b"\n"
+    )
+    whole = [line for line in whole if line]
+    for _ in range(600 if MANY else 60):
+        row = json.loads(whole[at := rng.randrange(len(whole))])
+        row[rng.choice([*row, "x\ny"])] = rng.choice(OTHERS[:-3])
+        lines = b"\n".join([*whole[:at], json.dumps(row).encode(), *whole[at + 1 :], b""])
+        file.write_bytes(zstd.ZstdCompressor().compress(lines) if packed else lines)
+        told = ""
+        try:
+            with bounded():
+                web = EvolvingWorld.open(tmp_path)
+                web.advance(web.end)
+                web.counts(), web.arcs(), web.roots()
+                for number, url in enumerate(web.urls):
+                    web.answer(Fetch(number, url, host(url), Choice(0, 1.0)))
+        except InputError as error:
+            told = str(error)
+        refused += bool(told)
+        assert "\n" not in told
+    assert refused > 20

@@ -292,6 +292,25 @@ def test_robots_directives_and_nofollow() -> None:
     assert page("<a href=b>b</a>", robots="nofollow").links[0].anchor.nofollow
 
 
+@pytest.mark.parametrize(
+    ("said", "does"),
+    [
+        ("onclick=\"return confirm('Delete it?')\"", True),
+        ("data-confirm='Are you sure?'", True),
+        ("data-turbo-confirm='Sure?'", True),
+        ("data-method=delete", True),
+        ("data-turbo-method=POST", True),
+        ("data-method=get", False),
+        ("onclick=\"confirmed = show(this)\"", False),
+        ("onclick='track()' title=confirm", False),
+    ],
+)
+def test_a_link_that_a_page_asks_about_first_is_not_followed(said: str, does: bool) -> None:
+    """Nothing in its URL says so: `/shutdown`, `/t/5/vote/up`."""
+    seen = page(f"<a {said} href=/shutdown>x</a><a {said} href=http://elsewhere.example/>y</a>")
+    assert [link.anchor.nofollow for link in seen.links] == [does, False]
+
+
 def test_canonical() -> None:
     assert page('<link rel="x CANONICAL" href="/c"><link rel=canonical href=/d>').canonical == (
         "http://h/c"

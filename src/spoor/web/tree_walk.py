@@ -13,7 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 from spoor.web.other_ways import place_within
 from spoor.web.page_links import Found, PageLinks, Read
 from spoor.web.tag_paths import HEADINGS, PLACES, Place
-from spoor.web.urls import Joiner, canonical
+from spoor.web.urls import Joiner, canonical, host
 
 if TYPE_CHECKING:
     from selectolax.lexbor import LexborNode
@@ -313,6 +313,23 @@ def _leave(walk: Walk, link: int) -> None:
     walk.cuts += 1
 
 
+_ASKS = frozenset(
+    ("onclick", "data-confirm", "data-turbo-confirm", "data-method", "data-turbo-method")
+)
+_CONFIRMS = re.compile(r"\bconfirm\s*\(")
+
+
+def _does_something(attributes: Mapping[str, str | None]) -> bool:
+    """Whether a page asks before a link is followed, or sends it by another method than GET: on its
+    own host it does something there. Elsewhere it may ask before one leaves."""
+    for name in ("data-method", "data-turbo-method"):
+        if (attributes.get(name) or "get").lower() != "get":
+            return True
+    if "data-confirm" in attributes or "data-turbo-confirm" in attributes:
+        return True
+    return _CONFIRMS.search(attributes.get("onclick") or "") is not None
+
+
 def _on_link(node: LexborNode, tag: str, walk: Walk) -> bool:
     attributes = node.attributes
     href = attributes.get(_SOURCES[tag])
@@ -334,6 +351,8 @@ def _on_link(node: LexborNode, tag: str, walk: Walk) -> bool:
         nofollow = "nofollow" in rels
         if "tag" in rels:
             walk.tags.append(number)
+    if not (nofollow or _ASKS.isdisjoint(attributes)):
+        nofollow = _does_something(attributes) and host(target) == host(walk.base)
     place = _place(tag, attributes, walk)
     if tag != "a":
         own = attributes.get("alt") or own or attributes.get("name") or ""

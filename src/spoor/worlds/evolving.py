@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from spoor.bounded_json import json_of_line
 from spoor.compression import zstd
-from spoor.errors import CallerError, InputError, cannot_write
+from spoor.errors import CallerError, InputError, cannot_write, in_one_line
 from spoor.files import hidden_folder, plain, read_json, sync_folder, sync_tree
 from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
 from spoor.types import Anchor, Failed, Fetch, Fetched, Link, Page, Reply
@@ -249,33 +249,57 @@ class EvolvingWorld:
                         raise InputError(
                             f"{path}: unpacks to over {MAX_RATIO} times its size; refused"
                         )
-                    row = json_of_line(line.encode())
-                    versions.append(Version(**{**row, "links": tuple(row["links"])}))
+                    versions.append(_version_of(json_of_line(line.encode())))
         except OSError as error:
             raise InputError(f"cannot read {path}: {error.strerror}") from error
         except (ValueError, KeyError, TypeError, EOFError, RecursionError, zstd.ZstdError) as error:
             where = f"{path}, line {len(versions) + 1}"
-            raise InputError(f"{where}: damaged; make it again ({error})") from error
-        return cls(
-            versions,
-            roots=head["roots"],
-            start=head["start"],
-            end=head["end"],
-            seconds=head["seconds"],
-        )
+            raise InputError(f"{where}: damaged; make it again ({in_one_line(error)})") from error
+        return cls(versions, **head)
+
+
+def _version_of(row: Mapping[str, Any]) -> Version:
+    """Raises ValueError and what a stranger's row raises."""
+    version = Version(**{**row, "links": tuple(row["links"])})
+    texts = (version.title, version.text, version.url, *version.links)
+    if not (
+        _is_moment(version.time)
+        and isinstance(version.gone, bool)
+        and all(isinstance(text, str) for text in texts)
+        and all(url.count("/") >= 2 for url in texts[2:])
+    ):
+        raise ValueError("a value is of another kind")
+    return version
+
+
+def _is_moment(value: object) -> bool:
+    """Whether a value of a stranger's is a number of seconds."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) < _FAR
+
+
+_FAR = 1e12
+"""Seconds beyond which there is no moment."""
 
 
 def _read_head(file: Path) -> Mapping[str, Any]:
+    """What an EvolvingWorld is made of beside its versions."""
+    names = ("start", "end", "seconds")
     try:
         head: dict[str, Any] = read_json(file)
-        known = head["format"]
+        known, roots = head["format"], head["roots"]
+        found = {"roots": roots, **{name: head[name] for name in names}}
+        fits = isinstance(roots, list) and all(isinstance(root, str) for root in roots)
+        if known == FORMAT and not (fits and all(_is_moment(found[name]) for name in names)):
+            raise ValueError
     except OSError as error:
         raise InputError(f"{file.parent}: no evolving web (there is no {FILE})") from error
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise InputError(f"{file}: damaged; make it again") from error
     if known != FORMAT:
-        raise InputError(f"{file}: format {known}; this Spoor reads {FORMAT}; make it again")
-    return head
+        raise InputError(f"{file}: format {known!r}; this Spoor reads {FORMAT}; make it again")
+    return found
 
 
 # ---------------------------------------------------------------- rewiring
