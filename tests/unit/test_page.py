@@ -301,7 +301,7 @@ def test_robots_directives_and_nofollow() -> None:
         ("data-method=delete", True),
         ("data-turbo-method=POST", True),
         ("data-method=get", False),
-        ("onclick=\"confirmed = show(this)\"", False),
+        ('onclick="confirmed = show(this)"', False),
         ("onclick='track()' title=confirm", False),
     ],
 )
