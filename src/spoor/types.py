@@ -46,8 +46,8 @@ class Anchor(NamedTuple):
     region: str = "main"
     """`main`, `nav`, `header`, `footer` or `aside`."""
     nofollow: bool = False
-    """rel=nofollow on the link or on the whole page, or the page asks first whether to follow it, on
-    its own host, as before it deletes something."""
+    """rel=nofollow on the link or on the whole page; or the page asks first whether to follow it on
+    its own host, as before something is deleted."""
 
 
 class Link(NamedTuple):
