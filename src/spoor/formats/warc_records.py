@@ -155,8 +155,8 @@ def telling_damage(archive: Path, offset: int, url: str) -> Iterator[None]:
 def _damaged(archive: Path, offset: int, url: str, error: Exception) -> DamagedError:
     if isinstance(error, FileNotFoundError):
         return DamagedError(
-            f"{shown(str(archive))} is gone; if `spoor forget` takes pages out of the run just now, "
-            "give the command again, or else put it back from a copy"
+            f"{shown(str(archive))} is gone; if `spoor forget` takes pages out of the run just "
+            "now, give the command again, or else put it back from a copy"
         )
     why = error.strerror if isinstance(error, OSError) and error.strerror else error
     page = f", where {shown(url)} stands" if url else ""
