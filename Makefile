@@ -15,12 +15,12 @@ setup: $(STAMP)
 # The lock names all that is needed, so that no dependencies are looked for; and what is never imported is never
 # compiled: that would be most of it. uv unpacks it in a third of pip's time: what it has kept of an earlier set-up
 # first, which needs no index. It does not read pip's configuration: where it reaches no index, pip does the same.
-# Where pip reaches none, the uv of the machine will do.
+# Where pip reaches none at once, the uv of the machine will do.
 LOCKED := --quiet --disable-pip-version-check --no-compile --no-deps --require-hashes
 UV_LOCKED := $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --require-hashes -r requirements/dev.lock
 $(STAMP): requirements/installer.lock requirements/dev.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install $(LOCKED) -r requirements/installer.lock || \
+	$(BIN)/python -m pip install $(LOCKED) --retries 1 -r requirements/installer.lock || \
 	    { uv=$$(command -v uv) && ln -sf "$$uv" $(BIN)/uv; }
 	$(UV_LOCKED) --offline 2> /dev/null || $(UV_LOCKED) || \
 	    $(BIN)/python -m pip install $(LOCKED) -r requirements/dev.lock
