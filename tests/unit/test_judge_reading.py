@@ -187,6 +187,19 @@ def test_what_fits_may_fit(word: str) -> None:
         assert matcher.may_fit([word])(word)
 
 
+@pytest.mark.parametrize("kind", ["sitemap", "index", "search"])
+def test_lists_that_robots_txt_names_are_no_links_of_the_page(kind: str) -> None:
+    """They come with the first page of a host that a process reads: after a resume, with another."""
+    url = "http://pots.example/"
+    links = [Link(f"{url}{name}", Anchor(name, tag_path="html/body/a")) for name in ("a", "b")]
+    page = Page(url, links=links, text="kiln")
+    with_lists = Page(url, links=[*links, Link(f"{url}list", Anchor(), kind)], text="kiln")
+    wish = parse("kiln")
+    one, other = (Reader(wish, Matcher(wish)).read(read)[0] for read in (page, with_lists))
+    assert one.links.tolist() == other.links.tolist()
+    assert one.ids.tolist() == other.ids.tolist()
+
+
 def test_rare_numbers_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("spoor.judges.relevance.frequencies.VOCABULARY", 10)
     frequencies = Frequencies()

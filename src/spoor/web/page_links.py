@@ -208,6 +208,18 @@ def places_of(links: Sequence[Link]) -> list[tuple[str, tuple[str, ...], str]]:
     return [(anchor.tag_path, anchor.headings, anchor.region) for anchor in anchors]
 
 
+_NAMED = ("sitemap", "index", "search")
+
+
+def on_page(links: Sequence[Link]) -> int:
+    """How many links stand on their page: behind them are lists that robots.txt names, or that the
+    host is asked for, with the first page of it that a process reads."""
+    count = len(links)
+    while count and (last := links[count - 1]).kind in _NAMED and not last.anchor.tag_path:
+        count -= 1
+    return count
+
+
 def at_hand(links: Sequence[Link]) -> Sequence[Link]:
     """Links of which many will be asked for: those of other sources than a
     parsed page are made at once."""

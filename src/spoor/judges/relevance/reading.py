@@ -49,6 +49,7 @@ from spoor.judges.relevance.word_counts import (
 from spoor.judges.wish import Wish
 from spoor.types import Page, State, urls_of
 from spoor.web.languages import stemmer_of
+from spoor.web.page_links import on_page
 from spoor.web.page_links import places_of as places_of_links
 from spoor.web.parts import first_part
 from spoor.web.text import terms, words_of
@@ -434,7 +435,7 @@ class Reader:
         """The numbers and the slots of a page's links, each once; the anchors of those not seen
         before are read. What is dated is about anything, and its neighbours in time are, too: of
         its menus there are none."""
-        urls = urls_of(page.links)[:500]
+        urls = urls_of(page.links)[: min(500, on_page(page.links))]
         numbers, slots, once = self._link_numbers.of(urls)
         if self._matcher.leaves and len(urls):
             self._anchors.read(page, urls, numbers, site, memo)
