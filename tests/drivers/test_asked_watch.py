@@ -13,9 +13,11 @@ import pytest
 from kills import KilledError
 from rolling import FRONT, lines_of, open_watch, rolling, served
 from spoor.cli.main import run
+from spoor.errors import InputError
 from spoor.live.watch import Watch
 from spoor.runs.labels import write_label
 from spoor.runs.reader import Run
+from spoor.views.watch_page import WatchPage
 
 NOTHING = ("match:no page says this",)
 
@@ -121,6 +123,22 @@ def test_a_label_of_a_watch_that_stands_still_is_taken_in_once(
     assert lines_of(out) == before
     (document,) = Run(out).documents()
     assert (document.url, document.relevant) == (url, False)
+
+
+def test_what_was_told_is_labelled_on_its_page(port: int, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    watched(out, port, ("match:story of",), 0.7)
+    page, line = WatchPage(out, "token"), lines_of(out)[-1]
+    assert page.page("nonce").count('<form class="label"') == len(lines_of(out))
+    for relevant, word, title in ((False, "not wanted", "No"), (True, "wanted", "Yes")):
+        said = page.label(line["id"], relevant)
+        assert said == f"Noted as {word}: no other page is judged by it. What was told stays told."
+        pressed = f'aria-pressed="true" aria-label="{title}: {line["title"]}"'
+        same = [one for one in lines_of(out) if one["url"] == line["url"]]
+        assert page.page("nonce").count(pressed) == len(same)
+        assert Run(out).labels() == {line["url"]: relevant}
+    with pytest.raises(InputError, match="told that long ago"):
+        page.label("", True)
 
 
 @pytest.mark.parametrize("point", ["", "commit begun", "rows written", "committed", "news written"])

@@ -188,8 +188,9 @@ def html(
     return str(head.format(shown(title), _STYLE) + Markup("\n").join(body) + Markup("</html>\n"))
 
 
-def story_item(story: Story) -> Markup:
-    """A story as an item of a list, with the difference of what changed."""
+def story_item(story: Story, end: Markup | str = "") -> Markup:
+    """A story as an item of a list, with the difference of what changed, and what stands at its
+    `end`."""
     line = story.line
     parts = [_anchor(line), Markup(" <small>{}</small>").format(_facts_plain(line))]
     if line.get("added") or line.get("removed"):
@@ -197,6 +198,7 @@ def story_item(story: Story) -> Markup:
     if story.copies:
         copies = Markup(", ").join(_anchor(copy, host(copy["url"])) for copy in story.copies)
         parts.append(Markup("<div>also {}</div>").format(copies))
+    parts.append(end)
     return Markup("<li>{}</li>").format(Markup("").join(parts))
 
 

@@ -217,7 +217,12 @@ class Ui:
             by_get["hosts"] = lambda: crawl.hosts(number or 1)
             by_get["document"] = lambda: crawl.document(_given(number))
             by_get["file"] = lambda: _download(*crawl.file(_given(number)))
-            by_post["label"] = lambda request, form: self._label(request, crawl, form)
+            by_post["label"] = lambda request, form: self._label(
+                request, form, lambda one, relevant: crawl.label(_labelled(one), relevant), "best"
+            )
+        else:
+            label = page.label
+            by_post["label"] = lambda request, form: self._label(request, form, label, "stories")
         return await self._by_method(request, name, by_get, by_post)
 
     async def _by_method(
@@ -264,15 +269,18 @@ class Ui:
             raise _RefusedError(403, "this comes from the page itself")
         return form
 
-    async def _label(self, request: web.BaseRequest, run: LivePage, form: Form) -> web.Response:
+    async def _label(
+        self, request: web.BaseRequest, form: Form, label: Callable[[str, bool], str], section: str
+    ) -> web.Response:
+        """Label what stands in a section of a page."""
         given = _last_of(form)
-        number, relevant = _number(given.get("page", "")), given.get("relevant")
-        if number is None or relevant not in ("yes", "no"):
-            return _refused(400, "a label says yes or no of a page")
-        sentence = await self._ask(lambda: run.label(number, relevant == "yes"))
+        one, relevant = given.get("page", ""), given.get("relevant")
+        if relevant not in ("yes", "no"):
+            raise _RefusedError(400, _NO_LABEL)
+        sentence = await self._ask(lambda: label(one, relevant == "yes"))
         if "application/json" in request.headers.get("Accept", ""):
             return _json({"said": sentence})
-        return _seen(f"{quote(request.path.rpartition('/')[0])}/#best")
+        return _seen(f"{quote(request.path.rpartition('/')[0])}/#{section}")
 
     async def _stop(self, request: web.BaseRequest, path: Path) -> web.Response:
         await asyncio.to_thread(request_stop, path)
@@ -297,6 +305,15 @@ class _RefusedError(Exception):
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
         self.response = _refused(status, why)
+
+
+_NO_LABEL = "a label says yes or no of a page"
+
+
+def _labelled(text: str) -> int:
+    if (number := _number(text)) is None:
+        raise _RefusedError(400, _NO_LABEL)
+    return number
 
 
 def _given(number: int | None) -> int:

@@ -15,7 +15,8 @@ from markupsafe import Markup
 
 from spoor.clock import CrawlClock
 from spoor.display import few
-from spoor.formats.digest import headings, stories, story_item
+from spoor.errors import InputError
+from spoor.formats.digest import Story, headings, stories, story_item
 from spoor.live.sources import Source, Sources
 from spoor.runs import files
 from spoor.runs.reader import Run
@@ -44,8 +45,8 @@ _HEADINGS = {
 
 
 class WatchPage:
-    """The page of one watch; it only reads the run's folder. As `spoor.views.live_page.LivePage` to
-    whoever serves it; a watch has no pages to label or to open.
+    """The page of one watch; it reads the run's folder and writes only labels. As
+    `spoor.views.live_page.LivePage` to whoever serves it, but for pages to open.
 
     `home`: address of the list of runs. Raises InputError where there is no watch, or it cannot be
     read.
@@ -90,6 +91,19 @@ class WatchPage:
         """As that of a crawl's page."""
         self._update()
         return news(self._run.is_running, self._says(), self._made, have)
+
+    def label(self, told: str, relevant: bool) -> str:
+        """Label the document of the line with this id; returns a sentence for the user. Raises
+        InputError where there is no such line, or the watch has left the document."""
+        url = next((line["url"] for line in self._lines if line["id"] == told), None)
+        if url is None:
+            raise InputError("the watch told that long ago: spoor label takes its URL")
+        label = self._run.label(url, relevant)
+        self._next, self._checkpoint = 0.0, -1
+        noted = f"Noted as {'wanted' if relevant else 'not wanted'}"
+        when = "within a second" if label.running else "when the watch goes on"
+        learns = f"its judge learns it {when}" if label.learned else "no other page is judged by it"
+        return f"{noted}: {learns}. What was told stays told."
 
     def close(self) -> None:
         """Nothing is open."""
@@ -159,14 +173,17 @@ class WatchPage:
             often = sorted(nothing, key=lambda row: -row.requests)[:SOURCES]
             caption = "Sites that told nothing yet, the most often asked first."
             yield "nothing", _part("sources", rows=often, caption=caption, **table)
-        days = stories(self._lines[-NEWEST:])
+        days, labels = stories(self._lines[-NEWEST:]), self._run.labels()
         told = [
             (
                 day,
                 [
                     (
                         heading,
-                        [(site, [*map(story_item, its)]) for site, its in topics[one].items()],
+                        [
+                            (site, [self._item(story, labels) for story in its])
+                            for site, its in topics[one].items()
+                        ],
                     )
                     for one, heading in headings(topics).items()
                 ],
@@ -174,6 +191,16 @@ class WatchPage:
             for day, topics in days.items()
         ]
         yield "stories", _part("stories", days=told)
+
+    def _item(self, story: Story, labels: Mapping[str, bool]) -> Markup:
+        """A story, with buttons that say whether it was wanted; none where it is gone."""
+        line = story.line
+        if line["kind"] == "gone":
+            return story_item(story)
+        asked = SimpleNamespace(number=line["id"], title=line["title"], url=line["url"])
+        macros: Any = environment().get_template("macros.html.jinja").module
+        label = labels.get(line["url"])
+        return story_item(story, Markup(macros.buttons(asked, label, self._token)))
 
 
 def sources_of(last: Checkpoint) -> tuple[list[Source], list[str], float]:
