@@ -188,7 +188,7 @@ def html(
     return str(head.format(shown(title), _STYLE) + Markup("\n").join(body) + Markup("</html>\n"))
 
 
-def story_item(story: Story, end: Markup | str = "") -> Markup:
+def story_item(story: Story, end: Markup | None = None) -> Markup:
     """A story as an item of a list, with the difference of what changed, and what stands at its
     `end`."""
     line = story.line
@@ -198,7 +198,8 @@ def story_item(story: Story, end: Markup | str = "") -> Markup:
     if story.copies:
         copies = Markup(", ").join(_anchor(copy, host(copy["url"])) for copy in story.copies)
         parts.append(Markup("<div>also {}</div>").format(copies))
-    parts.append(end)
+    if end is not None:
+        parts.append(end)
     return Markup("<li>{}</li>").format(Markup("").join(parts))
 
 
