@@ -70,7 +70,7 @@ def test_more_is_left_where_more_was_found_of_late_and_more_stands_open() -> Non
 def generated(seed: int, share: float, noise: float) -> GeneratedWorld:
     """A web, whose pages are made once for all policies."""
     return GeneratedWorld(
-        GeneratedSettings(pages=700, hosts=5, seed=seed, target_share=share, anchor_noise=noise)
+        GeneratedSettings(pages=400, hosts=5, seed=seed, target_share=share, anchor_noise=noise)
     )
 
 
@@ -83,7 +83,7 @@ def test_the_truth_lies_within_on_webs_that_were_not_fitted_to(policy: str) -> N
         world = generated(seed, share, noise)
         task = Task(np.random.default_rng(0), Topic(name="pottery", keywords=("kiln", "glaze")))
         crawl = Crawl(
-            registry.build("policies", policy, task), Label("pottery"), MemoryFrontier(), pages=700
+            registry.build("policies", policy, task), Label("pottery"), MemoryFrontier(), pages=400
         )
         crawl.seed([world.url_of(0)])
         hits: list[bool] = []
@@ -94,7 +94,7 @@ def test_the_truth_lies_within_on_webs_that_were_not_fitted_to(policy: str) -> N
                 continue
             hits.append(outcome.judgement.relevant)
             harvest.add(hits[-1])
-            if len(hits) % 25 == 0:
+            if len(hits) % 15 == 0:
                 told = harvest.estimate(crawl.frontier.open_count)
                 if told is not None:
                     estimates.append((len(hits), told))
