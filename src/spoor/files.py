@@ -59,7 +59,9 @@ def replaceable(path: Path) -> Path:
 
 def plain(path: Path) -> Path:
     """The same path, of a file that may be a stranger's. Raises OSError for a device or a pipe,
-    which could be read or waited for without end."""
+    which could be read or waited for without end, and for what is no name of a file."""
+    if "\0" in str(path):
+        raise OSError(errno.EINVAL, "no name of a file")
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "not a plain file")
     return path

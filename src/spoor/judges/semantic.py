@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +34,7 @@ def encoder_of(name: str) -> Encoder:
     Nothing is ever downloaded. Raises InputError for a name that is neither.
     """
     folder = Path(name)
-    if not folder.is_dir():
+    if not os.path.isdir(folder):  # whatever its name is
         if ":" in name and "/" not in name:
             return named(name)
         raise InputError(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -161,6 +162,8 @@ def read_topic(path: Path | str) -> TopicFile:
     _check(data, _KEYS, str(path))
     relevant = data.get("relevant", {})
     method = relevant.get("method", _usual_method(data, relevant))
+    if not isinstance(method, str):
+        raise InputError(f"{path}: [relevant] 'method' must be a string, not {method!r}")
     if method not in METHODS and method in registry.outside("judges"):
         settings = {key: value for key, value in relevant.items() if key != "method"}
         registry.check("judges", method, settings)
@@ -446,7 +449,7 @@ def _encoder_at(source: TopicFile, name: str) -> Encoder:
     from spoor.judges.semantic import encoder_of
 
     folder = source.beside(name)
-    return encoder_of(str(folder) if folder.is_dir() else name)
+    return encoder_of(str(folder) if os.path.isdir(folder) else name)  # whatever its name is
 
 
 def _llm(source: TopicFile) -> Judge:

@@ -208,7 +208,7 @@ def words_of(text: str) -> Words:
 def _stemmer(language: str) -> Stemmer.Stemmer:
     try:
         return Stemmer.Stemmer(language, 0)  # whoever asks it has a cache
-    except KeyError:
+    except (KeyError, UnicodeError):
         have = ", ".join(Stemmer.algorithms())
         raise InputError(f"no stemmer for language {language!r}; there are: {have}") from None
 
