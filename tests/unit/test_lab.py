@@ -303,6 +303,9 @@ def test_a_short_form_is_smaller_and_says_how(web: Path) -> None:
     (fewer,) = find(str(write(web.parent, more + "[short]\nseeds = 2\n")), short=True)
     assert [policy.seeds for policy in fewer.policies] == [2, 1], "no more than the form has"
     assert fewer.shortened == ("random: seeds: 2 instead of 5",)
+    odd = "[[settings.topics]]\nname = 5\n[short]\ntopics = ['y']\n"
+    with pytest.raises(InputError, match="short topics have no 'y'"):
+        find(str(write(web.parent, EXPERIMENT + odd)), short=True)
     (some,) = find(str(write(web.parent, EXPERIMENT + '[short]\nsites = ["a"]\n')), short=True)
     assert [it.sites for it in some.webs] == [("a",)]
     assert some.shortened == ("sites: the first 1",)

@@ -232,7 +232,8 @@ def _short(table: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     settings = table_of(table, "settings", where)
     for key, place in (("webs", table), ("policies", table), ("topics", settings)):
         names = [
-            item.get("name") or item.get("policy", "") for _, item in tables_of(place, key, where)
+            str(item.get("name") or item.get("policy", ""))
+            for _, item in tables_of(place, key, where)
         ]
         for name in strings_of(short, key, f"{where}: short"):
             if name not in names:
