@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from html import escape
 
 from spoor.durations import DAY, HOUR
@@ -65,6 +66,11 @@ def indented(line: str) -> str:
     """The same of a line that our own blanks begin, which stay."""
     text = line.lstrip(" ")
     return " " * (len(line) - len(text)) + shown(text)
+
+
+def to_the_minute(seconds: float) -> str:
+    """A moment, Unix seconds, as `2026-01-31 09:30` (UTC)."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def few(names: Sequence[str], most: int = 3) -> str:

@@ -71,7 +71,7 @@ def _of_crawl(label: Label) -> Iterator[str]:
 
 
 def _of_watch(label: Label) -> str:
-    when = "within a second" if label.running else "when the watch goes on"
+    when = label.when_of_watch
     if label.learned:
         return f"its judge learns it {when}; what was told is not taken back"
     return f"taken in {when}; no other page is judged by it, and what was told is not taken back"

@@ -51,9 +51,12 @@ def takes_settings(
         known = {n: one for n, one in Settings.of_command(command).items() if not one.inner}
 
         def run(context: typer.Context, **values: Any) -> None:
-            said = {name: _value(known[name], values.pop(name)) for name in known}
-            by_default = {name for name in known if _is_default(context, name)}
-            given = {name: value for name, value in said.items() if name not in by_default}
+            said = {name: values.pop(name) for name in known}
+            given = {
+                name: _value(known[name], value)
+                for name, value in said.items()
+                if not _is_default(context, name)
+            }
             function(settings=Settings.of(given, command, flag), **values)
 
         own = dict(inspect.signature(function, eval_str=True).parameters)

@@ -29,6 +29,7 @@ from spoor.live.byte_grant import ByteGrant
 from spoor.live.checkpoint_times import CheckpointTimes
 from spoor.live.driver import HttpDriver
 from spoor.live.frontier_store import FrontierStore
+from spoor.live.listen import listen
 from spoor.live.loop_watch import LoopWatch
 from spoor.live.renders import Renders
 from spoor.live.signals import stop_on_signals
@@ -61,7 +62,6 @@ from spoor.runs.assemble import (
 from spoor.runs.journal import Journal
 from spoor.runs.recovery import going_on, telling
 from spoor.runs.renders import all_renders
-from spoor.runs.stop_request import LISTEN_SECONDS, take_request
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, State
@@ -350,7 +350,15 @@ class LiveCrawl:
         # A shard may be executing its first order, and commit, in the thread of turns.
         await driver.apart(lambda: self.folder.note("stopped", ""))
         self._page_at = self.now()
-        listening = asyncio.create_task(self._listen(driver))
+        listening = asyncio.create_task(
+            listen(
+                driver,
+                self.folder,
+                on_interrupt=lambda: self.on_interrupt(),
+                take_labels=self._take_labels,
+                second=self._second,
+            )
+        )
         most = self._rule.settings.max_time
         if not self._stop_if_used() and most:
             loop = asyncio.get_running_loop()
@@ -382,21 +390,6 @@ class LiveCrawl:
             totals = self.folder.requisites.totals()
             self._requisites_told = {**asdict(totals), "words": str(totals)}
         return reason
-
-    async def _listen(self, driver: HttpDriver) -> None:
-        """Once a second, read the labels that people gave, and whether they asked to stop."""
-        while True:
-            try:
-                if take_request(self.folder.path):
-                    driver.stop("interrupted")
-                    self.on_interrupt()
-                if self.folder.has_labels():
-                    await driver.apart(self._take_labels)
-                await driver.apart(partial(self._second, driver.requests()))
-            except Exception as error:
-                driver.fail(error)
-                return
-            await asyncio.sleep(LISTEN_SECONDS)
 
     def _second(self, requests: Sequence[Request]) -> None:
         frontier, now, wait = self.crawl.frontier, self.now(), None

@@ -29,6 +29,7 @@ from spoor.live.changes import Line, TrackedFleet
 from spoor.live.conditional import Conditions
 from spoor.live.deliveries import Deliveries, receivers
 from spoor.live.driver import HttpDriver
+from spoor.live.listen import listen
 from spoor.live.news import NewsFiles
 from spoor.live.renders import Renders
 from spoor.live.signals import stop_on_signals
@@ -38,7 +39,6 @@ from spoor.runs.journal import Journal
 from spoor.runs.labels import JUDGE_LEARNS
 from spoor.runs.recovery import going_on, telling
 from spoor.runs.renders import all_renders
-from spoor.runs.stop_request import LISTEN_SECONDS, take_request
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Judgement, Outcome
@@ -257,27 +257,20 @@ class Watch:
     async def _supervise(self, driver: HttpDriver, seconds: float | None) -> str:
         stop_on_signals(driver, self.on_interrupt)
 
-        listening = asyncio.create_task(self._listen(driver))
+        listening = asyncio.create_task(
+            listen(
+                driver,
+                self.folder,
+                on_interrupt=lambda: self.on_interrupt(),
+                take_labels=self._take_labels,
+            )
+        )
         if seconds is not None:
             asyncio.get_running_loop().call_later(seconds, driver.stop, "time is over")
         try:
             return (await driver.run()).reason
         finally:
             listening.cancel()
-
-    async def _listen(self, driver: HttpDriver) -> None:
-        """Once a second, read the labels that people gave, and whether they asked to stop."""
-        while True:
-            try:
-                if take_request(self.folder.path):
-                    driver.stop("interrupted")
-                    self.on_interrupt()
-                if self.folder.has_labels():
-                    await driver.apart(self._take_labels)
-            except Exception as error:
-                driver.fail(error)
-                return
-            await asyncio.sleep(LISTEN_SECONDS)
 
     def _take_labels(self) -> None:
         """Those that were given since, and what the judge makes of these."""

@@ -44,6 +44,11 @@ class Label:
     damaged: tuple[str, ...] = ()
     """A line about each document that is damaged in the archive, so that no file of it is saved."""
 
+    @property
+    def when_of_watch(self) -> str:
+        """When a watch takes it in, in words."""
+        return "within a second" if self.running else "when the watch goes on"
+
 
 def write_label(path: Path, url: str, relevant: bool, now: float) -> None:
     """Append a label to those of a run. Raises InputError where it cannot be written."""

@@ -184,7 +184,7 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
     makes one. Whatever is wrong with a policy, model or topic is said in `missing`: a report is
     not to fail for it. Costs what opening the run costs.
     """
-    settings_of_crawl(path)
+    settings = settings_of_crawl(path)
     if files.shards(path):
         every = [snapshot(shard, links=links) for shard in parts(path) if shard != path]
         return _together([one for one in every if one is not None], links)
@@ -202,7 +202,7 @@ def snapshot(path: Path, *, crawl: Crawl | None = None, links: int = NEXT) -> Sn
         )
     with ExitStack() as after:
         try:
-            engine = make_crawl_to_look_at(settings_of_crawl(path)) if crawl is None else crawl
+            engine = make_crawl_to_look_at(settings) if crawl is None else crawl
             frontier = last.frontier(after)
             last.load_into(engine, frontier)
             if frontier is not None:

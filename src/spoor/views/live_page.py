@@ -100,6 +100,11 @@ def news(running: bool, says: str, parts: Parts, have: Mapping[str, str]) -> Map
     return {"running": running, "says": says, "sections": rows}
 
 
+def noted(relevant: bool) -> str:
+    """What is said first of a label."""
+    return f"Noted as {'wanted' if relevant else 'not wanted'}"
+
+
 class LivePage:
     """The page of one crawl; it reads the run's folder and writes only labels.
 
@@ -160,12 +165,11 @@ class LivePage:
         label = self._run.label(self._row(number).url, relevant)
         self._next, self._unwritten = 0.0, not label.running
         self._update()
-        noted = f"Noted as {'wanted' if relevant else 'not wanted'}"
         if not label.learned:
-            return f"{noted}; the policy does not learn from it."
+            return f"{noted(relevant)}; the policy does not learn from it."
         if label.running:
-            return f"{noted}: the crawl learns it within a second."
-        return f"{noted}: the policy learns it, and the crawl goes by it when it goes on."
+            return f"{noted(relevant)}: the crawl learns it within a second."
+        return f"{noted(relevant)}: the policy learns it, and the crawl goes by it when it goes on."
 
     def listed(self, after: int, *, everything: bool, nonce: str) -> str:
         """A page that lists the pages found, or `everything`, from the one after number `after`

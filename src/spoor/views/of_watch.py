@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
-from spoor.display import few
+from spoor.display import few, to_the_minute
 from spoor.errors import InputError
 from spoor.live.sources import Source
 from spoor.runs.reader import Run
@@ -104,12 +103,12 @@ def in_lines(one: WatchedDocument) -> Iterator[str]:
         if known.appeared is None:
             yield f"  seen first {where}, where it stood at the first look"
         else:
-            yield f"  seen first {where}, where it appeared at {_at(known.appeared)}"
+            yield f"  seen first {where}, where it appeared at {to_the_minute(known.appeared)}"
         if known.date is not None:
-            yield f"  dated {_at(known.date)}"
+            yield f"  dated {to_the_minute(known.date)}"
         if known.looked is not None:
             said = "one content" if known.contents < 2 else f"{known.contents:,} contents so far"
-            yield f"  looked at last at {_at(known.looked)}; {said}"
+            yield f"  looked at last at {to_the_minute(known.looked)}; {said}"
         yield f"  next look {_next(known.next)}"
 
 
@@ -172,20 +171,16 @@ def _next_json(look: NextLook) -> dict[str, Any]:
 
 def _next(look: NextLook) -> str:
     if look.place is None:
-        when = f"not by {_at(look.until)}, or not in the next pass"
+        when = f"not by {to_the_minute(look.until)}, or not in the next pass"
     elif look.at is None:
         when = f"in the next pass, after {look.place:,} others"
     else:
-        when = f"at about {_at(look.at)}, after {look.place:,} others, if nothing is new"
+        when = f"at about {to_the_minute(look.at)}, after {look.place:,} others, if nothing is new"
     return f"{when} ({look.why})"
 
 
 def _moment(seconds: float | None) -> str | None:
     return None if seconds is None else rfc3339(seconds)
-
-
-def _at(seconds: float) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
 
 
 def _when(moment: str) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import stat
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
-from spoor.display import few
+from spoor.display import few, to_the_minute
 from spoor.errors import InputError, SpoorError
 from spoor.runs import files
 from spoor.runs.reader import Run
@@ -89,7 +88,7 @@ def run_row(folder: Path, name: str) -> RunRow:
         state = "running" if run.is_running else ended or "stopped"
         if not latest:
             return RunRow(name, sought, 0, budget, state, "", address)
-        when = datetime.fromtimestamp(latest[0].time, UTC).strftime("%Y-%m-%d %H:%M")
+        when = to_the_minute(latest[0].time)
         return RunRow(name, sought, latest[0].seq, budget, state, when, address)
     except SpoorError as error:
         return RunRow(name, state=str(error))

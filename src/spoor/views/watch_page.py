@@ -14,7 +14,7 @@ from typing import Any
 from markupsafe import Markup
 
 from spoor.clock import CrawlClock
-from spoor.display import few
+from spoor.display import few, to_the_minute
 from spoor.errors import InputError
 from spoor.formats.digest import Story, headings, stories, story_item
 from spoor.live.sources import Source, Sources
@@ -23,7 +23,7 @@ from spoor.runs.reader import Run
 from spoor.runs.recovery import telling
 from spoor.runs.snapshot import Checkpoint, last_checkpoint
 from spoor.views.html import environment
-from spoor.views.live_page import SHARE, Live, Parts, live_html, news, with_digests
+from spoor.views.live_page import SHARE, Live, Parts, live_html, news, noted, with_digests
 from spoor.views.told import newest_lines
 
 NEWEST = 300
@@ -100,10 +100,9 @@ class WatchPage:
             raise InputError("the watch told that long ago: spoor label takes its URL")
         label = self._run.label(url, relevant)
         self._next, self._checkpoint = 0.0, -1
-        noted = f"Noted as {'wanted' if relevant else 'not wanted'}"
-        when = "within a second" if label.running else "when the watch goes on"
-        learns = f"its judge learns it {when}" if label.learned else "no other page is judged by it"
-        return f"{noted}: {learns}. What was told stays told."
+        learns = f"its judge learns it {label.when_of_watch}"
+        learns = learns if label.learned else "no other page is judged by it"
+        return f"{noted(relevant)}: {learns}. What was told stays told."
 
     def close(self) -> None:
         """Nothing is open."""
@@ -241,6 +240,4 @@ def _hour(found: datetime) -> int:
 
 
 def _when(seconds: float | None) -> str:
-    if seconds is None:
-        return "–"
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")
+    return "–" if seconds is None else to_the_minute(seconds)

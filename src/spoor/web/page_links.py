@@ -215,6 +215,8 @@ def on_page(links: Sequence[Link]) -> int:
     """How many links stand on their page: behind them are lists that robots.txt names, or that the
     host is asked for, with the first page of it that a process reads."""
     count = len(links)
+    if isinstance(links, PageLinks):
+        return count  # as they were parsed
     while count and (last := links[count - 1]).kind in _NAMED and not last.anchor.tag_path:
         count -= 1
     return count

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
+
+from spoor.web.text import stem
 
 _AMERICAN = (
     (re.compile(r"(?<=[a-z]{2})our(?=$|s$|ed$|ing$|al|able|ful|less|er|hood|ite)"), "or"),
@@ -41,3 +44,9 @@ def american(word: str) -> str:
     for ending, other in _AMERICAN:
         word = ending.sub(other, word)
     return word
+
+
+def stems(words: Iterable[str], stemmer: str) -> list[str]:
+    """As `spoor.web.text.stem`; in English those of the American spelling, so that *licence* and
+    *license* are one word."""
+    return stem(map(american, words) if stemmer == "english" else words, stemmer)

@@ -21,7 +21,7 @@ from spoor.judges.relevance.loan_words import (
 )
 from spoor.judges.wish import AllOf, AnyOf, Field, Part, Phrase, Wish, Words, words_within
 from spoor.web.languages import says_little
-from spoor.web.spellings import american
+from spoor.web.spellings import american, stems
 from spoor.web.text import UNSPACED, stem, terms
 
 WEIGHTS: Mapping[str, float] = {
@@ -263,8 +263,7 @@ class Matcher:
         if stemmer:
             root = self._stems.get((stemmer, part), "")
             if not root:
-                typed = american(part) if stemmer == "english" else part
-                root = self._stems[stemmer, part] = stem([typed], stemmer)[0]
+                root = self._stems[stemmer, part] = stems([part], stemmer)[0]
             spelled = american(term) if stemmer == "english" else term
             its_root = stem([spelled], stemmer)[0]
             if its_root == root:

@@ -20,7 +20,7 @@ from spoor.learn.link_words import url_words
 from spoor.policies.trail.columns import COLUMNS, DENSE, FIELDS
 from spoor.types import NO_PARENT, Anchor, Page, State, Topic
 from spoor.web.languages import says_little, stemmer_of
-from spoor.web.spellings import american
+from spoor.web.spellings import stems
 from spoor.web.text import STOP_WORDS, Vectors, stem, terms, tokens
 
 if TYPE_CHECKING:
@@ -306,9 +306,7 @@ class _Tongue:
         self._slots_of = features.slots_of
         self._stemmer = stemmer
         self.topic: Words = _telling_words(topic.text, stemmer)
-        named = [
-            one for one in terms(topic.text) if self.topic.intersection(_stems([one], stemmer))
-        ]
+        named = [one for one in terms(topic.text) if self.topic.intersection(stems([one], stemmer))]
         beginnings = {_beginning(_folded(one)) for one in self.topic.union(stem(named, stemmer))}
         self.topic_words = re.compile("|".join(map(re.escape, sorted(beginnings))), re.IGNORECASE)
         """Finds every form of a word of the topic, and now and then a word that only begins so."""
@@ -361,7 +359,7 @@ class _Tongue:
         return sum(word.startswith(beginnings) or word in short for word in terms(low))
 
     def _url_stems(self, path: str) -> list[str]:
-        return _stems(map(_plain, url_words("http:///" + masked(path))), self._stemmer)
+        return stems(map(_plain, url_words("http:///" + masked(path))), self._stemmer)
 
 
 def _direction_of(topic: Topic, vectors: Vectors | None) -> NDArray[np.float32] | None:
@@ -399,12 +397,7 @@ def _packed(*slots: int) -> bytes:
 
 def _words(text: str, stemmer: str, little: frozenset[str] = STOP_WORDS) -> list[str]:
     """Stems of a text; a password in it is no word, and never enters a model or report."""
-    return _stems([_plain(word) for word in terms(masked(text)) if word not in little], stemmer)
-
-
-def _stems(words: Iterable[str], stemmer: str) -> list[str]:
-    """In English those of the American spelling: *licence* and *license* are one word."""
-    return stem(map(american, words) if stemmer == ENGLISH else words, stemmer)
+    return stems([_plain(word) for word in terms(masked(text)) if word not in little], stemmer)
 
 
 _HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W_]+)+")
