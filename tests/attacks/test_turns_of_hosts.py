@@ -26,7 +26,7 @@ from spoor.link_filter.link_filter import CrawlFilter
 from spoor.link_filter.scope import Scope
 from spoor.live.driver import HttpDriver
 from spoor.live.refusing_hosts import RefusingHosts
-from spoor.live.reply_turns import MOST_WAITING, Arrived, ReplyTurns
+from spoor.live.reply_turns import Arrived, ReplyTurns
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.politeness.request_slots import RequestSlots
 from spoor.protocols import Frontier
@@ -466,7 +466,7 @@ def test_pages_of_thousands_of_links_leave_others_their_rate() -> None:
     page of 5,000 links, which takes .2 s."""
     alone, beside = list[str](), list[str]()
     for many, taken in ((0, alone), (3, beside)):
-        turns, now, ticket = ReplyTurns(), 0.0, 0
+        turns, now, ticket = ReplyTurns(16), 0.0, 0
         due, waiting = 0.0, dict[str, int]()
         while now < 120.0:
             for n in range(many):
@@ -494,7 +494,7 @@ def test_pages_of_thousands_of_links_leave_others_their_rate() -> None:
 
 
 def test_long_pages_wait_for_nobody_where_nobody_else_is_asked() -> None:
-    turns, found = ReplyTurns(), list[int]()
+    turns, found = ReplyTurns(16), list[int]()
     for ticket in range(8):
         turns.add(arrived(ticket, "lists.example", 5_000), 1.0)
     turns.add(arrived(8, "www.lists.example", 10), 1.0)
@@ -511,32 +511,41 @@ def test_long_pages_wait_for_nobody_where_nobody_else_is_asked() -> None:
 
 def test_a_domain_whose_pages_take_long_without_links_waits_like_others() -> None:
     """As pages of a watch with a thousand sentences."""
-    turns = ReplyTurns()
+    turns = ReplyTurns(16)
 
     def come(ticket: int, site: str, now: float) -> None:
         turns.add(arrived(ticket, site, 4), now)
 
     come(0, "good.example", 0.0)
-    come(1, "n1.texts.example", 0.0)
-    for seconds in (0.002, 0.3):
+    come(1, "n0.texts.example", 0.0)
+    come(2, "n1.texts.example", 0.0)
+    for seconds in (0.002, 0.3, 0.3):
         one = turns.next(0.0)
-        assert one
+        assert one, "one that took long may have been none of the domain's doing"
         turns.took(one, seconds, 0.0)
-    come(2, "n2.texts.example", 1.0)
-    come(3, "good.example", 1.0)
+    come(3, "n2.texts.example", 1.0)
+    come(4, "good.example", 1.0)
     one = turns.next(1.0)
     assert one
-    assert one[0].ticket == 3
+    assert one[0].ticket == 4
     assert turns.next(1.0) is None, "the others have their time first"
     one = turns.next(12.0)
     assert one
     turns.took(one, 0.01, 12.0)
-    come(4, "n3.texts.example", 13.0)
+    come(5, "n3.texts.example", 13.0)
     assert turns.ready, "it takes long no more"
 
 
+def test_what_a_crawl_does_of_itself_says_nothing_about_links() -> None:
+    turns = ReplyTurns(16)
+    for ticket in range(20):
+        turns.took(arrived(ticket, f"n{ticket}.example", 10), 1.0, 0.0)
+    turns.add(arrived(20, "good.example", 1_000), 0.0)
+    assert turns.ready
+
+
 def test_nobody_else_can_answer_while_a_long_page_is_taken_in() -> None:
-    turns = ReplyTurns()
+    turns = ReplyTurns(16)
     turns.add(arrived(0, "good.example", 10), 5.0)
     assert turns.next(5.0)
     for ticket in (1, 2):
@@ -557,25 +566,34 @@ def test_others_are_asked_between_two_long_pages(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("spoor.live.driver.time.thread_time", count().__next__)
     for fetch in fetches:
         driver._arrived.append((fetch, Fetched(fetch.ticket, Page(fetch.url)), None))
-    assert len(driver._turn(1)[0]) == 1
+    assert len(driver._turn(2)[0]) == 1, "the other one still holds its place"
     assert crawl.counts.pages == 1
     assert len(driver._turn(1)[0]) == 1
     assert crawl.counts.pages == 2
 
 
-def test_long_pages_that_wait_have_a_bound() -> None:
-    turns = ReplyTurns()
+def test_long_pages_that_wait_hold_half_of_the_places() -> None:
+    turns = ReplyTurns(16)
     turns.add(arrived(0, "good.example", 10), 0.0)
     turns.took(arrived(1, "lists.example", 5_000), 1.0, 0.0)
-    for ticket in range(2, 2 + MOST_WAITING + 3):
+    for ticket in range(2, 2 + 8 + 3):
         site = "other.example" if ticket == 2 else f"n{ticket}.lists.example"
         turns.add(arrived(ticket, site, 5_000), 0.0)
     replies = []
     while (one := turns.next(0.0)) is not None:
         replies.append(one)
     later = [(one[0].ticket, one[1]) for one in replies if isinstance(one[1], Failed)]
-    assert [ticket for ticket, _ in later] == [34, 35, 36]
+    assert [ticket for ticket, _ in later] == [10, 11, 12]
     assert {(reply.kind, reply.transient, reply.retry_after) for _, reply in later} == {
         ("later", True, 60.0)
     }
-    assert len(turns) == MOST_WAITING
+    assert len(turns) == 8
+
+
+def test_a_long_page_that_holds_the_only_place_waits_for_nobody() -> None:
+    turns = ReplyTurns(1)
+    turns.add(arrived(0, "good.example", 10), 0.0)
+    turns.took(arrived(1, "lists.example", 5_000), 1.0, 0.0)
+    turns.add(arrived(2, "lists.example", 5_000), 0.0)
+    assert turns.next(0.0)
+    assert turns.next(0.0)

@@ -162,7 +162,7 @@ class HttpDriver:
         self._ended = False
         self._arrived: deque[Arrived] = deque()
         """Replies that no turn has seen."""
-        self._replies = ReplyTurns()
+        self._replies = ReplyTurns(settings.in_flight)
         self._taken_in: deque[int] = deque()
         """Tickets whose bodies are no longer held in memory."""
         self._wake = asyncio.Event()
@@ -314,7 +314,7 @@ class HttpDriver:
             # A request gives up its place only if another one wants it.
             requests.give_up()
             now = loop_time()
-            turn = partial(self._turn, self._free(now), self._slow_start.free(now))
+            turn = partial(self._turn, self._slots.free(now), self._slow_start.free(now))
             chosen, answer = await self.apart(turn)
             while self._taken_in:
                 requests.received(self._taken_in.popleft())
@@ -343,12 +343,13 @@ class HttpDriver:
             await self._rest(until)
 
     def _free(self, now: float) -> int:
-        """How many requests may begin by one turn."""
-        return min(self._slots.free(now), AT_ONCE) if self._slow_start.free(now) else 0
+        """How many requests may begin. What waits to be taken in holds places, too."""
+        free = self._slots.free(now) - len(self._arrived) - len(self._replies)
+        return free if self._slow_start.free(now) else 0
 
     def _turn(self, free: int, start: float = math.inf) -> tuple[list[Chosen], NextStep | None]:
-        """Receive the replies that arrived, choose at most `free` fetches, `start` of them such as
-        the slow start holds back, and commit.
+        """Receive the replies that arrived, choose fetches for those of `free` places that no reply
+        holds, `start` of them such as the slow start holds back, and commit.
 
         Returns the fetches, and the crawl's other answer, if that is why there are fewer."""
         self._in_turn = threading.current_thread()
@@ -369,6 +370,7 @@ class HttpDriver:
             self._replies.took(arrived, began - before, self._clock())
             long = began - before >= LONG  # others are asked before the next one
         chosen: list[Chosen] = []
+        free = min(free - len(self._replies), AT_ONCE)
         hosts = self.crawl.frontier
         other: NextStep | None = None
         while len(chosen) < free and start > 0 and self._stopped is None:

@@ -7,6 +7,9 @@ domains are asked, the next is taken in once the others have had their time, so 
 seconds each reply of theirs waits `WAIT` seconds for long ones on average. That is half the square
 of what a long one takes, for each second between two; but no more than `1 / LEAST` times as long
 passes. The next long one is of the domain that took least so far.
+
+A reply that waits is not durable, and after a crash it is asked for again. So each holds one of the
+places of requests in flight; long ones hold half of these at most, so that others are asked.
 """
 
 from __future__ import annotations
@@ -27,10 +30,8 @@ WAIT = 0.005
 """Seconds that a short one waits for long ones, on average."""
 LEAST = 0.05
 """Share of the time that long ones have, however long they are."""
-MOST_WAITING = 32
-"""Long ones that wait; beyond, one of the domain with the most is asked for again …"""
 AGAIN = 60.0
-"""… after so many seconds."""
+"""Seconds after which one is asked for again that had no place: of the domain with the most."""
 _LINK = 4e-5
 """Seconds that a link takes, before that is known of the machine."""
 _WEIGHT = 0.2
@@ -41,16 +42,18 @@ a long one was taken in: meanwhile no other came."""
 
 
 class ReplyTurns:
-    """The replies that arrived. Times are seconds by any clock that never goes back. O(1) a short
-    reply, O(`MOST_WAITING`) a long one."""
+    """The replies that arrived, of so many `places`. Times are seconds by any clock that never goes
+    back. O(1) a short reply, O(`places`) a long one."""
 
-    def __init__(self) -> None:
+    def __init__(self, places: int) -> None:
+        self._places = places
         self._short: deque[Arrived] = deque()
         self._long: list[Arrived] = []
         self._took: Counter[str] = Counter()
         """Domain → seconds of its long replies."""
-        self._surprising = BoundedDict[str, None](1_000)
-        """Domains whose last reply took long, though it has few links."""
+        self._surprising = BoundedDict[str, int](1_000)
+        """Domain → how many of its last replies took long, though they have few links. One may for
+        what the crawl did of itself meanwhile, as judging all pages anew; two are the domain's."""
         self._link = _LINK
         self._next = 0.0
         """When the next long one may be taken in."""
@@ -66,12 +69,13 @@ class ReplyTurns:
 
     def add(self, arrived: Arrived, now: float) -> None:
         """A reply came."""
-        if self._has_few_links(arrived) and domain_of(arrived[0].url) not in self._surprising:
+        domain = domain_of(arrived[0].url)
+        if self._has_few_links(arrived) and self._surprising.get(domain, 0) < 2:
             self._short_ones.ask(arrived[0].url, now - self._long_time)
             self._short.append(arrived)
             return
         self._long.append(arrived)
-        if len(self._long) > MOST_WAITING:
+        if len(self._long) > max(1, self._places // 2):
             domains = [domain_of(fetch.url) for fetch, *_ in self._long]
             ((fullest, _),) = Counter(domains).most_common(1)
             last = len(domains) - 1 - domains[::-1].index(fullest)
@@ -108,6 +112,8 @@ class ReplyTurns:
         """When a long one that waits may be taken in; infinite where none waits."""
         if not self._long:
             return float("inf")
+        if len(self._long) >= self._places:  # nobody else can be asked
+            return now
         others = max(self._short_ones.other_than(fetch.url) for fetch, *_ in self._long)
         return max(now, min(self._next, others + self._long_time + _RECENT))
 
@@ -117,12 +123,12 @@ class ReplyTurns:
         if seconds < LONG:
             self._surprising.pop(domain, None)
             return
-        if self._has_few_links(arrived):
-            self._surprising[domain] = None
         self._long_time += now - self._began
         links, reply = _links(arrived), arrived[1]
+        if self._has_few_links(arrived):
+            self._surprising[domain] = self._surprising.get(domain, 0) + 1
         # Of the links of a sitemap most may only wait (`spoor.link_filter.listed_links`).
-        if links and not (isinstance(reply, Fetched) and "sitemap" in reply.page.flags):
+        elif not (isinstance(reply, Fetched) and "sitemap" in reply.page.flags):
             self._link += _WEIGHT * (min(seconds / links, 10 * _LINK) - self._link)
         self._took[domain] += seconds  # type: ignore[assignment]
         if len(self._took) > 1_000:
