@@ -27,9 +27,12 @@ def worker_pool(count: int) -> Iterator[ProcessPoolExecutor]:
     try:
         yield pool
     except BaseException:
+        jobs = getattr(pool, "_call_queue", None)
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others:
             process.terminate()
+        if jobs is not None:  # before 3.11.5 its writer waits for readers, of which none is left
+            jobs._reader.close()
         raise
     finally:
         pool.shutdown()
