@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import json
 import os
@@ -9,13 +10,14 @@ import shutil
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 import typer
+from aiohttp.test_utils import make_mocked_request
 from typer.testing import CliRunner
 
 from browsing import Tab, ask, chromium, shown
@@ -30,6 +32,7 @@ from spoor.settings import Settings
 from spoor.views.commands import Commands, _pipe
 from spoor.views.live_page import LivePage
 from spoor.views.report import report_of
+from spoor.views.server import Ui
 from spoor.views.settings_form import arguments, fields, secrets, settings_of_form
 
 SEED = "http://pots.example/"
@@ -253,6 +256,25 @@ def test_a_stranger_s_run_reaches_nothing_before_its_user_says_so(mine: Path) ->
         status, body, _ = ask(more, {"token": page.token, "pages": "many"}, **own)
         assert status == 400
     assert not is_running(mine / "first")
+
+
+def test_a_double_click_begins_one_run(tmp_path: Path) -> None:
+    page = Ui(tmp_path)
+    begun = list[int]()
+
+    def begin() -> int:
+        begun.append(len(begun))
+        return begun[-1]
+
+    async def click(*seeds: str) -> list[int]:
+        request = make_mocked_request("POST", "/new")
+        return await asyncio.gather(
+            *(page._once(request, {"seeds": [one]}, begin) for one in seeds)
+        )
+
+    with closing(page):
+        assert asyncio.run(click(SEED, SEED)) == [0, 0]
+        assert asyncio.run(click(SEED, EVIL)) == [1, 2], "one that is over, and another one"
 
 
 # ---------------------------------------------------------------- long runs

@@ -76,6 +76,8 @@ class Ui:
         self._reading = asyncio.Lock()
         """Of documents, which may take as long."""
         self._commands = Commands()
+        self._beginning: dict[str, asyncio.Task[Any]] = {}
+        """Path and form of a request → the command that it begins just now."""
         is_folder = not files.is_run(path) and (path.is_dir() or path == Path(files.RUNS))
         self._room = ControlRoom(path, self.token, self._commands) if is_folder else None
         self._pages: dict[str, LivePage | WatchPage] = {}
@@ -159,7 +161,7 @@ class Ui:
         assert self._room is not None
         room = self._room
         try:
-            run = await asyncio.to_thread(room.begin, form)
+            run = await self._once(request, form, lambda: room.begin(form))
         except InputError as error:
             wrong = str(error)
             return _html(
@@ -288,11 +290,21 @@ class Ui:
 
     async def _go_on(self, request: web.BaseRequest, path: Path, form: Form) -> web.Response:
         try:
-            await asyncio.to_thread(going_on.go_on, path, form, self._commands)
+            await self._once(request, form, lambda: going_on.go_on(path, form, self._commands))
         except InputError as error:
             wrong = str(error)
             return _html(await self._ask(lambda: going_on.page(path, self.token, wrong)), 400)
         return _seen(f"{quote(request.path.rpartition('/')[0])}/")
+
+    async def _once(self, request: web.BaseRequest, form: Form, call: Callable[[], T]) -> T:
+        """What a call returns, in a thread. A form that is sent again meanwhile, as by a double
+        click, is answered with it."""
+        key = json.dumps([request.path, form])
+        if key not in self._beginning:
+            task = self._beginning[key] = asyncio.create_task(asyncio.to_thread(call))
+            task.add_done_callback(lambda _: self._beginning.pop(key))
+        begun: T = await asyncio.shield(self._beginning[key])
+        return begun
 
     async def _ask(self, call: Callable[[], T], lock: asyncio.Lock | None = None) -> T:
         async with lock or self._lock:
