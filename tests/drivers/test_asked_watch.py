@@ -78,6 +78,10 @@ def test_what_it_told_is_read_as_what_a_crawl_found(
         shown = capsys.readouterr().out
         assert said in shown
         assert "\n  next look " in shown
+    named = old.replace("http://", "https://www.") + "/?utm_source=mail"
+    for command, said in (("explain", f"{old}\n"), ("show", "The story of")):
+        assert run([command, str(out), named]) == 0
+        assert said in capsys.readouterr().out
     assert run(["explain", str(out), FRONT, "--json"]) == 0
     next_look = json.loads(capsys.readouterr().out)["next"]
     assert "a start, feed or sitemap: of " in next_look["why"]

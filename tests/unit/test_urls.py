@@ -16,6 +16,7 @@ from spoor.web.urls import (
     Joiner,
     UrlWords,
     canonical,
+    forms,
     host,
     plain,
     registrable_domain,
@@ -306,6 +307,22 @@ def test_cases_of_the_public_suffix_list() -> None:
     # Where nothing was registered, the host stands for itself.
     expected = {name: name if domain == "null" else domain for name, domain in cases}
     assert {name: registrable_domain(name) for name in expected} == expected
+
+
+def test_forms_of_a_url_by_which_people_name_the_same_page() -> None:
+    shown = "https://www.a.example/kilns/?p=2"
+    for typed in (
+        shown,
+        "http://a.example/kilns?p=2",
+        "https://a.example/kilns/index.html?utm_source=mail&p=2",
+        "http://www.a.example/kilns/index.php?p=2&fbclid=x",
+    ):
+        its = list(forms(canonical(typed)))
+        assert its[0] == canonical(typed)
+        assert shown in its
+        assert len(its) <= 48
+    assert "http://a.example/" in forms("http://a.example/index.html")
+    assert all(one == canonical(one) for one in its)
 
 
 def test_host() -> None:

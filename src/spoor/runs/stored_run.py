@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
-from itertools import count
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -36,7 +36,7 @@ from spoor.runs.selection import Selection
 from spoor.runs.snapshot import AHEAD, NEXT, NextLink, OpenLink, Snapshot, parts
 from spoor.settings import Settings
 from spoor.types import Topic
-from spoor.web.urls import canonical, host, names_host, shard_of
+from spoor.web.urls import canonical, forms, host, names_host, shard_of
 
 T = TypeVar("T")
 CHUNK = 1_000
@@ -462,6 +462,8 @@ class StoredRun:
 
     def named(self, url: str) -> str:
         """The canonical form of a URL that a person gives; with its fragment if that names a page
-        of the run (`#/guide`). Raises ValueError for a URL that cannot be fetched."""
-        route = canonical(url, routes=True)
-        return route if "#" in route and self._find("pages", route) else canonical(url)
+        of the run (`#/guide`). Where the run has no such page, but one that people name so
+        (`spoor.web.urls.forms`), that one. Raises ValueError for a URL that cannot be fetched."""
+        route, given = canonical(url, routes=True), canonical(url)
+        its = chain((route,) if "#" in route else (), forms(given))
+        return next((one for one in its if self._find("pages", one)), given)

@@ -18,6 +18,7 @@ from spoor.runs.rows import is_moment
 from spoor.runs.snapshot import Checkpoint, settings_of
 from spoor.types import Fetch, NotModified, Sleep
 from spoor.watching.urls import NEVER
+from spoor.web.urls import forms
 
 MOST_REQUESTS = 5_000
 MOST_CPU = 1.0
@@ -85,6 +86,10 @@ class WatchState:
                 return None
             (watching.wanted.add if relevant else watching.wanted.discard)(number)
             return self._watched(number)
+
+    def named(self, url: str) -> str:
+        """The URL that it knows of the forms of a canonical one; itself where it knows none."""
+        return next((one for one in forms(url) if self._fleet.known.find(one) is not None), url)
 
     def refuses(self, url: str) -> bool:
         """Whether no link to a URL is followed, by the settings."""

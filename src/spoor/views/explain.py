@@ -98,14 +98,15 @@ def of_run(path: Path, top: int) -> Learned:
 
 def of_page(path: Path, url: str) -> Explained:
     """The row of a page, of a failed request or of a requisite, or an open link; of a watch all
-    that it has of a URL. Raises InputError if the run has none of these for this URL."""
+    that it has of a URL. Where the run has none of these for this URL, of the page that people name
+    so (`forms`). Raises InputError if there is none either."""
+    run = Run(path)
     try:
-        url, wide = canonical(url), canonical(url, routes=True)
+        named, url, wide = run.named(url), canonical(url), canonical(url, routes=True)
     except ValueError as error:
         raise InputError(str(error)) from None
-    run = Run(path)
     if run.is_watch:
-        return of_watch.of_document(run, run.named(url))
+        return of_watch.of_document(run, named)
     if wide != url and (found := run.page(wide) or run.failure(wide) or run.open_link(wide)):
         url = found.url
     if (page := run.page(url)) is not None:
@@ -115,6 +116,8 @@ def of_page(path: Path, url: str) -> Explained:
         return requisite
     if known is None and (why := why_not(path, url)):
         return LeftOutUrl(url, why)
+    if known is None and named != url:
+        return of_page(path, named)
     if known is None:
         raise InputError(
             f"{path} never requested {url}, and it is no open link: no page of the run links to it"

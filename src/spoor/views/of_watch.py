@@ -45,10 +45,13 @@ class WatchedDocument:
 
 
 def of_document(run: Run, url: str) -> WatchedDocument:
-    """Of a canonical URL. Raises InputError where the watch knows nothing of it."""
+    """Of a canonical URL, or of another form of it that the watch knows. Raises InputError where it
+    knows nothing of either."""
     row, last = run.page(url), last_checkpoint(run.path)
-    told, story = lines_about(run.path, url)
     state = None if last is None else WatchState(last)
+    if row is None and state is not None:
+        url = state.named(url)
+    told, story = lines_about(run.path, url)
     relevant = row is not None and row.relevant
     known = None if state is None else state.find(url, relevant=relevant)
     if row is None and known is None and not told:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import re
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import product
 from typing import NamedTuple
 
 import can_ada
@@ -50,6 +52,7 @@ _NOT_NORMAL = re.compile(
 """Escapes in lower case, and escapes of unreserved characters: a URL in another script is made of
 thousands of escapes that are normal already."""
 _BEFORE_QUERY = re.compile(r"[^?#]*")
+_INDEX = re.compile(r"(?:^|/)index\.(?:html?|php)$")
 _STRAY = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 _NORMAL = {byte: chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in range(256)}
@@ -119,6 +122,24 @@ def canonical(
 
 def _normal_escapes(match: re.Match[str]) -> str:
     return bytes.fromhex(match[0].replace("%", "")).decode("latin-1").translate(_NORMAL)
+
+
+def forms(url: str) -> Iterator[str]:
+    """A canonical URL, and others by which people name the same page: without what names a visit,
+    with a slash at the end or `index.html` or without, by the other scheme, with `www.` or without.
+    Some forty at most, the nearest first; each may be a page of its own."""
+    for its in dict.fromkeys((url, canonical(plain(url), strip_tracking=True))):
+        path, mark, query = its.partition("?")
+        scheme, _, begin, rest = path.split("/", 3)
+        folder = _INDEX.sub("", rest).rstrip("/")
+        ends = dict.fromkeys((rest, folder, f"{folder}/"[not folder :], f"{folder}/index.html"))
+        bare = begin.removeprefix("www.")
+        for one, name, end in product(
+            dict.fromkeys((scheme, "https:", "http:")),
+            dict.fromkeys((begin, bare, f"www.{bare}")),
+            ends,
+        ):
+            yield f"{one}//{name}/{end.lstrip('/')}{mark}{query}"
 
 
 def plain(url: str) -> str:
