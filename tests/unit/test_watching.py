@@ -1133,3 +1133,22 @@ def test_a_view_that_is_not_for_search_engines_is_not_told(front: frozenset[str]
         lines = tracker.lines(fleet.receive(Fetched(at, its), 1e9 + at), 1e9 + at)
         told += [line["url"].removeprefix(SITE) for line in lines]
     assert told == ["a", *(["a?version=2", "b?version=1"] if front else ["b"])]
+
+
+def test_the_page_of_all_tags_of_a_site_is_told_neither_as_new_nor_as_changed() -> None:
+    """It has the words of all topics. Who says that it is wanted is told of it."""
+    world = EvolvingWorld([version(0, "", [])], roots=[SITE], start=0, end=1)
+    fleet, told = fleet_of(world, Watching(TextPattern("kiln"))), list[str]()
+    tracker = ChangeTracker(fleet)
+    for at, name in enumerate(["", "tags/", "tags/", "tags/kilns/", "page"]):
+        text = " ".join([*article(at), "The kiln is lit in the morning."])
+        url = fleet.known.number(f"{SITE}{name}", 1e9 if at else NEVER, at and 0, 1e9)
+        fleet._flights[at] = (url, 0)
+        its = Fetched(at, Page(f"{SITE}{name}", title=name, text=text))
+        lines = tracker.lines(fleet.receive(its, 1e9 + at), 1e9 + at)
+        told += [line["url"].removeprefix(SITE) for line in lines]
+    assert told == ["tags/kilns/", "page"]
+    for _ in range(2):
+        fleet.relabel(f"{SITE}tags/", True, 1e9 + 5)
+        told += [line["url"].removeprefix(SITE) for line in tracker.found(1e9 + 5)]
+    assert told[2:] == ["tags/"]

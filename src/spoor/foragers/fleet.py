@@ -258,14 +258,14 @@ class Fleet:
         return True
 
     def relabel(self, url: str, relevant: bool, now: float) -> None:
-        """A person says whether a page is wanted; one that is wanted only now is submitted. The
-        judge judges others anew by it when it is asked for newer verdicts the next time."""
+        """A person says whether a page is wanted; one that is, is submitted. The judge judges
+        others anew by it when it is asked for newer verdicts the next time."""
         watching = self.known.watching
         if watching is None:
             raise CallerError("only pages of a watch are labelled")
         number = self.known.find(url)
-        wanted = watching.label(number, url, relevant)
-        if wanted and number is not None and self._steady is not None:
+        watching.label(number, url, relevant)
+        if relevant and number is not None and self._steady is not None:
             self._steady.submit([number], now)
 
     def _revised(self, *, judged: bool = False) -> list[int]:

@@ -177,6 +177,8 @@ class WatchState:
             return f"it says what {shows} says"
         if known.is_view(url):
             return "it is another view of a document"
+        if known.lists_tags(url):
+            return "it lists the tags or categories of its site: what they lead to is told"
         if url in known.told_before:
             return "it was told before, or a view of it was; it is not new again"
         if self._fleet.agent.found(url):

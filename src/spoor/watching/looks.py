@@ -30,6 +30,7 @@ from spoor.watching.promises import Promises
 from spoor.watching.urls import NEVER, Urls
 from spoor.watching.watching import FUTURE, JUST_NOW, Watching
 from spoor.web.parts import first_part
+from spoor.web.url_groups import lists_tags
 from spoor.web.urls import host, registrable_domain
 from spoor.web.view_relations import twins
 
@@ -156,7 +157,17 @@ class Looks(Urls):
         if self.kinds.first_of(url) >= 0 and (self.part_of(url) >= 0 or self.is_list(url)):
             return False
         watching = self.watching
-        return watching is None or (url in watching.wanted and url not in watching.copy_of)
+        if watching is None:
+            return True
+        wanted = url in watching.wanted and url not in watching.copy_of
+        return wanted and not self.lists_tags(url)
+
+    def lists_tags(self, url: int) -> bool:
+        """Whether a page is that of all tags or categories of its site, in a watch of a topic: it
+        shows where documents are. Not where a person said that it is wanted."""
+        watching, address = self.watching, self.urls[url]
+        asked = watching is None or watching.judge is None or watching.labels.get(address, False)
+        return not asked and lists_tags(address)
 
     def see(self, url: int, page: Page, now: float) -> bool:
         """Take in a download; True if its content is not that of the last one.

@@ -9,6 +9,7 @@ import numpy as np
 
 from spoor.types import Page, State
 from spoor.watching.flat import NumberMap, NumberSet
+from spoor.web.url_groups import lists_tags
 
 _CLOSED = frozenset({"noindex", "nofollow"})
 
@@ -34,7 +35,7 @@ class PageKinds:
             self._first[url] = first
             self._last[first] = max(url, self._last.get(first, url))
         for its, has in (
-            (self._lists, "list" in page.flags),
+            (self._lists, "list" in page.flags or lists_tags(page.url)),
             (self._closed, page.flags >= _CLOSED),
             (self._elsewhere, page.canonical is not None),
         ):

@@ -268,18 +268,15 @@ class Watching:
         """What came last is what it was."""
         self.change = self.judgement = self.taken = None
 
-    def label(self, url: int | None, address: str, relevant: bool) -> bool:
-        """A person says whether a page is wanted, which stands from now on, whatever it says then;
-        whether it is wanted only now. `url`: None where it is not known any more."""
+    def label(self, url: int | None, address: str, relevant: bool) -> None:
+        """A person says whether a page is wanted, which stands from now on, whatever it says then.
+        `url`: None where it is not known any more."""
         self.labels[address], judge = relevant, self.judge
         if judge is not None and isinstance(judge, TakesLabels):
             judge.label(address, relevant)
             self.labelled = isinstance(judge, Rejudges)
-        if url is None:
-            return False
-        before = url in self.wanted
-        self._note(url, by_person(relevant))
-        return relevant and not before
+        if url is not None:
+            self._note(url, by_person(relevant))
 
     def _note(self, url: int, judgement: Judgement) -> None:
         if not judgement.relevant:
