@@ -79,8 +79,8 @@ def test_what_it_told_is_read_as_what_a_crawl_found(
         assert said in shown
         assert "\n  next look " in shown
     named = old.replace("http://", "https://www.") + "/?utm_source=mail"
-    for command, said in (("explain", f"{old}\n"), ("show", "The story of")):
-        assert run([command, str(out), named]) == 0
+    for name, said in (("explain", f"{old}\n"), ("show", "The story of")):
+        assert run([name, str(out), named]) == 0
         assert said in capsys.readouterr().out
     assert run(["explain", str(out), FRONT, "--json"]) == 0
     next_look = json.loads(capsys.readouterr().out)["next"]
