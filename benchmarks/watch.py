@@ -168,6 +168,9 @@ class Recorded:
     def __init__(self, world: EvolvingWorld) -> None:
         self.world, self.start, self.end = world, world.start, world.end
         news = "bbc" in world.roots()[0]
+        self.stood = {one.url for one in world.versions if one.time <= world.start}
+        """Pages that were there when it began: nobody who begins then can tell that they are
+        new."""
         self.lists = {
             one.url
             for one in world.versions
@@ -294,6 +297,8 @@ class Found:
     asked: int = 0
     in_reach: int = 0
     """Of these, to which a page led at any moment (`in_reach`)."""
+    stood: int = 0
+    """Of these, that stood there when the window began, and came to be wanted."""
     otherwise: int = 0
     """Of these, that were not told as new, but as moved or changed: they stood at another URL, or
     were there and came to be wanted."""
@@ -310,6 +315,7 @@ class Found:
         begin: float,
         end: float,
         reach: Container[str] = (),
+        stood: Container[str] = (),
     ) -> list[float]:
         """Count the lines of a watch from `begin` to `end`; minutes of what was found. A change
         that is told is right where an editor made one since the line before it."""
@@ -332,6 +338,7 @@ class Found:
         self.told, self.right = self.told + len(told), self.right + len(right)
         self.asked += len(asked)
         self.in_reach += sum(url in reach for url in asked)
+        self.stood += sum(url in stood for url in asked)
         self.otherwise += len(asked & otherwise - right)
         return [(told[url] - new[url]) / 60 for url in sorted(asked & right)]
 
@@ -361,8 +368,9 @@ def windows(data: Path, per_day: int, fleets: list[str], sources: list[str]) -> 
                 for name in fleets:
                     recording.rewind()
                     fleet = fleet_named(name, recording.roots(), wanted, per_day)
+                    span = world.start, world.end
                     minutes[name] += found[name].add(
-                        watch(fleet, world), truth, world.start, world.end, reach
+                        watch(fleet, world), truth, *span, reach, world.stood
                     )
             for name in fleets:
                 found[name].delays.append(minutes[name])
@@ -375,7 +383,7 @@ def windows(data: Path, per_day: int, fleets: list[str], sources: list[str]) -> 
             print(
                 f"{name:<12} told {its.told:>4}, right {its.right:>4}; found {len(delays):>4} "
                 f"of {its.asked}, {its.otherwise} more told as moved or changed, {its.in_reach} "
-                f"within reach; "
+                f"within reach, {its.stood} stood there; "
                 f"median {_median(delays):6.1f} min, mean "
                 f"{np.mean(delays or [np.nan]):6.1f}; {_times(its.delays, first)}; "
                 f"changes right {its.edits} of {its.changes}",
