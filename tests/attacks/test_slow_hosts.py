@@ -158,6 +158,11 @@ def test_many_mute_hosts_cost_little_from_the_start() -> None:
     assert pages_of_good_hosts(1000, first=False, mixed=True) >= 0.9 * alone
 
 
+def test_hosts_that_were_late_keep_no_other_from_being_asked_once() -> None:
+    """Three thousand were asked again and again, and good ones that came after them never."""
+    assert pages_of_good_hosts(3000, first=True) >= 0.6 * pages_of_good_hosts(0, first=False)
+
+
 @pytest.mark.parametrize("number", [2, 10])
 @pytest.mark.parametrize("bad", [0, 1000])
 def test_one_slow_page_which_anybody_may_link_does_not_silence_its_host(
@@ -276,6 +281,32 @@ def test_both_frontiers_bound_slow_hosts_alike_and_go_on_alike(tmp_path: Path, s
     for disk in (moved, reopened):
         assert play(disk, seed + 100, 80) == expected
         disk.close()
+
+
+@pytest.mark.parametrize("disk", [False, True])
+def test_while_new_hosts_wait_late_ones_have_a_quarter_of_the_places(
+    disk: bool, tmp_path: Path
+) -> None:
+    frontier = SqliteFrontier(tmp_path / "a") if disk else MemoryFrontier()
+    frontier.bound_slow_hosts(8)
+    late = [Link(f"http://late{n}.example/{page}") for page in range(2) for n in range(8)]
+    frontier.add(late, -1, 0.0, 0)
+    frontier.offer(0.0)
+    for link in range(8):
+        frontier.take(link, 0.0)
+        frontier.settle(link, 10.0, 20.0)
+    frontier.add([Link(f"http://new{n}.example/") for n in range(6)], -1, 0.0, 0)
+    taken = list[int]()
+    for _ in range(8):
+        due = frontier.due(20.0)
+        offered = frontier.offer(20.0).draw(np.random.default_rng(0), 100)
+        taken.append(min(offered) if due is None else due)
+        frontier.take(taken[-1], 20.0)
+    assert taken == [0, 1, 16, 17, 18, 19, 20, 21]
+    if disk:
+        frontier.load(frontier.save())
+    frontier.settle(16, 20.1)
+    assert frontier.due(21.0) == 2, "no other waits"
 
 
 def test_a_host_that_was_late_is_not_proven_by_one_answer() -> None:
@@ -903,6 +934,23 @@ def test_a_host_that_asks_to_be_left_alone_ends_no_crawl_of_others() -> None:
 
     assert f"{BAD}.example" in asyncio.run(go()).reason
     assert len(server.pages) == 11
+
+
+@pytest.mark.server
+def test_no_delay_passes_before_a_page_that_may_not_be_asked_for() -> None:
+    """Each host that did not answer held its place for the time of its robots.txt and a delay."""
+    server = Loopback(lambda asked: reply("User-agent: *\nDisallow: /", media="text/plain"))
+
+    async def go() -> Finished:
+        async with server.serving(), asyncio.timeout(30.0):
+            policy = BreadthFirst(Task(np.random.default_rng(0)))
+            engine = Crawl(policy, Keywords(["k"]), MemoryFrontier(delay=60.0))
+            engine.seed(["http://a.example/"])
+            one = Settings(connect_to=f"{ADDRESS}:{server.port}")
+            return await HttpDriver(engine, one).run()
+
+    asyncio.run(go())
+    assert server.pages == []
 
 
 # ---------------------------------------------------------------- long robots.txt

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableSequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -60,19 +61,26 @@ class ReadyHosts:
     """The hosts that are free and have open links. Those that may not answer are offered only while
     `slow` allows a request to such a host."""
 
-    __slots__ = ("_slow", "proven", "unproven")
+    __slots__ = ("_slow", "late", "proven", "unproven")
 
     def __init__(self, slow: SlowHosts) -> None:
         self._slow = slow
         self.proven = ReadyList()
         self.unproven = ReadyList()
-        """Hosts that may not answer."""
+        """Hosts that may not answer, and were never late."""
+        self.late = ReadyList()
+        """Hosts that were, and may not answer again."""
 
     def add(self, host: Host) -> None:
         """List a host that is free and has open links."""
-        host.ready = self.proven if self._slow.proven(host) else self.unproven
+        host.ready = self._list_of(host)
         host.ready.hosts[host.name] = None
         host.ready.links += len(host.open)
+
+    def _list_of(self, host: Host) -> ReadyList:
+        if self._slow.proven(host):
+            return self.proven
+        return self.late if host.misses else self.unproven
 
     def remove(self, host: Host) -> None:
         """Take a host from its list, if it is in one."""
@@ -85,46 +93,61 @@ class ReadyHosts:
         self, hosts: Mapping[str, Host], proven: Iterable[str], unproven: Iterable[str]
     ) -> None:
         """List saved names of hosts, in this order."""
-        for ready, names in ((self.proven, proven), (self.unproven, unproven)):
+        for names in (proven, unproven):
             for name in names:
-                host = hosts[name]
-                host.ready = ready
-                ready.hosts[name] = None
-                ready.links += len(host.open)
+                self.add(hosts[name])
+
+    @property
+    def may_not_answer(self) -> list[str]:
+        """The names of the hosts that may not answer, for `restore`."""
+        return [*self.unproven.hosts, *self.late.hosts]
+
+    def may_ask(self, host: Host) -> bool:
+        """Whether a request to this host may begin now."""
+        return self.open(self._list_of(host))
+
+    def open(self, ready: ReadyList) -> bool:
+        """Whether requests to hosts of such a list may begin now."""
+        if ready is self.late and self.unproven.hosts:
+            return self._slow.open_to_late
+        return ready is self.proven or self._slow.open
+
+    @property
+    def _open_lists(self) -> list[ReadyList]:
+        lists = (self.proven, self.unproven, self.late)
+        return [one for one in lists if one.hosts and self.open(one)]
 
     @property
     def links(self) -> int:
         """Open links of the hosts on offer."""
-        unproven = self.unproven.links
-        return self.proven.links + (unproven if unproven and self._slow.open else 0)
+        return sum(one.links for one in self._open_lists)
 
     def offers(self, host: Host) -> bool:
         """Whether this host is on offer."""
-        ready = host.ready
-        return ready is self.proven or (ready is self.unproven and self._slow.open)
+        return host.ready is not None and self.open(host.ready)
 
     def names(self) -> Collection[str]:
         """The hosts on offer; membership in O(1)."""
-        proven, unproven = self.proven.hosts, self.unproven.hosts
-        if not unproven or not self._slow.open:
-            return proven.keys()
-        return _Both(proven, unproven) if proven else unproven.keys()
+        lists = [one.hosts for one in self._open_lists]
+        return lists[0].keys() if len(lists) == 1 else _Joined(lists)
 
 
-class _Both(Collection[str]):
-    """The hosts of two lists that have none in common."""
+class _Joined(Collection[str]):
+    """The hosts of lists that have none in common."""
 
-    __slots__ = ("_first", "_second")
+    __slots__ = ("_lists",)
 
-    def __init__(self, first: dict[str, None], second: dict[str, None]) -> None:
-        self._first, self._second = first, second
+    def __init__(self, lists: list[dict[str, None]]) -> None:
+        self._lists = lists
 
     def __len__(self) -> int:
-        return len(self._first) + len(self._second)
+        return sum(map(len, self._lists))
 
     def __iter__(self) -> Iterator[str]:
-        yield from self._first
-        yield from self._second
+        return chain.from_iterable(self._lists)
 
     def __contains__(self, host: object) -> bool:
-        return host in self._first or host in self._second
+        for one in self._lists:  # noqa: SIM110 (asked for each host of a policy's queue)
+            if host in one:
+                return True
+        return False

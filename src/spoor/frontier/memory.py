@@ -60,8 +60,9 @@ class MemoryFrontier:
         """Hosts that are free since ever, in a row of their own: a flood of them would hold back
         those that are free again."""
         self._due: list[tuple[float, LinkId]] = []
-        self._withheld: list[tuple[float, LinkId]] = []
-        """Links that are due, of hosts that may not be asked now."""
+        self._withheld: tuple[list[tuple[float, LinkId]], ...] = [], []
+        """Links that are due, of hosts that may not be asked now: those that were never late, and
+        those that were."""
         self._strangers = Strangers()
 
     def _numbers(self) -> MutableSequence[LinkId]:
@@ -209,7 +210,7 @@ class MemoryFrontier:
         if limit == self._slow.limit:
             return
         self._slow.limit = limit
-        for name in [*self._ready.proven.hosts, *self._ready.unproven.hosts]:
+        for name in [*self._ready.proven.hosts, *self._ready.may_not_answer]:
             host = self._hosts[name]
             self._ready.remove(host)
             self._ready.add(host)
@@ -242,9 +243,10 @@ class MemoryFrontier:
 
     def due(self, now: float) -> LinkId | None:
         while True:
-            due, withheld = self._due, self._withheld
-            if withheld and self._slow.open and (not due or withheld[0] <= due[0]):
-                due = withheld
+            due = self._due
+            for withheld in self._free_to_go_on():
+                if not due or withheld[0] <= due[0]:
+                    due = withheld
             if not due or due[0][0] > now:
                 return None
             entry = heapq.heappop(due)
@@ -258,10 +260,16 @@ class MemoryFrontier:
                 heapq.heappush(self._due, (host.free_at, link))
             elif host.open and (until := self._slow.rests(link, host)) > now:
                 heapq.heappush(self._due, (until, link))
-            elif self._slow.open or self._slow.proven(host):
+            elif self._ready.may_ask(host):
                 return link
             else:
-                heapq.heappush(self._withheld, entry)
+                heapq.heappush(self._withheld[host.misses > 0], entry)
+
+    def _free_to_go_on(self) -> list[list[tuple[float, LinkId]]]:
+        """Of the links that were withheld, those that may be asked for now."""
+        ready = self._ready
+        heaps = zip(self._withheld, (ready.unproven, ready.late), strict=True)
+        return [withheld for withheld, hosts in heaps if withheld and ready.open(hosts)]
 
     def next_ready(self, now: float) -> float | None:
         if self._ready.names():
@@ -282,7 +290,7 @@ class MemoryFrontier:
         return max(now, min(times)) if times else None
 
     def next_due(self, now: float) -> float | None:
-        if self._withheld and self._slow.open:
+        if self._free_to_go_on():
             return now
         return max(now, self._due[0][0]) if self._due else None
 
@@ -487,7 +495,7 @@ class MemoryFrontier:
         }
         if self._slow.limit:
             state["slow"] = self._slow_state() | {
-                "unproven": list(self._ready.unproven.hosts),
+                "unproven": self._ready.may_not_answer,
                 "trust": [[h.trust, h.misses] for h in self._hosts.values()],
             }
         if self._strangers:
@@ -497,12 +505,13 @@ class MemoryFrontier:
 
     def _slow_state(self) -> dict[str, Any]:
         """What is known of slow hosts, less what is kept by host."""
-        withheld = [list(entry) for entry in self._withheld]
-        return {"requests": self._slow.save(), "withheld": withheld}
+        withheld, late = ([list(entry) for entry in one] for one in self._withheld)
+        return {"requests": self._slow.save(), "withheld": withheld, "withheld late": late}
 
     def _load_slow(self, state: Mapping[str, Any]) -> None:
         self._slow.load(state["requests"])
-        self._withheld = [(time, link) for time, link in state["withheld"]]
+        withheld, late = state["withheld"], state.get("withheld late", ())
+        self._withheld = [(time, link) for time, link in withheld], [tuple(one) for one in late]
 
     def load(self, state: State) -> None:
         self._urls = list(state["urls"])
@@ -537,7 +546,7 @@ class MemoryFrontier:
         for host in self._hosts.values():
             for position, link in enumerate(host.open):
                 self._host_positions[link] = position
-        self._slow, self._withheld = SlowHosts(), []
+        self._slow, self._withheld = SlowHosts(), ([], [])
         self._load_queues(state)
         self._seen = dict(revived(state["seen"]))
 

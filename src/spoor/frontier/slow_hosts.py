@@ -3,7 +3,9 @@
 Pure. A host is *proven* while it answers each request in time. One that never answered, or whose
 last answers were late, may hold a request for as long as it likes; so there are at most `limit`
 requests at a time to such hosts, however many of them there are, and the frontier offers only
-proven hosts meanwhile. Anybody may link a slow page of a host, so what it answered before counts:
+proven hosts meanwhile. While others wait that were never late, those that were have a quarter of
+these requests: else hosts that never answer, asked again and again, would keep good ones from being
+asked once. Anybody may link a slow page of a host, so what it answered before counts:
 a late answer takes back 8 answers in time, of at most 32 that are kept, and a host with more of
 them stays proven. One with fewer needs 1 more to be proven again, then 2, 4, …; one that was not
 proven needs 8, then 16, 32, ….
@@ -51,6 +53,11 @@ class HostRecord(Protocol):
     """How often it was late with fewer answers in time than that takes back."""
 
 
+_LATE_SHARE = 4
+"""Of the requests to hosts that are not proven, one in so many is for those that were late, while
+others wait."""
+
+
 class SlowHosts:
     """The requests in flight, by link, and which of them are to hosts that are not proven.
 
@@ -61,7 +68,10 @@ class SlowHosts:
         self.limit = 0
         self._deadlines: dict[LinkId, float] = {}
         """Until when an answer is in time."""
-        self._risky: dict[LinkId, None] = {}
+        self._risky: dict[LinkId, bool] = {}
+        """Of these, those to hosts that are not proven: whether the host was late before."""
+        self._to_late = 0
+        """How many were."""
         self._late: dict[LinkId, int] = {}
         """Links that proven hosts did not answer, and that are not done with: how often."""
         self._rests: dict[str, float] = {}
@@ -72,6 +82,11 @@ class SlowHosts:
         """Whether a host that is not proven may be asked."""
         return not self.limit or len(self._risky) < self.limit
 
+    @property
+    def open_to_late(self) -> bool:
+        """Whether one that was late may be asked while others wait that were not."""
+        return self.open and self._to_late < max(1, self.limit // _LATE_SHARE)
+
     def proven(self, host: HostRecord) -> bool:
         return not self.limit or host.trust > 0
 
@@ -80,7 +95,8 @@ class SlowHosts:
         new = not host.trust and not host.misses
         self._deadlines[link] = now + PATIENCE + (host.delay if new else 0.0)
         if host.trust <= 0:
-            self._risky[link] = None
+            self._risky[link] = host.misses > 0
+            self._to_late += self._risky[link]
 
     def miss(self, link: LinkId, host: HostRecord, now: float) -> None:
         """A request gets no answer, by now."""
@@ -111,7 +127,7 @@ class SlowHosts:
     def end(self, link: LinkId, now: float) -> bool | None:
         """A request has ended: whether its host answered in time; None where it began before
         anybody counted."""
-        self._risky.pop(link, None)
+        self._to_late -= self._risky.pop(link, False)
         deadline = self._deadlines.pop(link, None)
         return None if deadline is None else now <= deadline
 
@@ -121,6 +137,7 @@ class SlowHosts:
             "limit": self.limit,
             "deadlines": deadlines,
             "risky": list(self._risky),
+            "to late": [link for link, late in self._risky.items() if late],
             "late": [list(entry) for entry in self._late.items()],
             "rests": dict(self._rests),
         }
@@ -128,7 +145,9 @@ class SlowHosts:
     def load(self, state: dict[str, Any]) -> None:
         self.limit = state["limit"]
         self._deadlines = dict(state["deadlines"])
-        self._risky = dict.fromkeys(state["risky"])
+        late = set(state.get("to late", ()))
+        self._risky = {link: link in late for link in state["risky"]}
+        self._to_late = len(late)
         self._late = dict(state["late"])
         self._rests = dict(state["rests"])
 

@@ -370,7 +370,7 @@ class SqliteFrontier(MemoryFrontier):
         if self._slow.limit:
             columns |= {
                 "slow": bytearray(json.dumps(self._slow_state()).encode()),
-                "unproven": array("i", (hosts[name].number for name in self._ready.unproven.hosts)),
+                "unproven": array("i", (hosts[name].number for name in self._ready.may_not_answer)),
                 "trust": array("i", (host.trust for host in self._by_number)),
                 "misses": array("i", (host.misses for host in self._by_number)),
             }

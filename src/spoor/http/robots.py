@@ -79,7 +79,8 @@ class RobotsFetcher:
         long.
 
         With one request a host at a time nobody else can need them meanwhile; with more, each
-        waits for the same answer. The host's delay passes before the page itself is asked for.
+        waits for the same answer. The host's delay passes before the page itself is asked for, if
+        it may be.
         """
         origin, now = origin_of(fetch.url), self._clock()
         if (known := self._cache.rules(origin, now)) is not None:
@@ -99,7 +100,7 @@ class RobotsFetcher:
         crawl_delay = self._cache.crawl_delay(told[0])
         if crawl_delay is not None:
             hosts.pace(fetch.host, max(crawl_delay, hosts.delay(fetch.host)))
-        if delay := hosts.delay(fetch.host):
+        if told[1] and (delay := hosts.delay(fetch.host)):
             await asyncio.sleep(delay)
         return told
 
