@@ -39,8 +39,10 @@ def silent(port: int, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, s
 
 
 def watched(path: Path, port: int, want: tuple[str, ...], seconds: float) -> Watch:
-    """A watch that ended."""
+    """A watch that ended after so many seconds; where it wants something, once it told of it."""
     watch = open_watch(path, port, want=want)
+    if want != NOTHING:
+        watch.on_line = lambda line: watch._driver.stop("told") if watch._driver else None
     try:
         watch.run(seconds)
     finally:
@@ -52,7 +54,7 @@ def test_what_it_told_is_read_as_what_a_crawl_found(
     port: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "run"
-    watch = watched(out, port, ("match:story of",), 0.7)
+    watch = watched(out, port, ("match:story of",), 60.0)
     told = {line["url"] for line in lines_of(out)}
     assert told
     opened = Run(out)
@@ -131,7 +133,7 @@ def test_a_label_of_a_watch_that_stands_still_is_taken_in_once(
 
 def test_what_was_told_is_labelled_on_its_page(port: int, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    watched(out, port, ("match:story of",), 0.7)
+    watched(out, port, ("match:story of",), 60.0)
     page, line = WatchPage(out, "token"), lines_of(out)[-1]
     assert page.page("nonce").count('<form class="label"') == len(lines_of(out))
     for relevant, word, title in ((False, "not wanted", "No"), (True, "wanted", "Yes")):
