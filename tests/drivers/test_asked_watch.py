@@ -80,7 +80,7 @@ def test_what_it_told_is_read_as_what_a_crawl_found(
         shown = capsys.readouterr().out
         assert said in shown
         assert "\n  next look " in shown
-    named = old.replace("http://", "https://www.") + "/?utm_source=mail"
+    named = old.replace("http://", "www.") + "/?utm_source=mail"
     for name, said in (("explain", f"{old}\n"), ("show", "The story of")):
         assert run([name, str(out), named]) == 0
         assert said in capsys.readouterr().out

@@ -33,6 +33,7 @@ from spoor.runs.recovery import damaged, telling
 from spoor.runs.rows import VERDICT, FailureRow, PageRow, Why, verdict
 from spoor.runs.schema import read_settings
 from spoor.runs.selection import Selection
+from spoor.runs.site_lists import with_scheme
 from spoor.runs.snapshot import AHEAD, NEXT, NextLink, OpenLink, Snapshot, parts
 from spoor.settings import Settings
 from spoor.types import Topic
@@ -461,9 +462,11 @@ class StoredRun:
         return None if known is None else known.estimate(self.verdicts())
 
     def named(self, url: str) -> str:
-        """The canonical form of a URL that a person gives; with its fragment if that names a page
-        of the run (`#/guide`). Where the run has no such page, but one that people name so
-        (`spoor.web.urls.forms`), that one. Raises ValueError for a URL that cannot be fetched."""
+        """The canonical form of a URL that a person gives, also without a scheme; with its
+        fragment if that names a page of the run (`#/guide`). Where the run has no such page, but
+        one that people name so (`spoor.web.urls.forms`), that one. Raises ValueError for a URL that
+        cannot be fetched."""
+        url = with_scheme(url)
         route, given = canonical(url, routes=True), canonical(url)
         its = chain((route,) if "#" in route else (), forms(given))
         return next((one for one in its if self._find("pages", one)), given)

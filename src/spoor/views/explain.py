@@ -21,6 +21,7 @@ from spoor.runs.reader import Run
 from spoor.runs.renders import render_of
 from spoor.runs.requisites import RequisiteRow, requisite_at
 from spoor.runs.rows import FailureRow, PageRow, Why
+from spoor.runs.site_lists import with_scheme
 from spoor.runs.snapshot import NextLink, OpenLink, why_not
 from spoor.types import LeftOut, Task
 from spoor.views import of_watch
@@ -100,7 +101,7 @@ def of_page(path: Path, url: str) -> Explained:
     """The row of a page, of a failed request or of a requisite, or an open link; of a watch all
     that it has of a URL. Where the run has none of these for this URL, of the page that people name
     so (`forms`). Raises InputError if there is none either."""
-    run = Run(path)
+    run, url = Run(path), with_scheme(url)
     try:
         named, url, wide = run.named(url), canonical(url), canonical(url, routes=True)
     except ValueError as error:
