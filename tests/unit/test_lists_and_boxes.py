@@ -19,8 +19,9 @@ from spoor.isolate.parsing import parse_page
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line
-from spoor.types import Anchor, Failed, Fetch, Fetched, Link, Page, Redirected, Sleep
+from spoor.types import Anchor, Failed, Fetch, Fetched, Judgement, Link, Page, Redirected, Sleep
 from spoor.watching.boxes import MOST_PAGES, SURE, Age, Boxes, Spot, spots
+from spoor.watching.hints import Hints, by_lists
 from spoor.watching.hosts import Hosts
 from spoor.watching.list_moves import CAME, ROSE, WENT, Move, moves, risen
 from spoor.watching.watching import Watching
@@ -99,6 +100,10 @@ def test_what_comes_in_the_place_of_others_is_held(after: list[int]) -> None:
     site.look(box=[1, 2, 3, 4])
     assert site.look(box=after) == set()
     assert set(site.boxes.held) == {url for url in after if url > 4}
+    site.boxes.moved(after[-1], 99)
+    site.boxes.moved(98, 98)
+    assert site.boxes.believes(99) == (after[-1] <= 4), "it is held where it redirects to, too"
+    assert site.boxes.believes(98)
 
 
 def test_what_a_list_of_stories_shows_is_news_wherever_it_was_shown_first() -> None:
@@ -178,6 +183,18 @@ def test_memory_is_bounded() -> None:
     for page in range(MOST_PAGES + 10):
         boxes.look(page, HOST, [(NEWS, page)], lambda _: "old", 0.0, 1.0)
     assert len(boxes.save()["placed"]) == MOST_PAGES
+
+
+def test_hints_of_few_markups_are_counted_and_those_of_all_pages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Hints, "MOST_MARKUPS", 3)
+    hints = Hints()
+    for at in range(6):
+        for source in (at, by_lists(at, ROSE)):
+            hints.add(at, source)
+            hints.settle(at, right=True)
+    assert hints.counts().keys() == {*range(6), *(by_lists(at, ROSE) for at in (3, 4, 5))}
 
 
 # -- on pages
@@ -331,6 +348,20 @@ def test_what_a_page_says_of_others_is_not_judged() -> None:
     assert 1 in watching.wanted
     watching.take(2, HOST, read("<p>The furnace is lit.</p>"), first=True)
     assert 2 in watching.wanted, "of a page with hardly a main text all counts"
+    watching = Watching(Headings())
+    its = ("News", "The harbour", "Most read", "Advertisement")
+    main = f"News\n{' '.join(article(77))}\nThe harbour is green."
+    watching.take(0, HOST, Page(SITE, text=f"{main} Most read", main=main, headings=its), True)
+    assert watching.verdicts[0][1] == [["News", 1.0], ["The harbour", 1.0]]
+
+
+class Headings:
+    """A judge that names the headings of a page as its reasons."""
+
+    threshold = 0.5
+
+    def judge(self, page: Page) -> Judgement:
+        return Judgement(1.0, True, 1.0, tuple((one, 1.0) for one in page.headings))
 
 
 def test_a_title_that_a_box_of_its_own_page_shows_is_no_change() -> None:

@@ -773,6 +773,8 @@ def test_dates_are_checked() -> None:
     assert date(now - hour, born=now - 2 * hour) == now - 2 * hour  # a link was there before
     assert date(None, born=now - 60) == now - 60
     assert [date(now - 5 * hour + 7) for _ in range(5)] == [*[now - 5 * hour + 7] * 3, NEVER, NEVER]
+    day = now // DAY * DAY  # which more pages share than a second
+    assert [date(day) for _ in range(12)] == [*[day] * 10, NEVER, NEVER]
 
 
 class Changing:
