@@ -30,7 +30,7 @@ from spoor.live.changes import ChangeTracker, Line
 from spoor.live.news import by_turns
 from spoor.runs.assemble_fleet import make_fleet
 from spoor.settings import Settings
-from spoor.types import Fetch, Fetched, Judgement, Link, Page, Redirected, Reply
+from spoor.types import Failed, Fetch, Fetched, Judgement, Link, Page, Redirected, Reply
 from spoor.watching import watched_links
 from spoor.watching.contents import Contents
 from spoor.watching.hosts import Hosts
@@ -1057,6 +1057,21 @@ def test_a_document_of_which_nothing_is_left_is_gone_while_its_site_is_there(who
     assert pack(again.save()) == pack(fleet.save())
     lines = run(fleet, world, begin + 50_000.0, tracker)
     assert lines == [], "what returns is not new"
+
+
+def test_a_document_that_says_nothing_is_looked_at_once_more_ten_minutes_later() -> None:
+    """Not where its server says by then that nothing is there."""
+    world = EvolvingWorld([version(0, "", [])], roots=[SITE], start=0, end=1)
+    known = fleet_of(world, Watching(TextPattern("kiln is lit"))).known
+    url, text = known.number(f"{SITE}b"), " ".join([*article(1), "The kiln is lit."])
+    known.see(url, Page(f"{SITE}b", title="Kilns", text=text), 1e9)
+    empty = Fetched(0, Page(f"{SITE}b", title="The board", text=NOTICE))
+    assert isinstance(known.without_lost(empty, url, 1e9 + 100), Failed)
+    known.tried(url, 1e9 + 100)
+    assert known.again == {url: 1e9 + 700}
+    known.absent(url, 1e9 + 700)
+    known.tried(url, 1e9 + 700)
+    assert not known.again
 
 
 def test_a_document_where_nothing_was_is_told_though_elsewhere_nothing_is_either() -> None:
