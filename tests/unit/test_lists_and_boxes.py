@@ -432,6 +432,14 @@ def test_moves_in_lists() -> None:
     assert of([1, 2, 3, 4], [4, 3, 2, 1]) == set()
 
 
+def test_a_list_in_which_a_link_rose_has_grown() -> None:
+    """The index of a forum is a list, though nothing comes to it but replies."""
+    site = Site()
+    site.look(news=[1, 2, 3, 4, 5, 6])
+    assert site.boxes.grows(7, [(NEWS, url) for url in (3, 1, 2, 4, 5, 6)]) == {NEWS.list: 5}
+    assert site.boxes.grows(7, [(NEWS, url) for url in (1, 2, 3, 4, 5)]) == {}
+
+
 def test_a_new_story_above_one_that_rose_is_news() -> None:
     """As in a list by the last reply."""
     site = Site()

@@ -358,6 +358,33 @@ def test_own_links_are_entered_however_many_of_a_stranger_wait(
     assert not set(links) & set(urls.strangers)
 
 
+def test_what_strangers_linked_first_is_new_when_its_own_site_links_to_it() -> None:
+    """Though it was read before, and states no date."""
+    begin, other = 1e9, "http://evil.example/"
+    versions = [
+        version(begin - 5, "", ["Front."]),
+        version(begin - 5, "n", article(1)),
+        Version(begin - 5, other, "E", "List.", (f"{SITE}n",)),
+        version(begin + 1_000, "", ["Front n."], "n"),
+    ]
+    world = EvolvingWorld(versions, roots=[SITE, other], start=begin, end=begin + DAY)
+    answer = world.answer
+
+    def undated(fetch: Fetch) -> Reply:
+        reply = answer(fetch)
+        if isinstance(reply, Fetched):
+            return replace(reply, page=replace(reply.page, modified=None))
+        return reply
+
+    world.answer = undated  # type: ignore[method-assign]
+    fleet = fleet_of(world, Watching(), delay=20.0, seeds=[SITE, other])
+    tracker = ChangeTracker(fleet)
+    assert run(fleet, world, begin + 900, tracker) == []
+    assert fleet.known.looked[fleet.known.find(f"{SITE}n") or 0] > begin, "it was read"
+    lines = run(fleet, world, begin + 5_000, tracker)
+    assert [line["url"] for line in lines if line["kind"] == "new"] == [f"{SITE}n"]
+
+
 @pytest.mark.parametrize("listed", [0, 6])
 @pytest.mark.parametrize("by", ["link", "old date", "date of today", "later link"])
 def test_who_links_to_documents_before_they_exist_does_not_make_them_old(
