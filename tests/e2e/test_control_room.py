@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
@@ -275,6 +276,18 @@ def test_a_double_click_begins_one_run(tmp_path: Path) -> None:
     with closing(page):
         assert asyncio.run(click(SEED, SEED)) == [0, 0]
         assert asyncio.run(click(SEED, EVIL)) == [1, 2], "one that is over, and another one"
+
+
+def test_a_command_that_is_killed_while_it_begins_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spoor.views.commands._LOOK_SECONDS", 0.001)
+    dies = tmp_path / "dies"
+    dies.write_text('#!/bin/sh\nkill -9 "$$"\n')
+    dies.chmod(0o700)
+    monkeypatch.setattr(sys, "executable", str(dies))
+    with pytest.raises(InputError, match=r"ended the command \(Killed\)"):
+        Commands().begin_run(["crawl"], tmp_path / "run", tmp_path)
 
 
 # ---------------------------------------------------------------- long runs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -57,7 +58,7 @@ class Commands:
             for _ in range(int(BEGIN_SECONDS / _LOOK_SECONDS)):
                 ended = process.poll()
                 if ended is not None and ended != 0 and not _has_begun(path, before):
-                    raise InputError(_last_line(output) or f"the command ended with {ended}")
+                    raise InputError(_last_line(output) or _ended(ended))
                 if ended is not None or (is_running(path) and _has_begun(path, before)):
                     return
                 time.sleep(_LOOK_SECONDS)
@@ -77,7 +78,7 @@ class Commands:
         try:
             answer = json.loads(line)
         except ValueError:
-            raise InputError(line or f"the command ended with {process.returncode}") from None
+            raise InputError(line or _ended(process.returncode)) from None
         return answer if isinstance(answer, dict) else {}
 
     def _start(
@@ -139,6 +140,12 @@ def _last_change(path: Path) -> float:
         except OSError:
             continue
     return max(times)
+
+
+def _ended(code: int) -> str:
+    if code < 0:
+        return f"another program ended the command ({signal.strsignal(-code)})"
+    return f"the command ended with {code}"
 
 
 def _last_line(output: IO[bytes]) -> str:
