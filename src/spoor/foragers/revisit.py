@@ -121,19 +121,25 @@ class ChangeRate(Submits):
         for url in self._urgent(now):
             if url not in busy and free(url):
                 return url
-        old = OLD_BATCH * max(1.0, len(self._known.urls) / 100_000)
-        for least in (old, BATCH_SECONDS):
-            if now >= self._batched + least:
-                self._batched = now
-                self._queue = deque(self._fair_batch(now))
-            for index, url in enumerate(self._queue):
-                # One that was in flight when the batch was made has its answer by now.
-                asked_since = self._known.fetched[url] > self._batched
-                if not asked_since and url not in busy and free(url):
-                    del self._queue[index]
-                    if self._turns.after(url) and not self.pays(url, now):
-                        self._turns.seldom_had_its_turn(url)
-                    return url
+        if now < self._batched + OLD_BATCH * max(1.0, len(self._known.urls) / 100_000):
+            if (url := self._next_of_batch(free, busy, now)) >= 0:
+                return url
+            if now < self._batched + BATCH_SECONDS:
+                return -1
+        self._batched = now
+        self._queue = deque(self._fair_batch(now))
+        return self._next_of_batch(free, busy, now)
+
+    def _next_of_batch(self, free: Callable[[int], bool], busy: Container[int], now: float) -> int:
+        """-1 where none may be asked for now. O(those that may not)."""
+        for index, url in enumerate(self._queue):
+            # One that was in flight when the batch was made has its answer by now.
+            asked_since = self._known.fetched[url] > self._batched
+            if not asked_since and url not in busy and free(url):
+                del self._queue[index]
+                if self._turns.after(url) and not self.pays(url, now):
+                    self._turns.seldom_had_its_turn(url)
+                return url
         return -1
 
     def weighs_again(self, now: float) -> Sequence[float]:

@@ -34,9 +34,17 @@ class Emptied:
         """Host → when one of its pages said something last."""
 
     def see(
-        self, url: int, host: str, page: Page | None, contents: Contents, now: float
+        self,
+        url: int,
+        host: str,
+        page: Page | None,
+        contents: Contents,
+        now: float,
+        *,
+        as_seen: bool = False,
     ) -> bool | None:
-        """Take in a download, None for what is as it was. Whether nothing is left of the document
+        """Take in a download, None for what is as it was; `as_seen`: it says what the page said
+        when it was taken for itself last. Whether nothing is left of the document
         that stood there, and its site has shown since that it still has others, so that this one
         is gone; None where it has not yet. O(words), and for a page with many words or with its old
         title next to nothing."""
@@ -44,7 +52,7 @@ class Emptied:
             return False
         is_empty = url in self._since
         if page is not None:
-            is_empty = self._says_nothing(url, host, page, contents)
+            is_empty = not as_seen and self._says_nothing(url, host, page, contents)
         if not is_empty:
             self._since.pop(url, None)
             if page is None or len((page.main or page.text).split(None, WHOLE)) >= WHOLE:

@@ -4,6 +4,7 @@ archives less where hundreds never grow."""
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Collection, Mapping
 
 import numpy as np
@@ -92,3 +93,8 @@ def kinds_of_documents(ages: Floats) -> Integers:
     """The kinds of documents that were published so many seconds ago; infinite: who knows when."""
     found: Integers = DOCUMENT + np.searchsorted(AGES, ages)
     return found
+
+
+def kind_of_document(age: float) -> int:
+    """The same of one."""
+    return DOCUMENT + bisect_left(AGES, age)

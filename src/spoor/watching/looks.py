@@ -63,6 +63,11 @@ def digest(page: Page) -> int:
     return int.from_bytes(blake2b(content, digest_size=8).digest(), "little") or 1
 
 
+def _key(page: Page) -> int:
+    """The same in this process alone, and never 0: next to nothing where it was asked before."""
+    return hash((hash(page.text), hash(page.title))) or 1
+
+
 class Looks(Urls):
     """What was seen of each URL, by its last download."""
 
@@ -180,10 +185,9 @@ class Looks(Urls):
         self.dead[url] = NEVER
         self._answers(url)
         self._previous, self.looked[url] = self.looked[url], now
-        key = hash((hash(page.text), hash(page.title))) or 1
-        if key == self._keys[url] and url not in self._unsettled:
+        if self._is_as_seen(url, page):
             return self._unchanged(url)
-        self._keys[url] = key
+        self._keys[url] = _key(page)
         content = digest(page)
         if content == self.digests[url]:
             if url in self._unsettled:
@@ -225,6 +229,10 @@ class Looks(Urls):
         if counts:
             self.active[url] = now
         return counts
+
+    def _is_as_seen(self, url: int, page: Page) -> bool:
+        """Whether a download has the text and the title of the last one that was taken in."""
+        return self._keys[url] == _key(page) and url not in self._unsettled
 
     def _find_original(self, watching: Watching, url: int, page: Page, now: float) -> None:
         """A page was read for the first time: whether it is another URL of a document that is
@@ -495,7 +503,8 @@ class Looks(Urls):
                 self.leads(url, number, lasting=True)
                 self.again[number] = now
             return Failed(reply.ticket, "duplicate", f"its document is now {target}", 200)
-        gone = self.emptied.see(url, self.hosts[url], page, self.watching.contents, now)
+        as_seen, contents = page is not None and self._is_as_seen(url, page), self.watching.contents
+        gone = self.emptied.see(url, self.hosts[url], page, contents, now, as_seen=as_seen)
         if gone is False:
             return reply
         self.hints.settle(url, True)

@@ -221,6 +221,10 @@ class Urls:
         """When each URL appeared on a known page; NEVER where it stood there at the first look."""
         return np.frombuffer(self._born)[urls] if len(urls) else np.zeros(0)
 
+    def born_at(self, url: int) -> float:
+        """The same of one."""
+        return self._born[url]
+
     def came(self, url: int) -> bool:
         """Whether a link to it appeared on a page that was known."""
         return self._born[url] > NEVER
