@@ -15,14 +15,17 @@ from daily_passes import BEGIN, LIT, SITE, a_pass, fleet_of, passes, version
 from noisy_news import article
 from spoor.durations import DAY
 from spoor.foragers.fleets import FleetTask, change_rate
+from spoor.foragers.revisit import ChangeRate
 from spoor.foragers.states import NoStates
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line
 from spoor.live.conditional import SAMPLED, Conditions
 from spoor.live.sources import Sources
-from spoor.types import Failed, Fetch, Fetched, Link, Page, Reply, Sleep, State
+from spoor.types import Choice, Failed, Fetch, Fetched, Link, Page, Reply, Sleep, State
+from spoor.watching.emptied import Emptied
 from spoor.watching.hosts import Hosts
+from spoor.watching.page_rates import PRIOR
 from spoor.watching.passes import LEAST_LOOKED_AT
 from spoor.watching.request_budget import RequestBudget
 from spoor.watching.watching import Watching
@@ -438,3 +441,53 @@ def test_a_host_with_many_known_pages_keeps_no_list_of_others_out() -> None:
         now, _ = take(step, fleet, world, now, tracker)
     assert asked.count(other) >= 12
     assert len(asked) > 100
+
+
+def test_what_a_look_costs_that_brings_nothing_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch of a host that is busy is gone through once, the kind of a page is that of one among
+    many, and a page that says what it said is not read for what is left of it."""
+    names = [f"n{number}" for number in range(30)]
+    versions = [version(-DAY, name, [*article(3), LIT]) for name in names]
+    versions.append(version(-5, "", ["Front."], *names))
+    world = EvolvingWorld(versions, roots=[SITE], start=BEGIN, end=BEGIN + DAY)
+    world.advance(BEGIN)
+    hosts, rng = Hosts(delay=0.01, per_host=1), np.random.default_rng(0)
+    watching = Watching(TextPattern("kiln is lit"))
+    task = FleetTask([SITE], NoStates(), rng, hosts=hosts, watching=watching)
+    fleet, now = change_rate(task), BEGIN
+    crew, known, tracker = fleet.crew, fleet.known, ChangeTracker(fleet)
+    assert isinstance(crew, ChangeRate)
+    while len(known) < 30 or known.waiting["news.example"]:
+        now, _ = take(fleet.next(now), fleet, world, now, tracker)
+
+    tried, read = Counter[int](), list[int]()
+
+    def free(url: int) -> bool:
+        tried[url] += 1
+        return False
+
+    for batch in (1, 1, 2):
+        assert crew.next_visit(free, (), now + 5.0 * batch) == -1
+    assert len(tried) >= 30
+    assert set(tried.values()) == {3}
+
+    pages, priors = crew.pages, [*PRIOR.values(), 0.15, 0.3, 0.5]
+    pages.prior[: len(priors)] = priors
+    numbers = np.arange(30)
+    for later in (now, now + 3 * DAY, now + 30 * DAY):
+        assert [pages._kind_of(one, later) for one in range(30)] == [*pages._kinds(numbers, later)]
+
+    def says_nothing(_: Emptied, url: int, *others: object) -> bool:
+        read.append(url)
+        return False
+
+    monkeypatch.setattr(Emptied, "_says_nothing", says_nothing)
+    url = known.number(f"{SITE}n7")
+    fetch = Fetch(7, known.urls[url], "news.example", Choice(url))
+    again = world.answer(fetch)
+    assert isinstance(again, Fetched)
+    assert known.without_lost(again, url, now) is again
+    assert not read
+    other = replace(again, page=replace(again.page, text="Nothing."))
+    assert known.without_lost(other, url, now) is other
+    assert read == [url]
