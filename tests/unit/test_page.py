@@ -254,6 +254,21 @@ def test_kinds_of_links_and_their_order() -> None:
     assert [link.anchor.position for link in seen.links] == [0, 1, 2]
 
 
+def test_links_for_those_who_run_no_scripts_lead_to_pages_of_the_host() -> None:
+    source = """<p>Words <noscript>Switch scripts on: <iframe src=toc.html></iframe>
+        <a href="/plain">The plain list</a> <a href=javascript:x()>no</a>
+        <iframe src="//counts.example/visit"></iframe><img src=/pixel.gif></noscript> go on
+        <a href=/next>Next</a>"""
+    seen = page(source)
+    assert [(link.url, link.kind, link.anchor.text) for link in seen.links] == [
+        ("http://h/d/toc.html", "iframe", ""),
+        ("http://h/plain", "a", "The plain list"),
+        ("http://h/next", "a", "Next"),
+    ]
+    assert seen.text == "Words The plain list go on Next"
+    assert [link.url for link in page(source, routes=True).links] == ["http://h/next"]
+
+
 @pytest.mark.parametrize(
     ("content", "target"),
     [

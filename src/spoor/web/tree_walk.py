@@ -37,6 +37,7 @@ _BLOCKS = frozenset(
     option p pre section select summary table tbody td textarea tfoot th thead tr ul""".split()
 )
 _SOURCES = {"frame": "src", "iframe": "src", "area": "href", "a": "href"}
+_LINKS = ", ".join(f"{tag}[{source}]" for tag, source in _SOURCES.items())
 _REFRESH = re.compile(r"""^\s*[\d.]*\s*[;,]?\s*(?:url\s*=\s*)?["']?\s*([^"'>]+)""", re.IGNORECASE)
 _SPACE = re.compile(r"\s+")
 _CHANGED = re.compile(r"modified|updated")
@@ -472,6 +473,23 @@ def _on_rel(node: LexborNode, tag: str, walk: Walk) -> None:
     return
 
 
+def _on_noscript(node: LexborNode, tag: str, walk: Walk) -> None:
+    """The links that a page has for whoever runs no scripts, as the frame with the contents of an
+    mdBook, if they lead to its own host: others count visitors. The rest of the element says that
+    scripts are needed. Nothing where a browser made the document, which has run them."""
+    if walk.routes:
+        return
+    own_host = host(walk.base)
+    for inside in node.css(_LINKS):
+        tag = inside.tag or ""
+        target = walk.joiner.join(inside.attributes.get(_SOURCES[tag]) or "", walk.base)
+        if target is None or host(target) != own_host or not _on_link(inside, tag, walk):
+            continue
+        if text := inside.text(deep=True):
+            walk.adder()(text[:_ALTERNATIVE_CHARACTERS])
+        _leave(walk, len(walk.ends) - 1)
+
+
 def _on_html(node: LexborNode, tag: str, walk: Walk) -> None:
     walk.language = (node.attributes.get("lang") or "").strip()[:MOST_LANGUAGE]
     return
@@ -490,6 +508,7 @@ _HANDLERS: Mapping[str, _Enter] = {
     "base": _on_base,
     "link": _on_rel,
     "html": _on_html,
+    "noscript": _on_noscript,
     "time": _on_time,
     "article": _on_article,
     "select": _on_choices,
@@ -516,7 +535,7 @@ def _kinds() -> dict[int, _Kind]:
     kinds = {text.child.tag_id: _TEXT}
     document = LexborHTMLParser("")
     for tag in sorted(_SKIPPED | _BLOCKS | set(_HANDLERS)):
-        enter = None if tag in _SKIPPED and tag != "iframe" else _HANDLERS.get(tag)
+        enter = _HANDLERS.get(tag)
         children = tag not in _SKIPPED and tag != "title"
         kind = _Kind(tag, tag in _BLOCKS, enter, children)
         plain = kind.block and enter is None and children

@@ -37,7 +37,7 @@ WEIGHTS: Mapping[str, float] = {
 SHORT_PARTS = ("title", "anchors", "url", "keywords")
 """Parts in which the words that stand together are one name."""
 FEW = 3
-"""Parts of "any of" at most that may be the words of one name."""
+"""Parts of "any of", and words, at most that may be the words of one name."""
 INEXACT = 0.6
 """Worth of a word that is only like the typed one, where the typed one is known …"""
 INEXACT_RUN = 0.2
@@ -99,6 +99,8 @@ class Matcher:
     def __init__(self, wish: Wish | None) -> None:
         self.leaves: list[Leaf] = []
         self.wanted = None if wish is None or wish.wanted is None else self._tree(wish.wanted, "")
+        self.name = self.wanted if wish is not None and _may_be_name(wish.wanted) else None
+        """What is wanted, where it may be a name (*borrow checker*)."""
         self.topics = () if wish is None else _topics(wish)
         """The parts of "any of" as typed, in the order of the tree; none where one is wanted."""
         self.words_of_phrases: dict[int, Tree] = {
@@ -383,6 +385,12 @@ def _topics(wish: Wish) -> tuple[str, ...]:
         wanted = wanted.part
     parts = _alternatives(wanted.parts) if isinstance(wanted, AnyOf) else []
     return tuple(" ".join(words_within(part)) for part in parts) if len(parts) > 1 else ()
+
+
+def _may_be_name(wanted: Part | None) -> bool:
+    """Whether it is a few words that were typed one after the other."""
+    several = isinstance(wanted, Words) and 1 < len(wanted.words) <= FEW
+    return several and not any(map(says_little, words_within(wanted)))
 
 
 def _is_function_word(part: Part) -> bool:

@@ -134,6 +134,8 @@ class Reader:
         """Sum of what these pages say of each leaf, as it is or as something like it."""
         self.together = np.zeros(len(matcher.conjunctions), np.int64)
         """Pages on which what each conjunction names stands together in a title, URL or anchor."""
+        self.beside = 0
+        """Pages in whose text all words of the wish stand side by side."""
         self.short = np.zeros(len(matcher.leaves), np.int64)
         """Pages in whose title, URL or anchor each leaf is found, or something like it."""
         self._counted, self._pairs = Counted(), Pairs(self.frequencies.slots)
@@ -230,6 +232,7 @@ class Reader:
         )
         if self._matcher.wanted and len(self._matcher.leaves) > 1 and words.near:
             kept.near = nearness(words.near, words.runs, memo, self._matcher, evidence)
+            self.beside += kept.near == 1.0 and bool(evidence[:, 0].all())
         slots_kept = slots_of_page.take(chosen)
         if self._forgot != self.frequencies.forgot:  # they changed while this page was counted
             slots_kept = np.array(slots.of(kept.ids.tolist()), np.int64)
@@ -472,6 +475,7 @@ class Reader:
             "said": self.said.copy(),
             "together": self.together.copy(),
             "short": self.short.copy(),
+            "beside": self.beside,
             "repeated": self.repeated.save(),
             "list_forms": self._lists.save(),
             "indexed": np.array(self._indexes.save(), np.uint64),
@@ -484,6 +488,7 @@ class Reader:
         self.said = np.array(state["said"], float)
         self.together = np.array(state["together"], np.int64)
         self.short = np.array(state["short"], np.int64)
+        self.beside = int(state.get("beside", 0))
         self.repeated.load(state["repeated"])
         self._lists.load(state["list_forms"])
         self._indexes.load(state["indexed"].tolist())

@@ -4,7 +4,7 @@ crawl, how much it says of the pages which have it, and whether words stand toge
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,12 @@ DOUBT_OF_WORDS = 5.0
 """What a page says of a word as a rule is worth so many pages."""
 KNOWN = 3
 """Pages with a word from which on the crawl knows it."""
+OTHER = 8
+"""Where so many times as many pages lack a word that is known and have something like it, that is
+another word (*checked* beside *checker*)."""
+SIDE_BY_SIDE = 2
+"""Words that were typed one after the other are a name where they stand so in the texts of `KNOWN`
+pages, one in so many of those that have the rarest of them."""
 UNWANTED = 0.3
 """Least evidence of a page on which words stand that are not wanted."""
 
@@ -69,7 +75,7 @@ class Said:
         if not (wanted := self._matcher.wanted):
             return np.ones(len(pages))
         known, weights = self._reader.known[:, 1], self._weights()
-        leaves = self._leaves(pages, self._inexact)
+        leaves = self._leaves(pages, np.minimum(self._inexact, self._worths()))
         self._fill_phrases(leaves, weights)
         tells = np.where(known > 0, self._tells(known), 1.0)
         return value_of(wanted, leaves, weights, tells=tells, several=True)
@@ -94,11 +100,8 @@ class Said:
         if self._many or strange:
             return float(self._of_parts([wanted], [page])[0][0])
         leaves = [
-            exact
-            + (1.0 if several and its < KNOWN and its * 10 < all_its else worth) * (like - exact)
-            for (exact, like), (its, all_its), worth in zip(
-                evidence, known, self._inexact.tolist(), strict=True
-            )
+            exact + worth * (like - exact)
+            for (exact, like), worth in zip(evidence, self._worths(), strict=True)
         ]
         weights = self._weights().tolist()
         worth: dict[Tree, float] = {}
@@ -120,7 +123,7 @@ class Said:
                 if any_has
             }
             if count >= (FIRST if len(matcher.leaves) >= SENTENCE else NO_NAME):
-                loose = [tree for tree, its in apart.items() if tree not in worth or its == 1.0]
+                loose = self._loose(apart, worth)
         value = value_on_page(
             wanted, leaves, weights, worth, tells=tells, several=several, loose=loose
         )
@@ -143,19 +146,43 @@ class Said:
     def _weights(self) -> Floats:
         """How rare what is like each leaf is on this crawl."""
         reader = self._reader
-        pages = reader.frequencies.pages
-        return np.asarray(np.log((pages + 10.0) / (reader.known[:, 1] + 1.0)) + 0.1)
+        have = [
+            its if worth == 0.0 else all_its
+            for (its, all_its), worth in zip(reader.known.tolist(), self._worths(), strict=True)
+        ]
+        return np.asarray(np.log((reader.frequencies.pages + 10.0) / (np.array(have) + 1.0)) + 0.1)
+
+    def _worths(self) -> list[float]:
+        """What something is worth that is only like each leaf: all where this crawl does not know
+        the leaf, and nothing where it is another word."""
+        worths: list[float] = self._inexact.tolist()
+        if self._reader.frequencies.pages < FIRST:
+            return worths
+        for at, (exact, like) in enumerate(self._reader.known.tolist()):
+            if exact < KNOWN:
+                worths[at] = 1.0 if exact * 10 < like else worths[at]
+            elif exact * OTHER < like - exact and not self._matcher.leaves[at].is_run:
+                worths[at] = 0.0
+        return worths
+
+    def _loose(self, apart: Mapping[Tree, float], worth: Collection[Tree]) -> list[Tree]:
+        """The conjunctions that are no name on this crawl: each word tells by itself."""
+        reader, name = self._reader, self._matcher.name
+        named = reader.beside >= KNOWN and not self.many_sites
+        if name is not None and named:
+            rarest = min(reader.known[leaf, 0] for leaf in leaves_of(name))
+            named = reader.beside * SIDE_BY_SIDE >= rarest
+        return [
+            tree
+            for tree, its in apart.items()
+            if (tree not in worth or its == 1.0) and not (named and tree == name)
+        ]
 
     def _of_parts(self, trees: Sequence[Tree], pages: Sequence[KeptPage]) -> list[Floats]:
         """What the words of each part of the wish say of pages, in [0, 1]."""
         matcher = self._matcher
-        count, (exact, like) = self._reader.frequencies.pages, self._reader.known.T
-        # Where this crawl does not know a word, what is like it stands for it.
-        unknown = (count >= FIRST) & (exact < KNOWN) & (exact * 10 < like)
-        leaves, weights = (
-            self._leaves(pages, np.where(unknown, 1.0, self._inexact)),
-            self._weights(),
-        )
+        count, like = self._reader.frequencies.pages, self._reader.known[:, 1]
+        leaves, weights = self._leaves(pages, np.array(self._worths())), self._weights()
         worth: dict[Tree, Floats] = {}
         loose: list[Tree] = []
         several = count >= FIRST
@@ -169,7 +196,7 @@ class Said:
                 if self._reader.together[at]
             }
             if count >= (FIRST if len(matcher.leaves) >= SENTENCE else NO_NAME):
-                loose = [tree for tree, its in apart.items() if tree not in worth or its == 1.0]
+                loose = self._loose(apart, worth)
             self._fill_phrases(leaves, weights, worth)
         near = 1.0 + 0.15 * np.array([page.near for page in pages])
         said = [
