@@ -592,12 +592,89 @@ def test_look_ups_have_a_bound_and_old_addresses_serve_meanwhile(
         waiting[1].cancel()
         waiting[2].cancel()
         await asyncio.sleep(0)
+        assert [name for name in "abcd" if names.waits(name)] == ["c", "d"], "its place is kept"
         going.set()
         assert (await waiting[0])[0]["host"] == ADDRESS
-        assert "c" not in asked, "nobody waits for it"
+        assert (await names.resolve("d"))[0]["host"] == ADDRESS
+        assert {"c", "d"} <= set(asked)
         await names.close()
 
     asyncio.run(go())
+
+
+def test_names_whose_look_up_was_late_leave_threads_to_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They held all threads for ten seconds at a time, and no new name was looked up meanwhile."""
+    going = threading.Event()
+    going.set()
+
+    def getaddrinfo(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
+        if host.startswith(BAD):
+            going.wait()
+            raise socket.gaierror(socket.EAI_AGAIN, "gone")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ADDRESS, port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr("spoor.http.names._FRESH", -1.0)  # each is late that brings nothing
+    monkeypatch.setattr("spoor.http.names._KEEP_FAILURE", -1.0)
+
+    async def go() -> None:
+        names = Names(look_ups=4)
+        bad = [f"{BAD}{n}" for n in range(8)]
+        await asyncio.gather(*map(names.resolve, bad), return_exceptions=True)
+        going.clear()
+        waiting = [asyncio.create_task(names.resolve(name)) for name in bad]
+        await asyncio.sleep(0)
+        assert sum(map(names.waits, bad)) == 7, "one of four threads is theirs"
+        for name in ("good", "better"):
+            async with asyncio.timeout(5.0):
+                assert (await names.resolve(name))[0]["host"] == ADDRESS
+        going.set()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        assert not any(map(names.waits, bad))
+
+    asyncio.run(go())
+
+
+@pytest.mark.server
+def test_a_host_whose_name_waits_for_others_is_not_judged_by_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It counted as late, and as a failure of its page."""
+    going = threading.Event()
+    seen: list[tuple[str, bool]] = []
+
+    def getaddrinfo(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
+        if host.startswith(BAD):
+            going.wait()
+            raise socket.gaierror(socket.EAI_AGAIN, "gone")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ADDRESS, port))]
+
+    def failed(self: Crawl, reply: Failed, *rest: Any) -> Outcome | Deferred:
+        done = plainly(self, reply, *rest)
+        if not getattr(done, "url", BAD).startswith(f"http://{BAD}"):
+            known = self.frontier._hosts[host(done.url)]  # type: ignore[union-attr, attr-defined]
+            seen.append((reply.kind, bool(known.trust or known.misses)))
+            going.set()
+        return done
+
+    plainly = Crawl._failed
+    monkeypatch.setattr(Crawl, "_failed", failed)
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    monkeypatch.setattr("spoor.http.names._most_look_ups", lambda: 1)
+    monkeypatch.setattr("spoor.live.page_requests._NAMES_WAIT", 0.05)
+    server = Loopback(lambda asked: page())
+
+    async def served() -> list[str]:
+        async with server.serving():
+            hosts = f"{BAD}.example", "good.example"
+            seeds = [f"http://{one}:{server.port}/" for one in hosts]
+            more = {"allow_private": hosts, "robots": False, "connect_timeout": 0.1}
+            return await asyncio.to_thread(crawled, server, seeds, 1, **more)
+
+    assert asyncio.run(served()) == [f"http://good.example:{server.port}/"]
+    assert set(seen) == {("later", False)}
 
 
 # ---------------------------------------------------------------- the loop

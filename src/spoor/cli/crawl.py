@@ -200,9 +200,9 @@ def failed_line(fetch: Fetch, step: Outcome | Deferred, now: float) -> str:
         return (
             f"{fetch.url}: {in_words(reply)}" if isinstance(reply, Failed) and reply.counts else ""
         )
-    from spoor.http.host_queues import OTHERS_FIRST
+    from spoor.http.host_queues import NAMES_FIRST, OTHERS_FIRST
 
-    if step.reason == OTHERS_FIRST or step.reason.startswith("redirect"):
+    if step.reason in (NAMES_FIRST, OTHERS_FIRST) or step.reason.startswith("redirect"):
         return ""
     return f"{fetch.url}: {step.reason}; tried again in {max(0.0, step.until - now):.0f} s"
 

@@ -159,6 +159,11 @@ class AddressGuard(AbstractResolver):
         knows = getattr(self._resolver, "knows", None)
         return knows is None or bool(knows(name))
 
+    def waits(self, host: str) -> bool:
+        """Whether the look-up of a host, with its port if it has one, has not begun, since those of
+        others come before it."""
+        return isinstance(self._resolver, Names) and self._resolver.waits(_name_of(host))
+
     async def look_up(self, host: str) -> None:
         """Wait until the addresses of a host, with its port if it has one, are known, or that it
         has none."""

@@ -23,15 +23,15 @@ class Visit:
 
 
 OTHERS_FIRST = "others of its domain at its address are asked first"
+NAMES_FIRST = "names of others are looked up first"
 """Why a request waits that no failure put off."""
 
 
-class ClockSharedError(Exception):
-    """Other hosts of a domain are visited, at the same address; `wait`: seconds until a host comes
-    again."""
+class PutOffError(Exception):
+    """A host is not asked yet, since others come first; `wait`: seconds until it comes again."""
 
-    def __init__(self, wait: float) -> None:
-        super().__init__(OTHERS_FIRST)
+    def __init__(self, reason: str, wait: float) -> None:
+        super().__init__(reason)
         self.wait = wait
 
 
@@ -105,7 +105,7 @@ class HostQueues:
             del self._waits[ticket]
 
     def visit(self, host: str, delay: float) -> _Visiting:
-        """A visit of a host, by one or more requests: a context. Raises ClockSharedError where it
+        """A visit of a host, by one or more requests: a context. Raises PutOffError where it
         is to come again later."""
         return _Visiting(self, host, delay)
 
@@ -147,7 +147,7 @@ class _Visiting:
             self._names = clocks_of(self._host, await queues._addresses_of(self._host))
             until = queues._clocks.enter(self._names, self._delay, queues._loop.time())
             if until is not None:
-                raise ClockSharedError(until - queues._loop.time())
+                raise PutOffError(OTHERS_FIRST, until - queues._loop.time())
         return self._visit
 
     async def __aexit__(self, *raised: object) -> None:

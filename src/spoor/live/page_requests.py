@@ -16,7 +16,7 @@ from spoor.documents.kinds import Types, tell
 from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
 from spoor.http.failures import failure
-from spoor.http.host_queues import ClockSharedError, HostQueues
+from spoor.http.host_queues import NAMES_FIRST, HostQueues, PutOffError
 from spoor.http.robots import RobotsFetcher
 from spoor.http.subrequests import Subrequests, scope_of_parts
 from spoor.live.broken_bodies import BrokenBodies
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 _SEARCHED = 1_000
 """Answers of searches of which it is known what was asked for."""
 _READER = "spoor.live.reply_reader"
+_NAMES_WAIT = 2.0
+"""Seconds until a host comes again that was given up before its name was looked up."""
 
 
 def loop_time() -> float:
@@ -211,9 +213,10 @@ class PageRequests:
                     # It is not archived either: others learn from archives.
                     exchange = None
                     reply = Failed(fetch.ticket, "robots", "it asks not to be learned from (noai)")
-        except ClockSharedError as error:
+        except PutOffError as error:
+            # The link waits no longer than its host: what was not asked is not judged.
             self._hosts.hold(fetch.host, self._clock() + error.wait)
-            reply = _later(fetch.ticket, error)
+            reply = _later(fetch.ticket, error, 0.0)
         except Exception as error:
             reply = failure(fetch.ticket, error)
         if self._either:
@@ -289,8 +292,8 @@ class PageRequests:
                 reply = Fetched(ticket, page, exchange.seconds, len(exchange.body))
             else:
                 reply = self._reader.bare(ticket, exchange)
-        except ClockSharedError as error:
-            reply = _later(ticket, error)
+        except PutOffError as error:
+            reply = _later(ticket, error, error.wait)
         except Exception as error:
             reply = failure(ticket, error)
         if exchange is None:
@@ -321,8 +324,13 @@ class PageRequests:
     async def _look_up(self, fetch: Fetch) -> None:
         """Look up the host's address; as that may take long, the request holds no slot then."""
         if not self._address_guard.knows(fetch.host):
-            async with self._queues.look_up(fetch.ticket, self.settings.connect_timeout):
-                await self._address_guard.look_up(fetch.host)
+            try:
+                async with self._queues.look_up(fetch.ticket, self.settings.connect_timeout):
+                    await self._address_guard.look_up(fetch.host)
+            except TimeoutError:
+                if not self._address_guard.waits(fetch.host):
+                    raise
+                raise PutOffError(NAMES_FIRST, _NAMES_WAIT) from None
 
     async def _ask(self, fetch: Fetch, headers: tuple[tuple[str, str], ...]) -> Failed | Exchange:
         """Request a page; returns the exchange, or why it was not requested."""
@@ -437,6 +445,6 @@ class PageRequests:
         return bool(exchange.searches) or "index" in kinds
 
 
-def _later(ticket: int, error: ClockSharedError) -> Failed:
-    """A request that another program's requests to the same host put off."""
-    return Failed(ticket, "later", str(error), transient=True, retry_after=error.wait)
+def _later(ticket: int, error: PutOffError, wait: float) -> Failed:
+    """A request that other requests put off."""
+    return Failed(ticket, "later", str(error), transient=True, retry_after=wait)
