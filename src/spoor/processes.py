@@ -6,6 +6,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -31,7 +32,9 @@ def worker_pool(count: int) -> Iterator[ProcessPoolExecutor]:
         pool.shutdown(wait=False, cancel_futures=True)
         for process in set(multiprocessing.active_children()) - others:
             process.terminate()
-        if jobs is not None:  # before 3.11.5 its writer waits for readers, of which none is left
+        # Before 3.11.5 its writer waits for readers, of which none is left; since then the pool
+        # closes it, and a second time is an error in its thread.
+        if jobs is not None and sys.version_info < (3, 11, 5):
             jobs._reader.close()
         raise
     finally:
