@@ -74,8 +74,9 @@ class Said:
         that no page has tells as much as any. 1 where the wish has no words."""
         if not (wanted := self._matcher.wanted):
             return np.ones(len(pages))
-        known, weights = self._reader.known[:, 1], self._weights()
-        leaves = self._leaves(pages, np.minimum(self._inexact, self._worths()))
+        known, worths = self._reader.known[:, 1], self._worths()
+        weights = self._weights(worths)
+        leaves = self._leaves(pages, np.minimum(self._inexact, worths))
         self._fill_phrases(leaves, weights)
         tells = np.where(known > 0, self._tells(known), 1.0)
         return value_of(wanted, leaves, weights, tells=tells, several=True)
@@ -99,11 +100,12 @@ class Said:
         strange = several and any(known[at][0] < KNOWN for at in matcher.words_of_phrases)
         if self._many or strange:
             return float(self._of_parts([wanted], [page])[0][0])
+        worths = self._worths()
         leaves = [
-            exact + worth * (like - exact)
-            for (exact, like), worth in zip(evidence, self._worths(), strict=True)
+            exact + its * (like - exact)
+            for (exact, like), its in zip(evidence, worths, strict=True)
         ]
-        weights = self._weights().tolist()
+        weights = self._weights(worths).tolist()
         worth: dict[Tree, float] = {}
         loose: list[Tree] = []
         tells = None
@@ -143,12 +145,12 @@ class Said:
         both = self._evidence(pages)
         return np.asarray(both[:, :, 0] + inexact * (both[:, :, 1] - both[:, :, 0]))
 
-    def _weights(self) -> Floats:
-        """How rare what is like each leaf is on this crawl."""
+    def _weights(self, worths: Sequence[float]) -> Floats:
+        """How rare each leaf is on this crawl, with what is like it if that is worth anything."""
         reader = self._reader
         have = [
-            its if worth == 0.0 else all_its
-            for (its, all_its), worth in zip(reader.known.tolist(), self._worths(), strict=True)
+            like if worth else exact
+            for (exact, like), worth in zip(reader.known.tolist(), worths, strict=True)
         ]
         return np.asarray(np.log((reader.frequencies.pages + 10.0) / (np.array(have) + 1.0)) + 0.1)
 
@@ -182,7 +184,8 @@ class Said:
         """What the words of each part of the wish say of pages, in [0, 1]."""
         matcher = self._matcher
         count, like = self._reader.frequencies.pages, self._reader.known[:, 1]
-        leaves, weights = self._leaves(pages, np.array(self._worths())), self._weights()
+        worths = self._worths()
+        leaves, weights = self._leaves(pages, np.array(worths)), self._weights(worths)
         worth: dict[Tree, Floats] = {}
         loose: list[Tree] = []
         several = count >= FIRST
