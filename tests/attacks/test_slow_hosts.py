@@ -507,19 +507,25 @@ def test_hosts_that_never_answer_do_not_hold_up_the_end_of_a_crawl(
     asyncio.run(served())
 
 
+def bad_names_wait(monkeypatch: pytest.MonkeyPatch, until: threading.Event) -> None:
+    """Names of bad hosts are looked up in vain, and not before an event; others at once."""
+
+    def getaddrinfo(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
+        if host.startswith(BAD):
+            until.wait()
+            raise socket.gaierror(socket.EAI_AGAIN, "gone")
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ADDRESS, port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+
+
 @pytest.mark.server
 def test_names_that_nobody_looks_up_hold_nothing(
     impatient: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     never = threading.Event()
 
-    def getaddrinfo(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
-        if host.startswith(BAD):
-            never.wait()
-            raise socket.gaierror(socket.EAI_AGAIN, "gone")
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ADDRESS, port))]
-
-    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    bad_names_wait(monkeypatch, never)
     server = Loopback(lambda asked: page(*[f"/{n}" for n in range(30)]))
 
     async def served() -> list[str]:
@@ -609,13 +615,7 @@ def test_names_whose_look_up_was_late_leave_threads_to_others(
     going = threading.Event()
     going.set()
 
-    def getaddrinfo(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
-        if host.startswith(BAD):
-            going.wait()
-            raise socket.gaierror(socket.EAI_AGAIN, "gone")
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ADDRESS, port))]
-
-    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    bad_names_wait(monkeypatch, going)
     monkeypatch.setattr("spoor.http.names._FRESH", -1.0)  # each is late that brings nothing
     monkeypatch.setattr("spoor.http.names._KEEP_FAILURE", -1.0)
 
@@ -645,12 +645,6 @@ def test_a_host_whose_name_waits_for_others_is_not_judged_by_that(
     going = threading.Event()
     seen: list[tuple[str, bool]] = []
 
-    def getaddrinfo(host: str, port: int, *_: Any, **__: Any) -> list[Any]:
-        if host.startswith(BAD):
-            going.wait()
-            raise socket.gaierror(socket.EAI_AGAIN, "gone")
-        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (ADDRESS, port))]
-
     def failed(self: Crawl, reply: Failed, *rest: Any) -> Outcome | Deferred:
         done = plainly(self, reply, *rest)
         if not getattr(done, "url", BAD).startswith(f"http://{BAD}"):
@@ -661,7 +655,7 @@ def test_a_host_whose_name_waits_for_others_is_not_judged_by_that(
 
     plainly = Crawl._failed
     monkeypatch.setattr(Crawl, "_failed", failed)
-    monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
+    bad_names_wait(monkeypatch, going)
     monkeypatch.setattr("spoor.http.names._most_look_ups", lambda: 1)
     monkeypatch.setattr("spoor.live.page_requests._NAMES_WAIT", 0.05)
     server = Loopback(lambda asked: page())
