@@ -8,7 +8,7 @@ keywords of `spoor.run`, the `SPOOR_*` settings of Scrapy, the messages to shard
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -484,6 +484,8 @@ class Settings:
     folder: str = setting(
         "", PROCESS, "Working folder to which names of files are relative.", inner=True
     )
+    said: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    """No setting: names of those that were given, also by their defaults (`of`)."""
 
     def __post_init__(self) -> None:
         for name, known in described(type(self)).items():
@@ -523,7 +525,7 @@ class Settings:
         if checked.pop("whole_site", False):
             about = {"want"} if checked.get("topic") or checked.get("topic_file") else set()
             checked = {n: value for n, value in WHOLE_SITE.items() if n not in about} | checked
-        return cls(**checked)
+        return cls(**checked, said=frozenset(checked))
 
     @classmethod
     def of_command(cls, command: str) -> dict[str, Setting]:
@@ -659,6 +661,7 @@ def _described(settings: Any) -> dict[str, Setting]:
             default=one.default,
         )
         for one in fields(settings)
+        if "setting" in one.metadata
     }
 
 

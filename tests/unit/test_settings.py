@@ -21,6 +21,7 @@ from spoor.cli.main import run as run_spoor
 from spoor.cli.settings import markdown, python
 from spoor.errors import InputError
 from spoor.notebook import functions
+from spoor.notebook.crawls import settings_of
 from spoor.runs.inputs import with_inputs
 from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
@@ -266,6 +267,25 @@ def test_a_run_keeps_what_decides_it_and_takes_what_may_change(tmp_path: Path) -
     other = with_inputs(Settings(topic="owls", backoff=9.0), ["http://a.example/"])
     with pytest.raises(InputError, match=r"begun with backoff = 5\.0, not 9\.0"):
         RunWriter(tmp_path, other)
+
+
+def test_what_is_said_of_a_refresh_counts_also_where_it_is_a_default(tmp_path: Path) -> None:
+    begun = Settings(topic="owls", requisites="all", delay=9.0, pages=5)
+    RunWriter(tmp_path, with_inputs(begun, ["http://a.example/"])).close()
+    again = with_inputs(Settings.of({"refresh": str(tmp_path)}), [])
+    assert (again.requisites, again.delay) == ("all", 9.0)
+    none = with_inputs(Settings.of({"refresh": str(tmp_path), "requisites": "none"}), [])
+    assert (none.requisites, none.delay, none.topic) == ("none", 9.0, "owls")
+    assert "said" not in described(Settings)
+
+
+def test_python_cannot_give_a_default() -> None:
+    """Each keyword of a call has a value."""
+    keywords = {n: one.default for n, one in described(Settings).items() if not one.inner}
+    known = Settings.of_command("crawl").keys() & keywords.keys()
+    given = {name: keywords[name] for name in known}
+    whole = settings_of("http://a.example/", given | {"whole_site": True, "pages": 7})
+    assert (whole.requisites, whole.policy, whole.pages) == ("all", "breadth-first", 7)
 
 
 @pytest.mark.parametrize(

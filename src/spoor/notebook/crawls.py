@@ -35,14 +35,16 @@ AHEAD = 100
 
 
 def settings_of(seeds: str | Sequence[str], given: Mapping[str, Any]) -> Settings:
-    """The settings of a crawl from the keywords of `run` and `stream`. Warns of lines of a list of
-    sites that are left out. Raises InputError."""
-    settings = Settings.of(
-        {
-            name: (value,) if name in _LISTS and isinstance(value, str) else value
-            for name, value in given.items()
-        }
-    )
+    """The settings of a crawl from the keywords of `run` and `stream`, of which nobody can tell
+    whether a default was given. Warns of lines of a list of sites that are left out. Raises
+    InputError."""
+    known = Settings.of_command("crawl")
+    values = {
+        name: (value,) if name in _LISTS and isinstance(value, str) else value
+        for name, value in given.items()
+        if name not in known or value != known[name].default
+    }
+    settings = Settings.of(values)
     given_seeds = [seeds] if isinstance(seeds, str) else seeds
     return with_inputs(settings, given_seeds, lambda line: warnings.warn(line, stacklevel=6))
 

@@ -81,7 +81,8 @@ def as_begun(settings: Settings) -> Settings:
     for name, one in known.items():
         inherits = one.group in (CRAWL, POLITENESS, LIMITS) or name in _KEEPS
         inherits = inherits and name not in _OWN and not one.secret
-        if inherits and getattr(settings, name) == one.default and not (says and name in wants):
+        said = name in settings.said or getattr(settings, name) != one.default
+        if inherits and not (said or (says and name in wants)):
             if one.reaches or (one.path and one.group is POLITENESS):
                 reaching += one.arguments(getattr(begun, name))
             else:
