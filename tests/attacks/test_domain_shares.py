@@ -11,7 +11,7 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
-from spoor.link_filter import domain_shares
+from spoor.link_filter import waiting_places
 from spoor.link_filter.domain_shares import FOR_EACH, LEAST, DomainShares
 from spoor.link_filter.link_filter import CrawlFilter
 from spoor.link_filter.scope import Scope
@@ -73,7 +73,7 @@ def test_a_domain_takes_its_share_and_more_for_what_it_gave(relevant: int) -> No
 
 def test_links_of_a_domain_take_no_places_of_another(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many that wait. A site that has had its share goes on once it may."""
-    monkeypatch.setattr(domain_shares, "_WAITING", 300)
+    monkeypatch.setattr(waiting_places, "MOST_WAITING", 300)
     shares = DomainShares()
     for number in range(LEAST):
         shares.count(f"http://www.{GOOD}/{number}", 1)

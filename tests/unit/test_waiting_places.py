@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from spoor import bounded
 from spoor.learn.state import pack, unpack
-from spoor.link_filter import domain_shares, held_groups, page_limits
+from spoor.link_filter import held_groups, waiting_places
 from spoor.link_filter.link_filter import CrawlFilter
 from spoor.link_filter.scope import Scope
 from spoor.link_filter.traps import Traps
@@ -29,8 +29,7 @@ def _held(url: str, *, dropped: bool = False) -> HeldLink:
 def test_links_that_were_more_than_may_wait_are_told_after_the_others_entered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(domain_shares, "_WAITING", 3)
-    monkeypatch.setattr(held_groups, "_WAITING", 2)
+    monkeypatch.setattr(waiting_places, "MOST_WAITING", 3)
     within = CrawlFilter(Scope(), traps=Traps())
     assert within._domains is not None
     assert within._traps is not None
@@ -46,10 +45,10 @@ def test_links_that_were_more_than_may_wait_are_told_after_the_others_entered(
             pass
         assert one._traps is not None
         one._traps._groups.open("b.example/#")
-        assert len(one._traps.release(over=False)) == 2 * (one is within)
+        assert len(one._traps.release(over=False)) == 3 * (one is within)
         left_out = one.left_out()
-        assert (left_out.rules, left_out.held) == ({TOO_MANY: 7 + 8}, [])
-        assert left_out_lines(left_out) == ["left out 15 links that were more than may wait"]
+        assert (left_out.rules, left_out.held) == ({TOO_MANY: 7 + 7}, [])
+        assert left_out_lines(left_out) == ["left out 14 links that were more than may wait"]
 
 
 def test_what_waits_for_a_group_that_is_forgotten_may_enter(
@@ -78,6 +77,12 @@ CALLS = st.lists(
 )
 
 
+def _few_waiting() -> WaitingLinks:
+    waiting = WaitingLinks()
+    waiting._places = waiting_places.WaitingPlaces(MOST)
+    return waiting
+
+
 def _is_not_of(domain: str, url: str) -> bool:
     return f".{domain}." not in url
 
@@ -89,7 +94,7 @@ def test_links_that_wait_in_groups_are_those_of_the_plainest_list(
 ) -> None:
     """A list of (group, link), the oldest first, from which the domain with the most loses the
     newest of its newest group; nothing is lost that is not counted."""
-    waiting = WaitingLinks(MOST)
+    waiting = _few_waiting()
     plain: list[tuple[str, HeldLink]] = []
     began: list[str] = []
     entered = given_up = 0
@@ -131,7 +136,7 @@ def test_links_that_wait_in_groups_are_those_of_the_plainest_list(
             plain = [row for row in plain if row not in leaving]
         else:
             state = unpack(pack(waiting.save()))
-            waiting = WaitingLinks(MOST)
+            waiting = _few_waiting()
             waiting.load(state)
         began = [one for one in began if any(name == one for name, _ in plain)]
         assert list(waiting) == began
@@ -145,7 +150,7 @@ def test_links_that_wait_in_groups_are_those_of_the_plainest_list(
 def test_what_a_limit_gave_up_is_told_after_its_group_is_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(page_limits, "_WAITING", 2)
+    monkeypatch.setattr(waiting_places, "MOST_WAITING", 2)
     within = CrawlFilter(Scope(), per_host=1)
     for number in range(9):
         held = _held(f"http://{number}.a.example/")

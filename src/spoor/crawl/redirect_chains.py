@@ -129,7 +129,6 @@ class RedirectChains:
                 self.forget(link)
 
     def save(self) -> State:
-        """Go on with `load`."""
         return {
             "chains": [
                 [link, *chain.counted, [[url, *hops] for url, hops in chain.addresses.items()]]
@@ -139,7 +138,6 @@ class RedirectChains:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._chains = {
             link: _Chain(Hops(crossed, hops), {url: Hops(*its) for url, *its in addresses})
             for link, crossed, hops, addresses in state["chains"]

@@ -119,7 +119,6 @@ class SkipTurns:
         return True
 
     def save(self) -> State:
-        """Go on with `load`."""
         return {
             "until": self._until.copy(),
             "rests": {name: list(rest) for name, rest in self._rests.items()},
@@ -131,7 +130,6 @@ class SkipTurns:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._until = dict(state["until"])
         self._rests = {name: (until, free_at) for name, (until, free_at) in state["rests"].items()}
         self._place = int(state["place"])

@@ -125,7 +125,6 @@ class Answers:
         return {"used": list(self._used), "spent": self.spent, "seconds": self.seconds}
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._used = dict.fromkeys(state["used"])
         self.spent, self.seconds = float(state["spent"]), float(state["seconds"])
 

@@ -183,7 +183,6 @@ class MixedEffectsRegression:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._clear()
         held: NDArray[Any] = state["slots"]
         columns = state.get("columns", np.zeros(len(held), np.uint8))

@@ -16,7 +16,7 @@ from itertools import accumulate
 from spoor.bounded import remember
 from spoor.hashing import hash64
 from spoor.link_filter.page_views import LinkedFrom
-from spoor.link_filter.waiting_places import HeldGroup, Holder, WaitingLinks
+from spoor.link_filter.waiting_places import HeldGroup, Holder
 from spoor.types import HeldLink, Page, State
 from spoor.web.urls import host
 
@@ -35,7 +35,7 @@ _IRRELEVANT = 2
 """Answers that are not relevant from which on the others wait; the first message is enough."""
 DOUBTED = 0.25
 """Score of a page from which on it may be relevant once more is known."""
-_SUBJECTS, _PAGES, _WAITING = 20_000, 20_000, 5_000
+_SUBJECTS, _PAGES = 20_000, 20_000
 
 
 class Answers(Holder):
@@ -49,7 +49,7 @@ class Answers(Holder):
         """Subjects of relevant pages, and those whose answers were let in at the end."""
         self._pages: OrderedDict[int, tuple[int, ...]] = OrderedDict()
         """URL of a page, hashed → what may be its subject."""
-        super().__init__(WaitingLinks(_WAITING))
+        super().__init__()
 
     def ended(self, page: Page, score: float) -> None:
         """Take in a page that was judged."""

@@ -2,8 +2,7 @@
 
 Whoever has a domain has names and pages without end. So a domain of which no seed is may have
 `LEAST` pages, or a tenth of all, and `FOR_EACH` more for each relevant one. Its other links wait
-until its share has grown, or the crawl (of one in shards: its shard) has nothing else to do. Of
-links that wait beyond `_WAITING` only the number is kept, of the domain with the most of them.
+until its share has grown, or the crawl (of one in shards: its shard) has nothing else to do.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from spoor.link_filter.waiting_places import HeldGroup, Holder, WaitingLinks
+from spoor.link_filter.waiting_places import HeldGroup, Holder
 from spoor.types import HeldLink, State
 from spoor.web.urls import domain_of
 
@@ -23,8 +22,6 @@ FOR_EACH = 10
 """Pages more for each relevant one."""
 _EACH = 20
 """Links that enter at a time where there are no others, by turns of their domains."""
-_WAITING = 5_000
-"""Links that wait; of others only the number is kept."""
 _LOOK = 50
 """Pages after which the shares of all that wait are looked at."""
 
@@ -38,7 +35,7 @@ class DomainShares(Holder):
         self._pages: Counter[str] = Counter()
         self._relevant: Counter[str] = Counter()
         self._total = 0
-        super().__init__(WaitingLinks(_WAITING))
+        super().__init__()
         """Of domains that have had their share."""
         self._entered: set[str] = set()
         """URLs that enter whatever the share of their domain is."""
@@ -106,7 +103,6 @@ class DomainShares(Holder):
         return f"its {pages:,} pages, {relevant:,} of them relevant, are its share so far"
 
     def save(self) -> State:
-        """Go on with `load`."""
         return {
             "named": sorted(self._named),
             "pages": dict(self._pages),
@@ -118,7 +114,6 @@ class DomainShares(Holder):
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._named = set(state["named"])
         self._pages, self._relevant = Counter(state["pages"]), Counter(state["relevant"])
         self._total = int(state["total"])

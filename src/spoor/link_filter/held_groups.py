@@ -28,7 +28,7 @@ from spoor.link_filter.trap_groups import (
 )
 from spoor.link_filter.trap_rests import Rests, worth
 from spoor.link_filter.trap_tries import Tries
-from spoor.link_filter.waiting_places import HeldGroup, WaitingLinks
+from spoor.link_filter.waiting_places import MOST_WAITING, HeldGroup, WaitingLinks
 from spoor.types import HeldLink, State
 from spoor.web.urls import host, registrable_domain
 
@@ -45,8 +45,6 @@ _EACH = 2
 _LAST = 5
 """Tries of a group where nothing else is left."""
 
-_WAITING = 5_000
-"""Links that wait to be tried; of others only the number is kept."""
 _AT_FIRST = 16
 """Links of a group that opened that enter at once. Then one enters with each page of the crawl …"""
 _ONE_MORE = 8
@@ -55,7 +53,7 @@ then opens again and again, and each link that entered until it is held back onc
 in vain …"""
 _AT_ONCE = 64
 """… but of all groups no more than so many at a time."""
-_SHAPES = 4 * _WAITING
+_SHAPES = 4 * MOST_WAITING
 """URLs whose look is remembered, those that wait among them."""
 
 
@@ -68,7 +66,7 @@ class HeldGroups:
         """Those that are held back."""
         self.of_strangers = 0
         """How many of these are of links of other domains."""
-        self.waiting = WaitingLinks(_WAITING, owner)
+        self.waiting = WaitingLinks(owner)
         """Of these groups."""
         self._opened: dict[str, int] = {}
         """Groups that hold nothing back, with links that still wait → their pages at that time."""

@@ -157,7 +157,6 @@ class HeldLists:
         return ready
 
     def save(self) -> State:
-        """Go on with `load`."""
         return {
             "hosts": [
                 [name, _rows(its.waiting), its.pages, its.relevant, its.lists, its.named_by]
@@ -172,7 +171,6 @@ class HeldLists:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._hosts = OrderedDict(
             (name, _Host([HeldLink.of(row) for row in waiting], *counts))
             for name, waiting, *counts in state["hosts"]

@@ -192,7 +192,7 @@ class CrawlFilter:
     def _with_sitemaps_alone(self, page: Page) -> Page:
         """A page whose links are not to be followed: those to sitemaps are not its own, since
         robots.txt names them; that to a search index is."""
-        listed = sitemaps_among(page.links, "sitemap")
+        listed = sitemaps_among(page.links, ("sitemap",))
         for index, url in enumerate(urls_of(page.links)):
             if index not in listed:
                 self._left_out.note(NOFOLLOW, url)

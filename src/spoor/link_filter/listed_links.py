@@ -122,12 +122,10 @@ class ListedLinks:
         return first.part(links)
 
     def save(self) -> State:
-        """Go on with `load`."""
         rows = [[domain, [one.row() for one in its]] for domain, its in self._waiting.items()]
         return {"waiting": rows, "ready": self._ready, "left": self.left}
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._waiting.clear()
         self._places.clear()
         for domain, rows in state["waiting"]:

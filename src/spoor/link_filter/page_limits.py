@@ -1,8 +1,7 @@
 """The most pages of a host or domain, and what waits for a place that is given back.
 
 Pages in flight take places, too. One that fails or is redirected gives its place back, and so does
-a found page that is relevant no longer; then the link that waited longest takes it. Of links that
-wait beyond `_WAITING` only the number is kept, of the domain with the most of them.
+a found page that is relevant no longer; then the link that waited longest takes it.
 
 A host with `www.` and one without are one, as in `--scope host`. A host that may have N pages may
 have N links that come to nothing, too, so that one full of dead links costs no more than 2 N.
@@ -14,12 +13,9 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
-from spoor.link_filter.waiting_places import Holder, WaitingLinks
+from spoor.link_filter.waiting_places import Holder
 from spoor.types import HeldLink, State
 from spoor.web.urls import bare_host, domain_of
-
-_WAITING = 5_000
-"""Links that wait."""
 
 
 class _Limit(NamedTuple):
@@ -38,7 +34,7 @@ class PageLimits(Holder):
         self, per_host: int | None, per_domain: int | None, found_per_host: int | None
     ) -> None:
         self._limits: dict[str, _Limit] = {}
-        super().__init__(WaitingLinks(_WAITING))
+        super().__init__()
         """Unit and host or domain → links that wait."""
         self.set(per_host, per_domain, found_per_host)
         self._pages: Counter[str] = Counter()

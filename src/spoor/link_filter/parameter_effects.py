@@ -109,7 +109,6 @@ class ParameterEffects:
         return list(filter(self._is_idle, (f"{host(url)}?{name}=" for name in sorted(names))))
 
     def save(self) -> State:
-        """Go on with `load`."""
         longer = {name: at for at, name in enumerate(dict.fromkeys(self._longer.values()))}
         at = map(longer.__getitem__, self._longer.values())
         return {
@@ -120,7 +119,6 @@ class ParameterEffects:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._texts = OrderedDict(map(tuple, state["texts"].tolist()))
         names = state["parameters"]
         self._longer = OrderedDict((key, names[at]) for key, at in state["longer"].tolist())

@@ -27,7 +27,7 @@ from spoor.link_filter.sampled_refresh import (
     pays,
     uniform_of,
 )
-from spoor.link_filter.waiting_places import Holder, WaitingLinks
+from spoor.link_filter.waiting_places import Holder
 from spoor.types import NO_PARENT, Anchor, Failed, Fetched, HeldLink, Link, Outcome, State
 from spoor.web.urls import host
 
@@ -44,10 +44,6 @@ WRONG = 0.05
 """Share of the sample of a host that may have changed against the word of who called it unchanged;
 in [0, 1]."""
 
-
-_WAITING = 5_000
-"""New pages that wait while others may still fail, or for a larger budget; of others only the
-number is kept."""
 
 SHOWN = 20
 """Hosts whose samples are told one by one."""
@@ -95,8 +91,8 @@ class Revisits(Holder):
         self._uniform = uniform_of(repr(began), urls)
         self._released = False
         self._new = 0
-        super().__init__(WaitingLinks(_WAITING))
-        """New pages beyond `most_new`."""
+        super().__init__()
+        """New pages beyond `most_new` wait, while others may still fail or for a larger budget."""
         self.called_unchanged: Counter[str] = Counter()
         """Who called pages unchanged → how many were not asked for."""
         self._left: dict[str, set[int]] = {}

@@ -9,26 +9,21 @@ search indexes and answers wait until they may pay (`held_lists.py`).
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 
 from spoor.bounded import remember
 from spoor.link_filter.held_lists import HeldLists
 from spoor.link_filter.listed_links import Listed, ListedLinks
 from spoor.link_filter.sitemap_shares import SitemapShares
 from spoor.types import HeldLink, Link, Origin, Page, State
-from spoor.web.page_links import PageLinks, those
+from spoor.web.page_links import LISTS, SEARCHES, PageLinks, those
 from spoor.web.urls import host
 
-SEARCHES = ("index", "search")
-"""Kinds of links to a search index, and to an answer of a site's search."""
 
-
-def sitemaps_among(links: Sequence[Link], *kinds: str) -> Sequence[int]:
-    """Which links lead to one, to a search index or to an answer of a search, or to such of these
-    kinds alone: none of those that a page itself has."""
+def sitemaps_among(links: Sequence[Link], kinds: Container[str] = LISTS) -> Sequence[int]:
+    """Which links lead to lists of these kinds: none of those that a page itself has."""
     if isinstance(links, PageLinks):
         return ()
-    kinds = kinds or ("sitemap", *SEARCHES)
     return [index for index, link in enumerate(links) if link.kind in kinds]
 
 
@@ -83,7 +78,7 @@ class SitemapFilter:
     def within_shares(self, links: Sequence[Link], origin: Origin) -> Sequence[Link]:
         """The links without those to sitemaps that wait for their share."""
         shares = self._last or self._shares
-        if not self._ask or not (sitemaps := sitemaps_among(links, "sitemap")):
+        if not self._ask or not (sitemaps := sitemaps_among(links, ("sitemap",))):
             return links
         waits = {index for index in sitemaps if shares.holds(origin.held(links[index]))}
         return those(links, [index for index in range(len(links)) if index not in waits])
@@ -93,7 +88,7 @@ class SitemapFilter:
     ) -> Sequence[Link]:
         """Those of a page's links that lead to no search index and to no answer of a search, which
         wait until they may pay. `knows`: whether the frontier has a URL."""
-        lists = sitemaps_among(links, *SEARCHES) if self._ask else ()
+        lists = sitemaps_among(links, SEARCHES) if self._ask else ()
         if not lists:
             return links
         others = [at for at in range(len(links)) if at not in lists]

@@ -3,8 +3,7 @@
 They are asked for first, each counts as a page, and a domain has names and sitemaps without end. So
 `LEAST` of a domain enter, one more each time that the pages of the crawl have doubled, and one for
 each relevant page of the domain. The others wait until its share has grown, or the crawl (of
-one in shards: its shard) has nothing else to do. Of those that wait beyond `_WAITING` only the
-number is kept, of the domain with the most of them.
+one in shards: its shard) has nothing else to do.
 
 Where sitemaps are not asked for, those that robots.txt names come `last`: once the crawl has
 nothing else to do.
@@ -26,8 +25,6 @@ OF_PAGES = 20
 """… and one more after so many pages of the crawl, twice as many, …"""
 _AT_ONCE = 20
 """That enter where the crawl has nothing else to do."""
-_WAITING = 5_000
-"""Sitemaps that wait."""
 _KNOWN = 100_000
 """URLs of sitemaps that are remembered; the oldest are forgotten."""
 
@@ -42,7 +39,7 @@ class SitemapShares:
         """Their URLs, hashed."""
         self._entered: Counter[str] = Counter()
         """Domain → its sitemaps that entered, less those that its relevant pages earned."""
-        self._waiting = WaitingLinks(_WAITING)
+        self._waiting = WaitingLinks()
         """Of domains that have had their share."""
         self._pages = 0
         self._look = False
@@ -103,7 +100,6 @@ class SitemapShares:
         return self._waiting.lost + sum(self._waiting.left().values())
 
     def save(self) -> State:
-        """Go on with `load`."""
         return {
             "known": list(self._known),
             "entered": dict(self._entered),
@@ -113,7 +109,6 @@ class SitemapShares:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._known = OrderedDict.fromkeys(state["known"])
         self._entered = Counter(state["entered"])
         self._waiting.load(state)

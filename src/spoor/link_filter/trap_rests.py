@@ -76,7 +76,6 @@ class Rests:
         return True
 
     def save(self) -> State:
-        """Go on with `load`."""
         return {
             "domains": [
                 [name, row.asked, row.new, row.last] for name, row in self._domains.items()
@@ -85,6 +84,5 @@ class Rests:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._domains = OrderedDict((name, _Domain(*row)) for name, *row in state["domains"])
         self._asked = OrderedDict((url, domain) for url, domain in state["asked"])

@@ -40,9 +40,7 @@ class Tries:
         return vain <= VAIN + pages // OF_PAGES
 
     def save(self) -> State:
-        """Go on with `load`."""
         return {domain: list(row) for domain, row in self._rows.items()}
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._rows = OrderedDict((domain, list(row)) for domain, row in state.items())

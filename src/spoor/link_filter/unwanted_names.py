@@ -12,13 +12,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from spoor.bounded import remember
-from spoor.link_filter.waiting_places import Holder, WaitingLinks
+from spoor.link_filter.waiting_places import Holder
 from spoor.types import HeldLink, LinkId, Page, State
 from spoor.web.urls import host
 
 TRIED = 3
 """Links of a group that are asked for."""
-_GROUPS, _WAITING = 10_000, 5_000
+_GROUPS = 10_000
 _WANTED = -1
 
 
@@ -32,7 +32,7 @@ class UnwantedNames(Holder):
     wants. O(1) a call."""
 
     def __init__(self, unwanted: Callable[[str], bool]) -> None:
-        super().__init__(WaitingLinks(_WAITING))
+        super().__init__()
         self._unwanted = unwanted
         self._tried: OrderedDict[str, int] = OrderedDict()
         """Group → links that were asked for and brought no document, those in flight among them;

@@ -7,8 +7,6 @@ without seeds has a tenth of that to begin with. So many MiB may their bodies ha
 many as links. The other links of its pages wait then, unless a page of another domain has them too,
 until one brought a page or the run is gone on with. A link is counted for whoever has it, not for
 the host that it leads to, of which there are names without end.
-
-Of links that wait beyond `_WAITING` only the number is kept, of the domain with the most of them.
 """
 
 from __future__ import annotations
@@ -41,7 +39,6 @@ FOR_EACH = 20
 """Links more for each that brought a page."""
 BYTES = 4 << 20
 """Bytes for each of these links, of the bodies of all of them together."""
-_WAITING = 5_000
 _NOT_ASKED = ("later", "cancelled", "unchanged")
 _REDIRECTS = ("skipped", "duplicate", "moved")
 """Failures of links that led out of the scope, to what is known or to another shard. A directory of
@@ -75,7 +72,7 @@ class VainLinks(Holder):
         self._asked_for: dict[LinkId, str] = {}
         """Links in flight → the domain for whose page they are asked for, where any had had its
         share."""
-        super().__init__(WaitingLinks(_WAITING, _group_of))
+        super().__init__(WaitingLinks(_group_of))
 
     def seed(self, urls: Iterable[str]) -> None:
         """Canonical URLs are seeds."""
@@ -174,7 +171,6 @@ class VainLinks(Holder):
         return f"{vain:,} came to nothing{took}, and {came:,} to a page"
 
     def save(self) -> State:
-        """Go on with `load`."""
         return {
             "came": dict(self._came),
             "vain": dict(self._vain),

@@ -15,6 +15,10 @@ from spoor.web.urls import domain_of
 
 TOO_MANY = "more links waited than may wait"
 
+MOST_WAITING = 5_000
+"""Links that wait for one reason; of others only the number is kept, of the domain with the most of
+them."""
+
 
 class WaitingPlaces:
     """How many links of each domain wait. O(log domains) a call; equal numbers go by name, so that
@@ -68,18 +72,18 @@ def _of_url(group: str, url: str) -> str:
 
 
 class WaitingLinks:
-    """Links that wait, in groups and in order, at most `most` of all groups together; of those that
-    are too many, the newest of the newest group of the domain with the most, only the number is
-    kept. All links of a group have one `domain(group, url)`, by default that of their URLs. A
-    group is forgotten with its last link. O(log domains) a link."""
+    """Links that wait, in groups and in order, `MOST_WAITING` of all groups together; too many are
+    the newest of the newest group of the domain with the most. All links of a group have one
+    `domain(group, url)`, by default that of their URLs. A group is forgotten with its last link.
+    O(log domains) a link."""
 
-    def __init__(self, most: int, domain: Callable[[str, str], str] = _of_url) -> None:
+    def __init__(self, domain: Callable[[str, str], str] = _of_url) -> None:
         self._domain = domain
         self._groups: dict[str, _Group] = {}
         """None without links."""
         self._of_domain: dict[str, dict[str, None]] = {}
         """Domain → its groups."""
-        self._places = WaitingPlaces(most)
+        self._places = WaitingPlaces(MOST_WAITING)
         self.lost = 0
         """Links that were too many, of groups of which none waits any more."""
 
@@ -204,7 +208,6 @@ class WaitingLinks:
         return {group: self.count(group) for group in self._groups}
 
     def save(self) -> State:
-        """Go on with `load`."""
         return {
             "waiting": [
                 [group, [held.row() for held in its.links.values()]]
@@ -219,7 +222,6 @@ class WaitingLinks:
         return {group: its.left for group, its in self._groups.items() if its.left}
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._groups.clear()
         self._of_domain.clear()
         self._places.clear()
@@ -244,8 +246,8 @@ class Holder:
     """What lets links wait in groups until something speaks for them: a limit, a share of a domain,
     what a group answers."""
 
-    def __init__(self, waiting: WaitingLinks) -> None:
-        self._waiting = waiting
+    def __init__(self, waiting: WaitingLinks | None = None) -> None:
+        self._waiting = WaitingLinks() if waiting is None else waiting
         self._freed: dict[str, None] = {}
         """Groups that may enter since the last release, where the holder frees whole groups."""
 
@@ -278,10 +280,8 @@ class Holder:
         return [held for group in freed for held in self._waiting.all(group)]
 
     def save(self) -> State:
-        """Go on with `load`."""
         return {**self._waiting.save(), "freed": [*self._freed]}
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._waiting.load(state)
         self._freed = dict.fromkeys(state["freed"])

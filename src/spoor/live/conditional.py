@@ -69,5 +69,4 @@ class Conditions:
         return {"asked": dict(self._asked), "liars": sorted(self.liars)}
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._asked, self.liars = dict(state["asked"]), set(state["liars"])

@@ -438,7 +438,6 @@ class Boxes:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self.held, self.late = OrderedDict(state["held"]), OrderedDict(state["late"])
         self._grown = Counter(dict(state["grown"]))
         self._paths = Counter(dict(state["paths"]))

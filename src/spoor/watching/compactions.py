@@ -59,6 +59,5 @@ class Compactions:
         return {"compacts_at": self.at, "next_compaction": self._next}
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self.at = state["compacts_at"]
         self._next = state["next_compaction"]

@@ -395,7 +395,6 @@ class Contents:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self.rows, self._count = ByteRows(), 0
         for url, row in _cut(state):
             self._keep(url, row)

@@ -90,6 +90,5 @@ class Emptied:
         return {"since": [list(one) for one in self._since.items()], "whole": dict(self._whole)}
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._since = {int(url): since for url, since in state["since"]}
         self._whole = dict(state["whole"])

@@ -89,7 +89,6 @@ class Hints:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self.open = OrderedDict(map(tuple, state["open"].tolist()))
         self._right = Counter(dict(map(tuple, state["right"].tolist())))
         self._wrong = Counter(dict(map(tuple, state["wrong"].tolist())))

@@ -207,7 +207,6 @@ class HostTurns(Saved):
         return {**super().save(), **saved}
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         super().load(state)
         self._between = dict(state.get("between", {}))
         self._likely = dict(state.get("likely", {}))

@@ -119,7 +119,6 @@ class IdleParameters:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._hosts = {}
         for host, saved in state.items():
             known = self._hosts[host] = _Host()

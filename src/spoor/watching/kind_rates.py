@@ -85,7 +85,6 @@ class KindRates:
         return {name: its.copy() for name, its in self._of.items()}
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._of = {name: np.array(its, dtype=np.float64) for name, its in state.items()}
 
 

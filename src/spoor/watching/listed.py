@@ -62,7 +62,6 @@ class Listed:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         its = pieces_of(state["urls"].astype(np.uint64), state["sizes"])
         self._of = OrderedDict(zip(state["of"].tolist(), its, strict=True))
         self._count = sum(map(len, self._of.values()))

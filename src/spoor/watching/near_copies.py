@@ -67,7 +67,6 @@ class NearCopies:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         pairs = zip(state["keys"].tolist(), state["pages"].tolist(), strict=True)
         self._pages = OrderedDict(pairs)
 

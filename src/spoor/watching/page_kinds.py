@@ -93,7 +93,6 @@ class PageKinds:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._lists = NumberSet(state["lists"].tolist())
         self._closed = NumberSet(state["closed"].tolist())
         if "elsewhere" in state:

@@ -332,7 +332,6 @@ class PageRates(Columns):
         return {**super().save(), **self.same.save(), **({"kinds": kinds} if kinds else {})}
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         super().load(state)
         self.same.load(state)
         self.kinds.load(state.get("kinds", {}))

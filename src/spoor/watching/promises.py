@@ -104,7 +104,6 @@ class Promises:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._until = dict(map(tuple, state["until"]))
         self._resting = dict(map(tuple, state["resting"]))
         self._tests = {url: (said, until) for url, said, until in state["tests"]}

@@ -77,6 +77,5 @@ class Memory:
         return {"keys": self._keys, "days": self._days, "told": self._told}
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._keys, self._days = state["keys"].copy(), state["days"].copy()
         self._told = state["told"].copy()

@@ -161,7 +161,6 @@ class DomainShares:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self._shares = {domain: _Share(*map(float, share)) for domain, share in state.items()}
 
 
@@ -253,7 +252,6 @@ class RequestBudget:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         for host, saved in state["hosts"].items():
             self._of(host).load(saved)
         if self._total is not None and state["total"] is not None:

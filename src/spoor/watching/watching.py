@@ -433,7 +433,6 @@ class Watching:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self.contents.load(state["contents"])
         self.wanted = NumberSet(state["wanted"].tolist())
         self.verdicts = OrderedDict(

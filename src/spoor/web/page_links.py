@@ -208,7 +208,10 @@ def places_of(links: Sequence[Link]) -> list[tuple[str, tuple[str, ...], str]]:
     return [(anchor.tag_path, anchor.headings, anchor.region) for anchor in anchors]
 
 
-_NAMED = ("sitemap", "index", "search")
+SEARCHES = ("index", "search")
+"""Kinds of links to a search index, and to an answer of a site's search."""
+LISTS = ("sitemap", *SEARCHES)
+"""Kinds of links to lists, which no page has itself."""
 
 
 def on_page(links: Sequence[Link]) -> int:
@@ -217,7 +220,7 @@ def on_page(links: Sequence[Link]) -> int:
     count = len(links)
     if isinstance(links, PageLinks):
         return count  # as they were parsed
-    while count and (last := links[count - 1]).kind in _NAMED and not last.anchor.tag_path:
+    while count and (last := links[count - 1]).kind in LISTS and not last.anchor.tag_path:
         count -= 1
     return count
 

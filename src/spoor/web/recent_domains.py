@@ -27,9 +27,7 @@ class RecentDomains:
         return max((at for name, at in self._at.items() if name != domain), default=float("-inf"))
 
     def save(self) -> dict[str, float]:
-        """Go on with `load`."""
         return self._at.copy()
 
     def load(self, state: Mapping[str, float]) -> None:
-        """Go on from `save`."""
         self._at = dict(state)

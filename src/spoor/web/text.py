@@ -267,7 +267,6 @@ class DocumentFrequencies:
         }
 
     def load(self, state: State) -> None:
-        """Go on from `save`."""
         self.documents = int(state["documents"])
         self._counts = dict(zip(state["words"], state["counts"].tolist(), strict=True))
 

@@ -470,7 +470,6 @@ class Repeated:
         return max(HEADINGS, OF_FOLDER * self._of_folder(folder))
 
     def save(self) -> State:
-        """Go on with `load`."""
         return {
             **self._sites.save("sites"),
             **self._folders.save("folders"),
