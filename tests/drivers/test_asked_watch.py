@@ -138,7 +138,7 @@ def test_what_was_told_is_labelled_on_its_page(port: int, tmp_path: Path) -> Non
     assert page.page("nonce").count('<form class="label"') == len(lines_of(out))
     for relevant, word, title in ((False, "not wanted", "No"), (True, "wanted", "Yes")):
         said = page.label(line["id"], relevant)
-        assert said == f"Noted as {word}: no other page is judged by it. What was told stays told."
+        assert said == f"Noted as {word}: no other page is judged by it; what was told stays told."
         pressed = f'aria-pressed="true" aria-label="{title}: {line["title"]}"'
         same = [one for one in lines_of(out) if one["url"] == line["url"]]
         assert page.page("nonce").count(pressed) == len(same)

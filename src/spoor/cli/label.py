@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from spoor.cli.options import AsJson
 from spoor.cli.screen import say
 from spoor.display import shown
-
-if TYPE_CHECKING:
-    from spoor.runs.labels import Label
 
 
 class Verdict(StrEnum):
@@ -55,26 +51,7 @@ def label(
         return
     now, was = _word(result.relevant), _word(result.was)
     typer.echo(f"{shown(result.url)}: {now}" + ("" if now == was else f", was {was}"))
-    for line in [_of_watch(result)] if opened.is_watch else _of_crawl(result):
-        typer.echo(f"  {line}")
-
-
-def _of_crawl(label: Label) -> Iterator[str]:
-    if label.running:
-        yield "the running crawl learns it within a second"
-    else:
-        yield "its results and report follow"
-    if not label.learned:
-        yield "its policy does not learn from it: it cannot take a judgement back"
-    elif not label.running:
-        yield "its policy learns it when the crawl goes on"
-
-
-def _of_watch(label: Label) -> str:
-    when = label.when_of_watch
-    if label.learned:
-        return f"its judge learns it {when}; what was told is not taken back"
-    return f"taken in {when}; no other page is judged by it, and what was told is not taken back"
+    typer.echo(f"  {result.follows(is_watch=opened.is_watch)}")
 
 
 def _word(relevant: bool) -> str:

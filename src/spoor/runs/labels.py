@@ -44,10 +44,17 @@ class Label:
     damaged: tuple[str, ...] = ()
     """A line about each document that is damaged in the archive, so that no file of it is saved."""
 
-    @property
-    def when_of_watch(self) -> str:
-        """When a watch takes it in, in words."""
-        return "within a second" if self.running else "when the watch goes on"
+    def follows(self, *, is_watch: bool) -> str:
+        """What becomes of it in a crawl or a watch, in words."""
+        goes_on = f"when the {'watch' if is_watch else 'crawl'} goes on"
+        when = "within a second" if self.running else goes_on
+        if is_watch:
+            learns = (
+                f"its judge learns it {when}" if self.learned else "no other page is judged by it"
+            )
+            return f"{learns}; what was told stays told"
+        learns = f"learns it {when}" if self.learned else "does not learn from it"
+        return f"its results and report follow, and its policy {learns}"
 
 
 def write_label(path: Path, url: str, relevant: bool, now: float) -> None:

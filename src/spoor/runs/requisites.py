@@ -21,10 +21,11 @@ from pathlib import Path
 from typing import Any
 
 from spoor.display import shown
+from spoor.durations import is_moment
 from spoor.errors import InputError
 from spoor.runs import files
 from spoor.runs.database import has_table, reading
-from spoor.runs.rows import is_moment, rfc3339
+from spoor.runs.rows import rfc3339
 from spoor.web.exchange import Requisite
 from spoor.web.urls import names_host
 

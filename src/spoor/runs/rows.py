@@ -12,6 +12,7 @@ from operator import index
 from pathlib import Path
 from typing import Any
 
+from spoor.durations import is_moment
 from spoor.errors import InputError
 from spoor.judges.no_results import REASONS, Verdict
 from spoor.runs import files
@@ -270,12 +271,3 @@ class FailureRow:
         ):
             raise InputError(f"row {failure.seq} of the failures is damaged")
         return failure
-
-
-def is_moment(time: Any) -> bool:
-    """Whether a value says when something was, in Unix seconds."""
-    try:
-        datetime.fromtimestamp(time, UTC)
-    except (TypeError, ValueError, OverflowError, OSError):
-        return False
-    return True

@@ -10,11 +10,10 @@ from itertools import islice
 
 import numpy as np
 
-from spoor.durations import DAY
+from spoor.durations import DAY, is_moment
 from spoor.foragers.crew import Steady, Weighs
 from spoor.runs.assemble_fleet import make_fleet_to_look_at
 from spoor.runs.recovery import telling
-from spoor.runs.rows import is_moment
 from spoor.runs.snapshot import Checkpoint, settings_of
 from spoor.types import Fetch, NotModified, Sleep
 from spoor.watching.urls import NEVER

@@ -165,11 +165,7 @@ class LivePage:
         label = self._run.label(self._row(number).url, relevant)
         self._next, self._unwritten = 0.0, not label.running
         self._update()
-        if not label.learned:
-            return f"{noted(relevant)}; the policy does not learn from it."
-        if label.running:
-            return f"{noted(relevant)}: the crawl learns it within a second."
-        return f"{noted(relevant)}: the policy learns it, and the crawl goes by it when it goes on."
+        return f"{noted(relevant)}: {label.follows(is_watch=False)}."
 
     def listed(self, after: int, *, everything: bool, nonce: str) -> str:
         """A page that lists the pages found, or `everything`, from the one after number `after`

@@ -100,9 +100,7 @@ class WatchPage:
             raise InputError("the watch told that long ago: spoor label takes its URL")
         label = self._run.label(url, relevant)
         self._next, self._checkpoint = 0.0, -1
-        learns = f"its judge learns it {label.when_of_watch}"
-        learns = learns if label.learned else "no other page is judged by it"
-        return f"{noted(relevant)}: {learns}. What was told stays told."
+        return f"{noted(relevant)}: {label.follows(is_watch=True)}."
 
     def close(self) -> None:
         """Nothing is open."""

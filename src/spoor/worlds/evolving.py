@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from spoor.bounded_json import json_of_line
 from spoor.compression import zstd
+from spoor.durations import is_moment
 from spoor.errors import CallerError, InputError, cannot_write, in_one_line
 from spoor.files import hidden_folder, plain, read_json, sync_folder, sync_tree
 from spoor.formats.source_file import MAX_BYTES, MAX_RATIO
@@ -263,24 +264,13 @@ def _version_of(row: Mapping[str, Any]) -> Version:
     version = Version(**{**row, "links": tuple(row["links"])})
     texts = (version.title, version.text, version.url, *version.links)
     if not (
-        _is_moment(version.time)
+        is_moment(version.time)
         and isinstance(version.gone, bool)
         and all(isinstance(text, str) for text in texts)
         and all(url.count("/") >= 2 for url in texts[2:])
     ):
         raise ValueError("a value is of another kind")
     return version
-
-
-def _is_moment(value: object) -> bool:
-    """Whether a value of a stranger's is a number of seconds."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return abs(value) < _FAR
-
-
-_FAR = 1e12
-"""Seconds beyond which there is no moment."""
 
 
 def _read_head(file: Path) -> Mapping[str, Any]:
@@ -291,7 +281,7 @@ def _read_head(file: Path) -> Mapping[str, Any]:
         known, roots = head["format"], head["roots"]
         found = {"roots": roots, **{name: head[name] for name in names}}
         fits = isinstance(roots, list) and all(isinstance(root, str) for root in roots)
-        if known == FORMAT and not (fits and all(_is_moment(found[name]) for name in names)):
+        if known == FORMAT and not (fits and all(is_moment(found[name]) for name in names)):
             raise ValueError
     except OSError as error:
         raise InputError(f"{file.parent}: no evolving web (there is no {FILE})") from error
