@@ -166,7 +166,7 @@ def test_a_label_is_taken_in_once_wherever_the_watch_dies(
             watch._commit()
             armed = True
             with pytest.raises(KilledError):
-                watch._take_labels()
+                watch.take_labels()
         else:
             watch.on_line = lambda line: watch._driver.stop("told") if watch._driver else None
             assert watch.run(60.0) == "told"

@@ -146,7 +146,7 @@ def test_a_death_while_a_label_is_taken_in(point: str, web: CountedWeb, tmp_path
     (path / "labels.jsonl").write_text(line + '{"url": "half a li', encoding="utf-8")
     armed = True
     with pytest.raises(KilledError):
-        run._take_labels()
+        run.take_labels()
     run.folder.close()
 
     again: list[str] = []
@@ -158,8 +158,8 @@ def test_a_death_while_a_label_is_taken_in(point: str, web: CountedWeb, tmp_path
     run = open_run(path, web.root, web.port, at=look, pages=40)
     run.journal.commit()
     assert not last or again == [last]
-    run._take_labels()
-    run._take_labels()
+    run.take_labels()
+    run.take_labels()
     assert run.crawl.counts.relevant == before + 1
     run.folder.close()
     assert len(found_in(path)) == before + 1

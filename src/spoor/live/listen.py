@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from functools import partial
+from typing import Protocol
 
 from spoor.live.driver import HttpDriver
 from spoor.live.waits import Request
@@ -12,24 +13,40 @@ from spoor.runs.stop_request import LISTEN_SECONDS, take_request
 from spoor.runs.writer import RunWriter
 
 
-async def listen(
-    driver: HttpDriver,
-    folder: RunWriter,
-    *,
-    on_interrupt: Callable[[], None],
-    take_labels: Callable[[], None],
-    second: Callable[[Sequence[Request]], None] | None = None,
+class Listens(Protocol):
+    """A crawl or a watch."""
+
+    folder: RunWriter
+    on_interrupt: Callable[[], None]
+
+    def take_labels(self) -> None:
+        """Take in the labels that people gave since."""
+        ...
+
+
+async def run_listening(
+    driver: HttpDriver, run: Listens, second: Callable[[Sequence[Request]], None] | None = None
+) -> str:
+    """Run the driver of a run to its end; returns why it ended. Every `LISTEN_SECONDS`, stop it
+    where people asked for that, take labels, and call `second` with the requests in flight, both
+    between two turns of the driver. What goes wrong ends the driver."""
+    listening = asyncio.create_task(_listen(driver, run, second))
+    try:
+        return (await driver.run()).reason
+    finally:
+        listening.cancel()
+
+
+async def _listen(
+    driver: HttpDriver, run: Listens, second: Callable[[Sequence[Request]], None] | None
 ) -> None:
-    """Every `LISTEN_SECONDS`, stop the driver where people asked for it, call `take_labels` where
-    they gave some, and call `second` with the requests in flight, both between two turns of the
-    driver. To be cancelled; what goes wrong ends the driver."""
     while True:
         try:
-            if take_request(folder.path):
+            if take_request(run.folder.path):
                 driver.stop("interrupted")
-                on_interrupt()
-            if folder.has_labels():
-                await driver.apart(take_labels)
+                run.on_interrupt()
+            if run.folder.has_labels():
+                await driver.apart(run.take_labels)
             if second is not None:
                 await driver.apart(partial(second, driver.requests()))
         except Exception as error:

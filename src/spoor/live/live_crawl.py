@@ -29,7 +29,7 @@ from spoor.live.byte_grant import ByteGrant
 from spoor.live.checkpoint_times import CheckpointTimes
 from spoor.live.driver import HttpDriver
 from spoor.live.frontier_store import FrontierStore
-from spoor.live.listen import listen
+from spoor.live.listen import run_listening
 from spoor.live.loop_watch import LoopWatch
 from spoor.live.renders import Renders
 from spoor.live.signals import stop_on_signals
@@ -350,31 +350,21 @@ class LiveCrawl:
         # A shard may be executing its first order, and commit, in the thread of turns.
         await driver.apart(lambda: self.folder.note("stopped", ""))
         self._page_at = self.now()
-        listening = asyncio.create_task(
-            listen(
-                driver,
-                self.folder,
-                on_interrupt=lambda: self.on_interrupt(),
-                take_labels=self._take_labels,
-                second=self._second,
-            )
-        )
         most = self._rule.settings.max_time
         if not self._stop_if_used() and most:
             loop = asyncio.get_running_loop()
             loop.call_later(most - self._seconds(), lambda: self._stop_if_used(most))
         self.loop_watch.start()
         try:
-            reason = (await driver.run()).reason
+            reason = await run_listening(driver, self, self._second)
         finally:
             self.loop_watch.stop()
-            listening.cancel()
         self.folder.note("stopped", reason)
         self.folder.note("waiting", "")
         self.folder.note("seconds", f"{self._seconds():.3f}")
         if reason != "aborted":
             if self.folder.has_labels():  # given in the last second
-                self._take_labels()
+                self.take_labels()
             self.journal.revise(self.now())
             self.journal.commit()
             self.journal.commit(noted=self.folder.stand_in())
@@ -413,7 +403,7 @@ class LiveCrawl:
             self.journal.commit(noted=True)
         self.on_second(wait)
 
-    def _take_labels(self) -> None:
+    def take_labels(self) -> None:
         # Labels concern committed pages, so the rest is committed first.
         self.commit()
         for url, relevant in self.folder.labels():

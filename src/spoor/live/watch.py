@@ -29,7 +29,7 @@ from spoor.live.changes import Line, TrackedFleet
 from spoor.live.conditional import Conditions
 from spoor.live.deliveries import Deliveries, receivers
 from spoor.live.driver import HttpDriver
-from spoor.live.listen import listen
+from spoor.live.listen import run_listening
 from spoor.live.news import NewsFiles
 from spoor.live.renders import Renders
 from spoor.live.signals import stop_on_signals
@@ -194,10 +194,10 @@ class Watch:
         self._deliveries.written(self._news.size)
         with self.folder.pausing(), self._going_on():
             try:
-                self._take_labels()
+                self.take_labels()
                 reason = asyncio.run(self._supervise(driver, seconds))
                 if reason != "aborted":
-                    self._take_labels()
+                    self.take_labels()
                     self.journal.revise(self.now())
                     self._checkpoint()
             finally:
@@ -256,23 +256,11 @@ class Watch:
 
     async def _supervise(self, driver: HttpDriver, seconds: float | None) -> str:
         stop_on_signals(driver, self.on_interrupt)
-
-        listening = asyncio.create_task(
-            listen(
-                driver,
-                self.folder,
-                on_interrupt=lambda: self.on_interrupt(),
-                take_labels=self._take_labels,
-            )
-        )
         if seconds is not None:
             asyncio.get_running_loop().call_later(seconds, driver.stop, "time is over")
-        try:
-            return (await driver.run()).reason
-        finally:
-            listening.cancel()
+        return await run_listening(driver, self)
 
-    def _take_labels(self) -> None:
+    def take_labels(self) -> None:
         """Those that were given since, and what the judge makes of these."""
         watching, given = self.fleet.known.watching, self.folder.has_labels()
         if given:

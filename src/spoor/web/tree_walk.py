@@ -375,7 +375,6 @@ def _on_image(node: LexborNode, tag: str, walk: Walk) -> None:
         alternative = node.attributes.get("alt")
         if alternative:
             walk.adder()(f" {alternative[:_ALTERNATIVE_CHARACTERS]} ")
-    return
 
 
 def _on_choices(node: LexborNode, tag: str, walk: Walk) -> None:
@@ -400,7 +399,6 @@ def _on_heading(node: LexborNode, tag: str, walk: Walk) -> None:
     walk.above_size = sum(map(len, walk.above_now))
     if walk.ends and walk.ends[-1] < 0 and walk.found[-1].kind == "a":
         walk.titles.append(len(walk.ends) - 1)
-    return
 
 
 def _on_time(node: LexborNode, tag: str, walk: Walk) -> None:
@@ -411,20 +409,17 @@ def _on_time(node: LexborNode, tag: str, walk: Walk) -> None:
         attributes = node.attributes
         names = f"{attributes.get('itemprop') or ''} {attributes.get('class') or ''}".lower()
         walk.is_dated = "published" in names or _CHANGED.search(names) is None
-    return
 
 
 def _on_article(node: LexborNode, tag: str, walk: Walk) -> None:
     walk.articles.append(walk.cuts)
     walk.nested.append(_above(walk).in_article)
     walk.heads_before.append(len(walk.heads))
-    return
 
 
 def _on_title(node: LexborNode, tag: str, walk: Walk) -> None:
     if not walk.title:
         walk.title = _SPACE.sub(" ", node.text(deep=True)[:2_000]).strip()
-    return
 
 
 def _on_meta(node: LexborNode, tag: str, walk: Walk) -> None:
@@ -447,7 +442,6 @@ def _on_meta(node: LexborNode, tag: str, walk: Walk) -> None:
                 return
             place = _place(tag, attributes, walk)
             walk.add_link(target, "refresh", place, False, "")
-    return
 
 
 def _on_base(node: LexborNode, tag: str, walk: Walk) -> None:
@@ -457,7 +451,6 @@ def _on_base(node: LexborNode, tag: str, walk: Walk) -> None:
         walk.based = True
         with contextlib.suppress(ValueError):
             walk.base = canonical(href, walk.base)
-    return
 
 
 def _on_rel(node: LexborNode, tag: str, walk: Walk) -> None:
@@ -470,7 +463,6 @@ def _on_rel(node: LexborNode, tag: str, walk: Walk) -> None:
         target = walk.joiner.join(attributes.get("href") or "", walk.base)
         if target is not None and target not in walk.feeds:
             walk.feeds.append(target)
-    return
 
 
 def _on_noscript(node: LexborNode, tag: str, walk: Walk) -> None:
@@ -492,7 +484,6 @@ def _on_noscript(node: LexborNode, tag: str, walk: Walk) -> None:
 
 def _on_html(node: LexborNode, tag: str, walk: Walk) -> None:
     walk.language = (node.attributes.get("lang") or "").strip()[:MOST_LANGUAGE]
-    return
 
 
 _Enter = Callable[["LexborNode", str, Walk], bool | None]
