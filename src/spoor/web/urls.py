@@ -82,6 +82,8 @@ def resolve(url: str, base: str | None = None, *, routes: bool = False) -> str:
         href = parsed.href
     if href.find("/", 8) > _LONGEST_ORIGIN:
         raise ValueError("a host has at most 253 characters")
+    if href.startswith(("http://.", "https://.")):
+        raise ValueError(f"the host of {url!r} begins with a dot, and is not a name")
     if "^" in href:  # can-ada's edition of the standard escapes it in paths not yet
         href = _BEFORE_QUERY.sub(lambda match: match[0].replace("^", "%5E"), href, count=1)
     if "#" not in href:
@@ -153,7 +155,8 @@ def _strip(href: str) -> str:
         return f"{_strip(page)}{mark}{route}"
     path, mark, query = href.partition("?")
     if ";" in path:
-        path = resolve(_SESSION_IN_PATH.sub("", path))
+        begin = path.index("/", 8)  # a host may have such a sign, too
+        path = resolve(path[:begin] + _SESSION_IN_PATH.sub("", path[begin:]))
     if not mark:
         return path
     parts = [part for part in query.split("&") if not _names_a_visit(part)]
