@@ -309,6 +309,18 @@ def test_cookies_of_sites(tmp_path: Path) -> None:
         Cookies(kept=kept)
 
 
+@pytest.mark.parametrize("sign", ["{", "}", '"', "`", "~", ";"])
+def test_no_host_sets_a_cookie_that_is_not_read_again(sign: str, tmp_path: Path) -> None:
+    """A run whose links led to a host with such a sign did not go on: its file was damaged."""
+    kept = tmp_path / "kept.json"
+    jar = Cookies(kept=kept)
+    for host in ("www.a.example", f"a{sign}b.example"):
+        answer = SimpleNamespace(headers={"Set-Cookie": ""}, cookies=SimpleCookie("its=1"))
+        jar.receive(answer, URL(f"http://{host}/", encoded=True))  # type: ignore[arg-type]
+    jar.save()
+    assert Cookies(kept=kept).header(URL("http://www.a.example/")) == "its=1"
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -65,6 +65,10 @@ class _Jar(aiohttp.CookieJar):
         """Take what a reply sets; whether it was anything. `secure`: names that only https may
         set."""
         host = url.raw_host or ""
+        try:
+            URL.build(scheme="https", host=host)
+        except ValueError:  # the file of a jar with its cookies would not be read again
+            return False
         taken = []
         for name, morsel in cookies.items():
             if name.startswith("__") and not _keeps_prefix(name, morsel, url):
