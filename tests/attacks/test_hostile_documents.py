@@ -37,12 +37,14 @@ from spoor.isolate.lanes import close
 from spoor.isolate.parsing import parse_page
 from spoor.politeness.retry_after import retry_after
 from spoor.politeness.robots import RobotsCache
+from spoor.runs.search import around
 from spoor.types import Anchor, Failed, Fetched, Link, Page, Recording
 from spoor.web import robots, sitemaps
 from spoor.web.exchange import Exchange
 from spoor.web.freshness import fresh_for
 from spoor.web.other_ways import without_repeats
 from spoor.web.parts import first_part
+from spoor.web.requisites import of_html
 from spoor.web.search_index_readers import links_of as listed_in
 from spoor.web.sitemaps import MAX_LINKS, links_of
 from spoor.web.urls import Joiner
@@ -241,6 +243,24 @@ LINKED = {
         + "</description></item></channel></rss>",
     ),
 }
+
+
+LONG_RUNS = {
+    "digits in a fragment": lambda: page_of(
+        f"<a href='/p?a=1#{'1' * 40_000}x'>y</a>".encode(), AT, content_type="text/html"
+    ),
+    "blanks in a srcset": lambda: of_html(b"<img srcset='" + b",\n" * 20_000, AT, "", 1_000),
+    "marks in an index": lambda: around("\x01" * 60_000),
+    "escaped ticks": lambda: page_of(
+        b"\\`" + b"`" * 20_000, f"{AT}x.md", content_type="text/markdown"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LONG_RUNS)
+def test_a_long_run_of_signs_costs_little(name: str, record_property: Note) -> None:
+    """Each was looked at from each of its signs: 2 to 10 s, some of them in the crawl's process."""
+    within_law(LONG_RUNS[name], 60_000, record_property)
 
 
 @pytest.mark.parametrize("name", LINKED)

@@ -115,7 +115,7 @@ def _without_tags(text: str, *, within_tags: bool = False) -> str:
     """Markdown without tags of HTML, which its readers do not see, and in which a page may hold
     what its author did not write; what looks like one within code stays. `within_tags`: there may
     be some in the lines beside it. O(length)."""
-    if not within_tags and "<" not in text and not _begins_code(text):
+    if not (within_tags or "<" in text or "\\`" in text or _begins_code(text)):
         return text
     found = _told_apart(text)
     if (found == text or _told_apart(found) == found) and not _begins_code(found):

@@ -128,7 +128,7 @@ class Original:
 
 
 _OF_ORIGINAL = re.compile(
-    r"^WARC-(Type|Target-URI|Date|Record-ID)[ \t]*:[ \t]*(.*?)[ \t]*\r?$",
+    r"^WARC-(Type|Target-URI|Date|Record-ID)[ \t]*:(.*)$",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -145,7 +145,7 @@ def original_at(file: Path, offset: int, length: int) -> Original | None:
     except (OSError, zlib.error):
         return None
     named = head.partition(b"\r\n\r\n")[0].decode("utf-8", "replace")
-    said = {name.lower(): value for name, value in _OF_ORIGINAL.findall(named)}
+    said = {name.lower(): value.strip(" \t\r") for name, value in _OF_ORIGINAL.findall(named)}
     if said.get("type") != "response":
         return None
     uri, date = said.get("target-uri", ""), said.get("date", "")

@@ -40,7 +40,8 @@ BATCH = 500
 
 _WORD = re.compile(r'"[^"]+"|[^\s"]+')
 
-_PART = re.compile("\x01[^\x02]*\x02|\\w+")
+_PART = re.compile("\x01[^\x01\x02]*\x02|\\w+")
+"""What is marked, or a word; in the index of a stranger a mark may have no end."""
 
 _TABLES = (
     "CREATE TABLE known (number INTEGER PRIMARY KEY)",

@@ -125,7 +125,8 @@ def _styles(node: LexborNode) -> Iterator[str]:
 
 
 def _of_srcset(srcset: str | None, found: _Found) -> None:
-    for one in islice(_CANDIDATE.finditer(srcset or ""), _MOST_CANDIDATES):
+    # Of blanks at the end no candidate comes, which would be tried from each of them.
+    for one in islice(_CANDIDATE.finditer((srcset or "").rstrip()), _MOST_CANDIDATES):
         found.add((one[1] or "").rstrip(",") or one[2])
 
 
