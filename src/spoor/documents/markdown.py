@@ -33,8 +33,9 @@ _IMAGE = re.compile(r"!\[([^\[\]\n]{0,500})\]\([^()\n]{0,2000}\)")
 _TICKS = re.compile("`+")
 _TICK = re.compile(r"(?<!\\)((?:\\\\)*)`")
 """One that is not escaped."""
-_CODE_OR_TICK = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)|\\`", re.DOTALL)
-"""Code, or an escaped tick; in what `_without_tags` wrote, other ticks have an end."""
+_CODE_OR_TICK = re.compile(r"(?:(?<!`)|(?<=\\`))(`++).{0,2000}?(?<!`)\1(?!`)|\\`", re.DOTALL)
+"""Code, or an escaped tick. Code is looked for once in a run of ticks, and not without end: others
+may have none."""
 _WORD = re.compile(r"\S+")
 _ENDS_TITLE = {
     sign: re.compile(rf"(?<!\\){re.escape(end)}\s*\)")
@@ -115,7 +116,7 @@ def _without_tags(text: str, *, within_tags: bool = False) -> str:
     """Markdown without tags of HTML, which its readers do not see, and in which a page may hold
     what its author did not write; what looks like one within code stays. `within_tags`: there may
     be some in the lines beside it. O(length)."""
-    if not (within_tags or "<" in text or "\\`" in text or _begins_code(text)):
+    if not within_tags and "<" not in text and not _begins_code(text):
         return text
     found = _told_apart(text)
     if (found == text or _told_apart(found) == found) and not _begins_code(found):
