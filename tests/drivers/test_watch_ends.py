@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from kills import KilledError
 from loopback import MISSING, Asked, Loopback, beside, reply
 from rolling import lines_of
 from spoor.foragers.fleet import Fleet
@@ -104,43 +103,50 @@ def asked_at_the_end(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
 
 
 POINTS = ("commit begun", "rows written", "committed", "sending", "news written", "state packed")
+ENDS = (None, *POINTS, "state written", "state committed")
+"""Points of a pass that ends at which a process may die, and None: it does not."""
+
+Ends = dict[str | None, tuple[Path, bytes]]
+"""What lay in the folder of a watch at such a point, and its fleet at the last commit."""
 
 
-@pytest.mark.parametrize("point", [None, *POINTS, "state written", "state committed"])
-def test_what_counts_only_at_the_end_of_a_pass_is_told_once(
-    point: str | None,
-    first_day: tuple[Path, int],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture(scope="module")
+def second_day(
+    first_day: tuple[Path, int], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Ends, int]:
+    """The pass of the second day, once, as it would be left by whoever died at each point after the
+    judge was asked at its end; and the port of the sites."""
     before, port = first_day
-    path, copy, last = tmp_path / "run", tmp_path / "copy", dict[str, bytes]()
-    shutil.copytree(before, path)
-    with asked_at_the_end(monkeypatch) as counts:
+    folder, ends, fleets = tmp_path_factory.mktemp("second"), Ends(), list[bytes]()
+    path = shutil.copytree(before, folder / "run")
+    with pytest.MonkeyPatch.context() as patch, asked_at_the_end(patch) as counts:
 
         def at(reached: str, fleet: Fleet) -> None:
             if reached == "committed":
-                last["committed"] = pack(fleet.save())
-            if reached == point and counts:
-                shutil.copytree(path, copy)
-                raise KilledError
+                fleets.append(pack(fleet.save()))
+            if reached in ENDS and counts and reached not in ends:
+                ends[reached] = shutil.copytree(path, folder / reached), fleets[-1]
 
-        if point is None:
-            pass_of(path, port, at)
-        else:
-            with pytest.raises(KilledError):
-                pass_of(path, port, at)
+        pass_of(path, port, at)
     assert counts[0] < counts[1] == len(SITES), "nothing was told at the end only"
+    ends[None] = path, fleets[-1]
+    return ends, port
 
+
+@pytest.mark.parametrize("point", ENDS)
+def test_what_counts_only_at_the_end_of_a_pass_is_told_once(
+    point: str | None, second_day: tuple[Ends, int]
+) -> None:
+    ends, port = second_day
+    path, last = ends[point]
     resumed: list[bytes] = []
 
     def again(reached: str, fleet: Fleet) -> None:
         if reached == "gone through":
             resumed.append(pack(fleet.save()))
 
-    path = path if point is None else copy
     pass_of(path, port, again)  # it goes on where it ended, and looks at no new page
-    assert resumed == [last["committed"]], "the fleet is not what it was"
+    assert resumed == [last], "the fleet is not what it was"
     lines = lines_of(path)
     assert [line["kind"] for line in lines] == ["new"] * len(SITES)
     assert {line["url"] for line in lines} == {f"{seed}new" for seed in SEEDS}
