@@ -286,18 +286,20 @@ def test_a_server_at_a_pipe_ends_though_its_client_says_nothing(how: int | None)
         assert server.stdout is not None
         assert server.stderr is not None
         try:
-            # What is no message, or longer than one may be, is answered, and so is the next one.
-            server.stdin.write(b"x" * 9_000_000 + b"\n")
-            server.stdin.writelines(NO_MESSAGES)
+            if how is None:
+                # What is no message, or longer than one may be, is answered, and so is the next one.
+                server.stdin.write(b"x" * 9_000_000 + b"\n")
+                server.stdin.writelines(NO_MESSAGES)
+                server.stdin.flush()
+                first, *answers = [
+                    json.loads(server.stdout.readline()) for _ in range(len(NO_MESSAGES) + 1)
+                ]
+                assert (first["id"], first["error"]["code"]) == (None, -32700)
+                assert [one["id"] for one in answers] == NAMES
+                assert {one["error"]["code"] for one in answers} == {-32700, -32600}
             server.stdin.write(json.dumps(begin).encode() + b"\n")
             server.stdin.flush()
-            first, *answers, last = [
-                json.loads(server.stdout.readline()) for _ in range(len(NO_MESSAGES) + 2)
-            ]
-            assert (first["id"], first["error"]["code"]) == (None, -32700)
-            assert [one["id"] for one in answers] == NAMES
-            assert {one["error"]["code"] for one in answers} == {-32700, -32600}
-            assert "result" in last
+            assert "result" in json.loads(server.stdout.readline())
             if how is None:
                 server.stdout.close()
                 server.stdin.write((json.dumps({**begin, "method": "ping"}) + "\n").encode())

@@ -29,6 +29,13 @@ URLS = [f"http://a.example/s{at // 100}/{at}" for at in range(PAGES)]
 GROUPS = [str(at // 100) for at in range(PAGES)]
 
 
+@cache
+def draws(salt: int, stage: int, pages: int) -> list[float]:
+    """Made once for all that changes: most of the time of a refresh."""
+    uniform = uniform_of(str(salt), URLS[:pages])
+    return [uniform(stage, page) for page in range(pages)]
+
+
 def visited(
     changed: Collection[int],
     may_miss: float,
@@ -37,7 +44,11 @@ def visited(
     pages: int = PAGES,
 ) -> tuple[HostSample, set[int]]:
     """A host after a refresh, and the pages that were asked for."""
-    uniform, gone = uniform_of(str(salt), URLS[:pages]), set(changed)
+    gone = set(changed)
+
+    def uniform(stage: int, page: int) -> float:
+        return draws(salt, stage, pages)[page]
+
     sample = HostSample(range(pages), leads)
     asked, same = set[int](), set[int]()
     more = [*leads, *sample.draw(may_miss, uniform)]

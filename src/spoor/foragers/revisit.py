@@ -158,7 +158,7 @@ class ChangeRate(Submits):
         else:
             may = np.array(known.fetched) > -np.inf
         may[[*known.promises.kept_alone(now), *known.free()]] = False
-        return self._turns.batch(may, expected, worth, self._batch)
+        return self._turns.batch(may, expected, worth, hosts, self._batch)
 
     def due(self, now: float, without: Container[str] = ()) -> bool:
         """Whether there is a hint, a URL never asked for, or a page that has changed by now, by

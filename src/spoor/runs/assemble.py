@@ -131,18 +131,20 @@ def located(settings: Settings) -> Settings:
         there = os.path.join(settings.folder, name)
         return there if name and os.path.isdir(there) else name
 
-    return replace(
-        settings,
-        topic=place(settings.topic) if settings.topic.endswith(SUFFIXES) else settings.topic,
-        want=tuple(
+    its: dict[str, Any] = {
+        "topic": place(settings.topic) if settings.topic.endswith(SUFFIXES) else settings.topic,
+        "want": tuple(
             f"topic:{place(item.removeprefix('topic:'))}" if item.startswith("topic:") else item
             for item in settings.want
         ),
-        topic_file=place(settings.topic_file),
-        second_opinion=folder(settings.second_opinion),
-        model=place(settings.model),
-        vectors=place(settings.vectors),
-    )
+        "topic_file": place(settings.topic_file),
+        "second_opinion": folder(settings.second_opinion),
+        "model": place(settings.model),
+        "vectors": place(settings.vectors),
+    }
+    elsewhere = {name: value for name, value in its.items() if value != getattr(settings, name)}
+    # Each new settings are checked whole, and a crawl that is made asks for these five times.
+    return replace(settings, **elsewhere) if elsewhere else settings
 
 
 BUILT_IN_FRONTIERS = ("auto", "memory", "disk")

@@ -95,14 +95,13 @@ class HostTurns(Saved):
         remember(self._tried, known.shape[url], its, MOST_SHAPES)
 
     def batch(
-        self, may: NDArray[np.bool_], expected: Floats, worth: Floats, most: int
+        self, may: NDArray[np.bool_], expected: Floats, worth: Floats, hosts: Integers, most: int
     ) -> list[int]:
         """The next visits, `most` and two of each host, of URLs that were never asked for and of
         the known pages that `may` be looked at. `expected`, `worth`: as of `PageRates.waiting`.
-        O(URLs log URLs)."""
+        `hosts`: the number of each URL's. O(URLs log URLs)."""
         known = self._known
-        hosts = known.host_numbers()
-        fresh, behind = self._fresh()
+        fresh, behind = self._fresh(hosts)
         seen = np.flatnonzero(may)
         seen = seen[np.argsort(-worth[seen], kind="stable")]
         # A host with many pages that wait for long keeps no page of others out.
@@ -141,7 +140,7 @@ class HostTurns(Saved):
         chosen: list[int] = [*first.tolist(), *rest.tolist()]
         return chosen
 
-    def _fresh(self) -> tuple[Integers, NDArray[np.bool_]]:
+    def _fresh(self, numbers: Integers) -> tuple[Integers, NDArray[np.bool_]]:
         """URLs that were never asked for in their order, and whether only strangers link to each.
 
         First those whose links appeared last: what stood there at the first look can wait. Of that,
@@ -170,7 +169,7 @@ class HostTurns(Saved):
         order = np.lexsort((-cited, depth, clicks, barren, ~young, -born, behind))
         shares = shares[order]
         urls, behind, born, young = urls[order], behind[order], born[order], young[order]
-        hosts = known.host_numbers()[urls]
+        hosts = numbers[urls]
         turn = np.array([self._likely.get(name, 0) for name in known.numbered_hosts()])[hosts]
         likely = np.argsort(-shares, kind="stable")
         as_list, as_document = ranks(hosts), np.empty(len(urls), dtype=np.int64)

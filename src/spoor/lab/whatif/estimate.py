@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
@@ -117,10 +118,9 @@ def estimate(
         heavier = {url: value if url in first else 2 * value for url, value in weights.items()}
         halves.append(_harvest(half, build(), heavier, budget)[0])
         robust_halves.append(_robust(half, build, heavier, len(log.taken), rng, 1)[0].found)
-    reach = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
-    error = reach * float(np.hypot(_bootstrap(w, r, min(budget, total)), np.std(halves, ddof=1)))
+    error = _REACH * float(np.hypot(_bootstrap(w, r, min(budget, total)), np.std(halves, ddof=1)))
     low, high = _wilson(w, r, min(budget, total))
-    spread = reach * float(np.hypot(robust.error, np.std(robust_halves, ddof=1)))
+    spread = _REACH * float(np.hypot(robust.error, np.std(robust_halves, ddof=1)))
     # The complete run finds more than its halves; more pages would find as much more again.
     drift = robust.found - float(np.mean(robust_halves))
     worst, best = (_extreme(log, build, chances, relevant) for relevant in (False, True))
@@ -238,16 +238,21 @@ def _bootstrap(w: Floats, r: Floats, scale: float) -> float:
     return scale * float(shares.std())
 
 
+_REACH = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
+"""Standard errors on either side of an estimate."""
+
+
 def _wilson(w: Floats, r: Floats, scale: float) -> tuple[float, float]:
     """What an effective sample leaves open of a share, times `scale`: not a point where none or all
     are relevant, as a bootstrap says."""
     if not len(w):
         return 0.0, scale
-    share, n = float(w @ r / w.sum()), float(w.sum() ** 2 / (w @ w))
-    from scipy.stats import binomtest  # takes most of a second
-
-    limits = binomtest(round(share * n), max(1, round(n))).proportion_ci(CONFIDENCE, "wilson")
-    return scale * float(limits.low), scale * float(limits.high)
+    size = float(w.sum() ** 2 / (w @ w))
+    n = max(1, round(size))
+    share, z2 = round(float(w @ r / w.sum()) * size) / n, _REACH**2
+    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
+    spread = _REACH * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    return scale * max(0.0, middle - spread), scale * min(1.0, middle + spread)
 
 
 def describe(it: Estimate, run: str) -> str:
