@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -21,25 +22,36 @@ HEAVY = {"aiohttp", "jinja2", "matplotlib", "numpy", "ray", "scipy", "selectolax
 SAYING = """
 import json, sys
 from spoor.cli.main import run
-code = run(sys.argv[1:])
-print(json.dumps([code, sorted({name.partition(".")[0] for name in sys.modules})]))
+for arguments in json.loads(sys.argv[1]):
+    code = run(arguments)
+    told = [code, sorted({name.partition(".")[0] for name in sys.modules})]
+    print("SAID", json.dumps(told), flush=True)
+    print("SAID", file=sys.stderr, flush=True)
 """
 
-
-def said(*arguments: str) -> tuple[int, set[str], str]:
-    """Exit code, packages that were imported, and standard error, of a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", SAYING, *arguments], capture_output=True, text=True, check=True
-    )
-    code, names = json.loads(done.stdout.splitlines()[-1])
-    return code, set(names), done.stderr
+Said = tuple[int, set[str], str]
+"""Exit code of a command, packages that were imported, and standard error."""
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["crawl", "--help"]])
-def test_what_only_tells_imports_nothing_heavy(arguments: list[str]) -> None:
-    code, imported, _ = said(*arguments)
-    assert code == 0
-    assert not imported & HEAVY
+def said_in_turn(*commands: list[str]) -> list[Said]:
+    """Of commands in one process, which nothing was imported in before."""
+    script = [sys.executable, "-c", SAYING, json.dumps(commands)]
+    done = subprocess.run(script, capture_output=True, text=True, check=True)
+    lines = [line.removeprefix("SAID ") for line in done.stdout.splitlines() if "SAID [" in line]
+    told = [(code, set(names)) for code, names in map(json.loads, lines)]
+    errors = done.stderr.split("SAID\n")[:-1]
+    return [(*one, error) for one, error in zip(told, errors, strict=True)]
+
+
+def said(*arguments: str) -> Said:
+    (one,) = said_in_turn([*arguments])
+    return one
+
+
+def test_what_only_tells_imports_nothing_heavy() -> None:
+    for code, imported, _ in said_in_turn(["--version"], ["--help"], ["crawl", "--help"]):
+        assert code == 0
+        assert not imported & HEAVY
 
 
 def test_the_list_of_commands_has_each_in_full_and_draws_nothing() -> None:
@@ -67,10 +79,24 @@ def test_the_list_of_policies_needs_no_more_than_numpy() -> None:
     assert imported & HEAVY == {"numpy"}
 
 
-@pytest.mark.parametrize("command", ["crawl", "watch"])
-@pytest.mark.parametrize("why", ["in use", "settings", "older", "newer"])
-def test_a_refusal_imports_nothing_heavy(command: str, why: str, tmp_path: Path) -> None:
-    path = tmp_path / "run"
+def test_a_refusal_imports_nothing_heavy(tmp_path: Path) -> None:
+    reasons = ("in use", "settings", "older", "newer")
+    with ExitStack() as until_said:
+        made = [
+            refused(command, why, tmp_path / f"{command} {why}", until_said)
+            for command in ("crawl", "watch")
+            for why in reasons
+        ]
+        found = said_in_turn(*(arguments for arguments, _ in made))
+    for (code, imported, error), (_, told) in zip(found, made, strict=True):
+        assert code == 2
+        assert told in error
+        assert len(error.splitlines()) == 1
+        assert not imported & HEAVY
+
+
+def refused(command: str, why: str, path: Path, until_said: ExitStack) -> tuple[list[str], str]:
+    """Arguments of a command for a folder that cannot be gone on with, and what it says."""
     settings = with_inputs(Settings(topic="pottery"), [SEED])
     arguments = [command, SEED, "--out", str(path)]
     if command == "crawl":
@@ -79,25 +105,17 @@ def test_a_refusal_imports_nothing_heavy(command: str, why: str, tmp_path: Path)
         # Whatever else it was begun with, who holds it is looked at first.
         settings = Settings(command="watch", seeds=(SEED,), fleet="WL")
     folder = RunWriter(path, settings)
-    toml = path / "spoor.toml"
-    told = "is in use by another process"
-    try:
-        if why != "in use":
-            folder.close()
-        if why == "settings":
-            arguments += ["--policy", "random"] if command == "crawl" else []
-            told = "was begun with policy" if command == "crawl" else "was begun with"
-        elif why in ("older", "newer"):
-            other = FORMAT + (1 if why == "newer" else -1)
-            toml.write_text(toml.read_text().replace(f"format = {FORMAT}", f"format = {other}", 1))
-            told = f"is of run format {other}; this Spoor writes {FORMAT}"
-        code, imported, error = said(*arguments)
-    finally:
-        folder.close()
-    assert code == 2
-    assert told in error
-    assert len(error.splitlines()) == 1
-    assert not imported & HEAVY
+    if why == "in use":
+        until_said.callback(folder.close)
+        return arguments, "is in use by another process"
+    folder.close()
+    if why == "settings":
+        if command == "crawl":
+            return [*arguments, "--policy", "random"], "was begun with policy"
+        return arguments, "was begun with"
+    other, toml = FORMAT + (1 if why == "newer" else -1), path / "spoor.toml"
+    toml.write_text(toml.read_text().replace(f"format = {FORMAT}", f"format = {other}", 1))
+    return arguments, f"is of run format {other}; this Spoor writes {FORMAT}"
 
 
 def test_what_makes_the_report_is_imported_once_there_is_something_to_report(

@@ -229,7 +229,7 @@ def test_interest_ratios_are_counted_together() -> None:
 @pytest.mark.long
 def test_steps_of_others_are_added_to_the_weights(update: str, encoding: str) -> None:
     settings = {"update": update, "encoding": encoding}
-    one, other, third = (crawl_with("sarsa", seed, settings) for seed in (1, 2, 3))
+    one, other, third = (crawl_with("sarsa", seed, settings, pages=40) for seed in (1, 2, 3))
     begun = crawl_with("sarsa", 4, settings, pages=0)
     assert isinstance(one, Sarsa)
     assert isinstance(begun, Sarsa)
