@@ -9,7 +9,8 @@ import hashlib
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 
@@ -56,6 +57,11 @@ def digest(fleet: Fleet) -> str:
     return hashlib.sha256(pack(fleet.save())).hexdigest()
 
 
+Left = tuple[Path, str, int]
+"""A folder as the death at a point left it, and of its last commit the digest of the fleet and the
+number of requests in flight."""
+
+
 def killed(
     port: int,
     path: Path,
@@ -64,20 +70,32 @@ def killed(
     fleet: str,
     counts: Callable[[Fleet], bool] = lambda fleet: True,
     delay: float = 0.0,
-) -> tuple[Path, str, int]:
-    """The folder as the death at a point left it, and of its last commit the digest of the fleet
-    and the number of requests in flight. Of the times that it came there those where it `counts`
-    count."""
-    left, told, copy = times, ("", 0), path.with_name(path.name + "-killed")
+) -> Left:
+    """Where it came to a point so many times. Of these those where it `counts` count."""
+    return died_at(port, path, {point: times}, fleet, counts, delay)[point]
+
+
+def died_at(
+    port: int,
+    path: Path,
+    points: Mapping[str, int],
+    fleet: str,
+    counts: Callable[[Fleet], bool] = lambda fleet: True,
+    delay: float = 0.0,
+) -> dict[str, Left]:
+    """The same of several points, as one watch comes to them."""
+    left, told, found = Counter(points), ("", 0), dict[str, Left]()
 
     def at(reached: str, making: Fleet) -> None:
-        nonlocal left, told
+        nonlocal told
         if reached == "committed":
             told = digest(making), len(making.save()["flights"])
-        left -= reached == point and counts(making)
-        if not left and reached == point:
-            shutil.copytree(path, copy)
-            raise KilledError
+        left[reached] -= reached in points and counts(making)
+        if reached in points and reached not in found and not left[reached]:
+            copy = path.with_name(f"{path.name}-{reached}")
+            found[reached] = shutil.copytree(path, copy), *told
+            if len(found) == len(points):
+                raise KilledError
 
     watch = open_watch(path, port, at, fleet=fleet, delay=delay)
     try:
@@ -85,20 +103,45 @@ def killed(
             watch.run(STANDS_STILL)
     finally:
         watch.folder.close()
-    return copy, *told
+    return found
+
+
+OFTEN = {point: 4 for point in POINTS if point.startswith(("state", "log"))}
+"""Points of a checkpoint, and how many times a watch comes there before it dies."""
+SELDOM = {point: 25 for point in POINTS if point not in OFTEN} | {"news written": 5}
+
+
+def checkpoints(patch: pytest.MonkeyPatch, *, often: bool) -> None:
+    patch.setattr(watch_module, "CHECKPOINT_SECONDS", 0.0 if often else 1e9)
+    patch.setattr(watch_module, "CHECKPOINT_SHARE", 1e9)
+
+
+@pytest.fixture(scope="module")
+def deaths(port: int, tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Left]:
+    """What was left at each point, by point and fleet."""
+    found = dict[tuple[str, str], Left]()
+    whole, some = "change-rate", {"sending": SELDOM["sending"]}
+    for points, fleet in ((SELDOM, whole), (OFTEN, whole), (some, "WLRL")):
+        path = tmp_path_factory.mktemp("deaths") / "run"
+        with pytest.MonkeyPatch.context() as patch:
+            checkpoints(patch, often=points is OFTEN)
+            left = died_at(port, path, points, fleet)
+        found |= {(point, fleet): one for point, one in left.items()}
+    return found
 
 
 @pytest.mark.parametrize(
     ("point", "fleet"), [*((point, "change-rate") for point in POINTS), ("sending", "WLRL")]
 )
 def test_nothing_is_lost_nor_told_twice(
-    point: str, fleet: str, port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    point: str,
+    fleet: str,
+    port: int,
+    deaths: dict[tuple[str, str], Left],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    often = point.startswith(("state", "log"))
-    times = 4 if often else 5 if point == "news written" else 25
-    monkeypatch.setattr(watch_module, "CHECKPOINT_SECONDS", 0.0 if often else 1e9)
-    monkeypatch.setattr(watch_module, "CHECKPOINT_SHARE", 1e9)
-    copy, last, flying = killed(port, tmp_path / "run", point, times, fleet)
+    checkpoints(monkeypatch, often=point in OFTEN)
+    copy, last, flying = deaths[point, fleet]
     before = (copy / "news.jsonl").read_bytes()
     seen: list[str] = []
 
