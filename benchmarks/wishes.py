@@ -7,8 +7,9 @@ On the development sites of `wishes/tasks.toml`; the first command makes their t
 which is kept) anew from Debian packages, in two minutes. Each site is recorded once in CACHE/webs.
 A wish is crawled for with one fetch in flight, its site's links alone, failures counted; the judge
 is the default one, or with `--truth` the truth. Prints a row a task: recall at 12, 30 and 100
-requests, and F1 of the verdicts at arrival and at the end; then the means of tasks with several
-right pages, and of those with one. A minute of CPU for ten tasks.
+requests, and F1 of the verdicts at arrival and at the end, and after so many rounds of `--answers`
+to four pages, the two next to the cut on either side, as the last lines of a crawl ask for; then
+the means of tasks with several right pages, and of those with one. A minute of CPU for ten tasks.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ import numpy as np
 from spoor import registry
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
+from spoor.judges.relevance import Relevance
 from spoor.judges.topic import judge_of_topic, topic_of_phrase
 from spoor.lab.duel.dataset import Dataset, Task, page_key, read
 from spoor.lab.duel.score import Request, score
 from spoor.lab.duel.sites import site_folder
-from spoor.lab.kinds.judges import judged
 from spoor.link_filter.link_filter import CrawlFilter
 from spoor.link_filter.scope import Scope
 from spoor.protocols import Judge
@@ -96,17 +97,35 @@ def f1(task: Task, told: dict[str, bool]) -> float:
     return 2 * hits / max(1, sum(told.values()) + len(right))
 
 
-def measure(task: Task, web: Path, policy: str, pages: int, *, truth: bool) -> list[float]:
-    """Recall at each budget, then F1 at arrival and at the end."""
+def answered(task: Task, pages: list[Page], rounds: int) -> Iterator[float]:
+    """F1 of the verdicts at the end, and after each round of answers to four pages."""
+    judge = judge_of_topic(topic_of_phrase(task.wish))
+    assert isinstance(judge, Relevance)
+    said = {page.url: judge.judge(page) for page in pages}
+    truths: dict[str, bool] = {}
+    for number in range(rounds + 1):
+        said.update(judge.revise())
+        yield f1(task, {url: its.relevant for url, its in said.items()})
+        open_ = sorted((url for url in said if url not in truths), key=lambda url: said[url].score)
+        above = [url for url in open_ if said[url].relevant][:2]
+        below = [url for url in open_ if not said[url].relevant][-2:]
+        for url in [*above, *below] * (number < rounds):
+            truths[url] = page_key(url) in task.targets
+            judge.label(url, truths[url])
+
+
+def measure(
+    task: Task, web: Path, policy: str, pages: int, *, truth: bool, answers: int = 0
+) -> list[float]:
+    """Recall at each budget, then F1 at arrival, at the end, and after each round of answers."""
     judge = Truth(task.targets) if truth else judge_of_topic(topic_of_phrase(task.wish))
     order = list(crawled(task, web, judge, policy, pages))
     told = {request.url: bool(request.relevant) for request in order if request.url}
     row = [*score(task, order, BUDGETS).recall.values(), f1(task, told)]
     if not truth:
         world, _ = open_scope(web, task.start, "site", absent=True)
-        said = judged(judge_of_topic(topic_of_phrase(task.wish)), [world.page(url) for url in told])
-        last = said.get("end", said["arrival"])
-        told = {url: relevant for url, (_, relevant) in zip(told, last, strict=True)}
+        fetched = [world.page(url) for url in told]
+        return [*row, *answered(task, fetched, answers)]
     return [*row, f1(task, told)]
 
 
@@ -118,6 +137,7 @@ def main() -> None:
     parser.add_argument("--policy", default="trail")
     parser.add_argument("--truth", action="store_true", help="the judge tells the truth")
     parser.add_argument("--pages", type=int, default=120)
+    parser.add_argument("--answers", type=int, default=0, help="rounds of answers to four pages")
     parser.add_argument("--cache", type=Path, default=Path("build/duel"))
     given = parser.parse_args()
     dataset = read(HERE / "wishes")
@@ -128,7 +148,9 @@ def main() -> None:
         if given.tasks and not any(fnmatchcase(task.name, one) for one in given.tasks):
             continue
         web = recorded(task, dataset, given.cache)
-        rows[task.name] = measure(task, web, given.policy, given.pages, truth=given.truth)
+        rows[task.name] = measure(
+            *(task, web, given.policy, given.pages), truth=given.truth, answers=given.answers
+        )
         print(f"{task.name:24}", *(f"{value:.3f}" for value in rows[task.name]), flush=True)
     for kind in ("ordinary", "gold"):
         some = [

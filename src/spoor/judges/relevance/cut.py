@@ -1,11 +1,13 @@
 """Where to cut between relevant and not: where the variance within the two sides is least (Otsu
-1979), over powers of the values of this crawl.
+1979), over powers of the values of this crawl; and, once a person has said of pages whether they
+are wanted, in the mean of all cuts, each by how well it parts the values and these answers.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -22,10 +24,42 @@ UNCLEAR = 0.25
 LEAST_CUT = 0.75
 """The cut is not lowered below this share of it: feedback may go astray, and so may words."""
 
+PARTING = 5.0
+"""Beside answers a cut is as likely as this power of one by the variance that it leaves within the
+parts, and so much likelier where the gap is wider in which it lies."""
+WIDTH = 0.05
+"""Answers are on the wrong side of a cut that is so near, as a share of the range of values, …"""
+ERROR = 0.1
+"""… and one in so many times however far: values order pages by chances."""
 
-def otsu(values: Floats, counts: Floats) -> float:
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What a person said of pages: the value of each if nobody had, and 1 for a yes, -1 for a
+    no."""
+
+    values: Floats
+    signs: Floats
+
+    def __bool__(self) -> bool:
+        return len(self.values) > 0
+
+    def likely(self, cuts: Floats, width: float) -> Floats:
+        """Log-likelihood of the answers by each cut; O(answers × cuts)."""
+        found: Floats = np.zeros(len(cuts))
+        for value, sign in zip(self.values.tolist(), self.signs.tolist(), strict=True):
+            off = np.clip(sign * (value - cuts) / width, -30.0, 30.0)
+            found += np.log(ERROR + (1.0 - 2.0 * ERROR) / (1.0 + np.exp(-off)))
+        return found
+
+
+NONE = Answers(np.zeros(0), np.zeros(0))
+
+
+def otsu(values: Floats, counts: Floats, answers: Answers = NONE) -> float:
     """The value that parts numbers in two with the least variance within the parts; each stands
-    for `counts` pages. The middle between the two numbers next to it; O(n log n)."""
+    for `counts` pages. The middle between the two numbers next to it, or with `answers` the mean of
+    all middles by how likely each is; O(n log n), and O(n) for each answer."""
     order = np.argsort(values, kind="stable")
     values, counts = values[order], counts[order]
     below, total = np.cumsum(counts), counts.sum()
@@ -35,26 +69,38 @@ def otsu(values: Floats, counts: Floats) -> float:
         return float(values[-1]) if len(values) else 0.0
     difference = (sums[-1] - sums[:-1]) / rest - sums[:-1] / below
     between = np.where(np.diff(values) > 0, below * rest * difference**2, -1.0)
-    at = int(between.argmax())
-    return float((values[at] + values[at + 1]) / 2)
+    middles = (values[:-1] + values[1:]) / 2
+    width = WIDTH * float(values[-1] - values[0])
+    if not answers or width < 1e-9:
+        return float(middles[between.argmax()])
+    gaps = np.diff(values)
+    middles, gaps, between = middles[gaps > 0], gaps[gaps > 0], between[gaps > 0]
+    whole = float((counts * (values - sums[-1] / total) ** 2).sum())
+    within = np.maximum(whole - between / total, 1e-9 * whole)
+    likely = np.log(gaps) - PARTING * np.log(within) + answers.likely(middles, width)
+    chances = np.exp(likely - likely.max())
+    return float(chances @ middles / chances.sum())
 
 
-def parted(values: Floats, weights: Floats, doubts: Sequence[float]) -> list[float]:
+def parted(
+    values: Floats, weights: Floats, doubts: Sequence[float], answers: Answers = NONE
+) -> list[float]:
     """The value that parts wanted pages from the others, for each doubt. Where a power stretches
     the upper values, the cut is higher: right where few pages are spread above many, and too high
     where many are wanted, which then fall in two groups themselves. So the share above the plain
     cut chooses between the two; doubt, in [0, 1], leaves it at the higher."""
     order = np.argsort(values, kind="stable")
     values, weights = values[order], weights[order]  # sorting what is sorted costs little
-    plain, few = otsu(values, weights), _stretched(values, weights)
+    plain, few = otsu(values, weights, answers), _stretched(values, weights, answers)
     share = float(weights[values >= plain].sum() / weights.sum())
     many = min(1.0, max(0.0, (share - FEW) / (MANY - FEW)))
     shares = [many * (1.0 - doubt) for doubt in doubts]
     return [few ** (1.0 - share) * plain**share for share in shares]
 
 
-def _stretched(values: Floats, weights: Floats) -> float:
-    return float(otsu(values**POWER, weights) ** (1.0 / POWER))
+def _stretched(values: Floats, weights: Floats, answers: Answers = NONE) -> float:
+    stretched = Answers(answers.values**POWER, answers.signs)
+    return float(otsu(values**POWER, weights, stretched) ** (1.0 / POWER))
 
 
 def unclear(values: Floats, weights: Floats) -> float:

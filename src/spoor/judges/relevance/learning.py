@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.relevance.cut import lowered, parted, unclear
+from spoor.judges.relevance.cut import Answers, lowered, parted, unclear
 from spoor.judges.relevance.feedback import EVIDENCE, Model
 from spoor.judges.relevance.frequencies import Floats, Frequencies
 from spoor.judges.relevance.kept_pages import (
@@ -74,7 +74,9 @@ the best value, and as much more evidence is needed to be relevant by it alone."
 VALUE_CUT = 1.0
 """The fixed cut of values; where no page links to another, half of what a value can reach."""
 DOUBT = 40.0
-"""So many pages are worth as much as the fixed cut when the cut is found."""
+"""So many pages are worth as much as the fixed cut when the cut is found …"""
+ANSWER = 10.0
+"""… and an answer of a person as much as so many pages."""
 OF_LISTS = 1e-6
 """What a list page counts where the cut is found, if lists are no results: not nothing, since
 groups are compared by their means."""
@@ -160,31 +162,40 @@ def learn(
     ]:
         model.topics = topics
         value = among.values(evidence, likeness)
-    linked = links.tables(words, value)
-    value = np.where(among.may_be_wanted, value + LED * links.inward(value), 0.0)
+    wanted = np.where(among.may_be_wanted, value, 0.0)
+    linked = links.tables(words, wanted)
+    value = np.where(allowed, value + LED * links.inward(wanted), 0.0)
     model.seed_words = float(np.sort(evidence[first])[-SEEDS * len(found) :][0])
     fixed = VALUE_CUT if links.known else 0.5 * (EVIDENCE * bool(best) + 1.0)
     crawled = slice(examples, None)
-    counted = value[crawled]
+
+    def counted_now() -> Floats:
+        """Of the pages of the crawl; a page that is refused has none."""
+        return np.where(among.may_be_wanted, value, 0.0)[crawled]
+
+    counted = counted_now()
     if len(counted):
         others = max(0, frequencies.pages - len(pages))
         stands_for = _stand_for(counted, others)
         stands_for *= shares_of_copies[crawled]
         stands_for *= np.maximum(documents[crawled], OF_LISTS)
-        # Words again, beside likeness (`counted` shows what `value` holds).
+        # Words again, beside likeness.
         if model.best_words:
             most_words = max(model.best_words, MUCH)
             model.again = AGAIN * unclear(counted, stands_for) / most_words
-            value += np.where(among.may_be_wanted, model.again * words, 0.0)
+            value += np.where(allowed, model.again * words, 0.0)
         if best:
-            more = SAID * max(float(counted.max()), 0.0) / best
-            value += np.where(among.may_be_wanted, more * evidence, 0.0)
+            more = SAID * max(float(counted_now().max()), 0.0) / best
+            value += np.where(allowed, more * evidence, 0.0)
             model.evidence_weight += more
             fixed *= SAID_CUT
+        counted = counted_now()
         strong = words[crawled] >= max(STRONG, STRONG_SHARE * model.best_words)
-        is_wanted = among.labels[crawled] > 0
         of_sites = sites[crawled] if said.many_sites else None
-        cuts = _cuts(counted, stands_for, fixed, strong, is_wanted, of_sites)
+        # What is no result for another reason than its value tells nothing of the cut.
+        answered = (first & allowed & (among.labels != 0))[crawled]
+        answers = Answers(value[crawled][answered], np.sign(among.labels[crawled][answered]))
+        cuts = _cuts(counted, stands_for, fixed, strong, answers, of_sites)
         model.cut, model.cut_of_new = cuts
         model.top = float(np.sort(counted)[-BEST:].mean())
         if not (among.labels > 0).any() and said.wholly(pages)[documents].max() < SURE:
@@ -250,16 +261,16 @@ def _cuts(
     stands_for: Floats,
     fixed: float,
     strong: Flags,
-    is_wanted: Flags,
+    answers: Answers,
     sites: Sites | None,
 ) -> list[float]:
     """The cut between values, and that for pages that come. `strong`: pages that say the words
-    themselves; `is_wanted`: by a person; `sites`: where there are many."""
-    doubt = DOUBT / (DOUBT + stands_for.sum())
+    themselves; `sites`: where there are many."""
+    doubt = DOUBT / (DOUBT + stands_for.sum() + ANSWER * len(answers.values))
     doubts = min(1.0, ENOUGH / stands_for.sum()), min(1.0, 2.0 * doubt)
 
     def cuts_of(values: Floats) -> list[float]:
-        found = parted(values, stands_for, doubts)
+        found = parted(values, stands_for, doubts, answers)
         if sites is not None:
             found = [cut_by_sites(values, stands_for, sites, found[0])] * 2
         cuts = (max((1.0 - doubt) * cut + doubt * fixed, 1e-6) for cut in found)
@@ -268,6 +279,6 @@ def _cuts(
     values = np.maximum(counted, 0.0)
     cuts = cuts_of(values)
     above = float(stands_for[counted >= cuts[0]].sum())
-    if above < FEW_ABOVE and (counted[is_wanted] < cuts[0]).any():
+    if above < FEW_ABOVE and (answers.values[answers.signs > 0] < cuts[0]).any():
         cuts = cuts_of(np.minimum(values, np.sort(values)[-BEST:].mean()))
     return cuts

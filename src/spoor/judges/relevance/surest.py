@@ -64,7 +64,7 @@ class Kept:
         """Of each page, by what it says of a topic and by likeness to the surest pages of it."""
         best = float(evidence.max())
         words = EVIDENCE * evidence / best if best else 0.0 * evidence
-        return np.where(self.may_be_wanted, words + np.clip(likeness, 0.0, 1.0), 0.0)
+        return np.where(self.allowed, words + np.clip(likeness, 0.0, 1.0), 0.0)
 
 
 def written_alike(rest: Floats, likely: Floats, scripts: NDArray[Any]) -> Floats:
