@@ -471,7 +471,7 @@ def test_news_are_what_changed(mine: Path) -> None:
         form = {"token": page.token, "page": "1", "relevant": "no"}
         status, said, _ = ask(f"{page.url}label", form, **own)
         assert status == 200
-        assert "when it goes on" in json.loads(said)["said"]
+        assert "when the crawl goes on" in json.loads(said)["said"]
         changed = json.loads(ask(f"{page.url}news?{have}")[1])["sections"]
         assert {"summary", "harvest", "best"} <= {part["id"] for part in changed if "html" in part}
         assert "settings" not in {part["id"] for part in changed if "html" in part}
