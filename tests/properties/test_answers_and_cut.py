@@ -11,37 +11,47 @@ from spoor.judges.relevance.frequencies import Floats
 
 VALUES = st.lists(st.floats(0.0, 3.0), min_size=3, max_size=60).map(np.array)
 ANSWER = st.tuples(st.floats(0.0, 3.0), st.sampled_from([1.0, -1.0]))
-ANSWERS = st.lists(ANSWER, min_size=1, max_size=20)
+SLOPE = np.linspace(0.0, 2.0, 201)
 
 
-def cut(values: Floats, answers: list[tuple[float, float]]) -> float:
+def answers_of(*answers: tuple[float, float]) -> Answers:
     its = np.array(answers)
-    return otsu(values, np.ones(len(values)), Answers(its[:, 0], its[:, 1]))
+    return Answers(its[:, 0], its[:, 1])
 
 
-@given(VALUES, ANSWERS, st.floats(0.0, 3.0))
-def test_a_further_yes_lowers_the_cut_and_a_no_raises_it(
-    values: Floats, answers: list[tuple[float, float]], value: float
+def cut(values: Floats, *answers: tuple[float, float]) -> float:
+    return otsu(values, np.ones(len(values)), answers_of(*answers))
+
+
+@given(VALUES, st.lists(ANSWER, min_size=1, max_size=20), st.integers(1, 40))
+def test_whatever_is_answered_the_cut_lies_among_the_values(
+    values: Floats, answers: list[tuple[float, float]], times: int
 ) -> None:
-    before = cut(values, answers)
-    assert values.min() - 1e-9 <= before <= values.max() + 1e-9
-    if np.ptp(values) < 1e-6:
-        return  # they are one value
-    assert cut(values, [*answers, (value, 1.0)]) <= before + 1e-6
-    assert cut(values, [*answers, (value, -1.0)]) >= before - 1e-6
-
-
-@given(VALUES, st.integers(1, 400))
-def test_answers_that_deny_one_another_leave_a_cut(values: Floats, times: int) -> None:
-    its = cut(values, [(1.0, 1.0), (1.0, -1.0), (0.0, 1.0), (3.0, -1.0)] * times)
+    its = cut(values, *answers * times)
     assert values.min() - 1e-9 <= its <= values.max() + 1e-9
 
 
+@given(VALUES, st.lists(st.floats(0.0, 3.0), min_size=1, max_size=10), st.floats(0.0, 3.0))
+def test_where_only_yes_is_said_a_further_one_raises_no_cut(
+    values: Floats, wanted: list[float], further: float
+) -> None:
+    if np.ptp(values) < 1e-6:
+        return  # they are one value
+    answers = [(value, 1.0) for value in wanted]
+    assert cut(values, *answers, (further, 1.0)) <= cut(values, *answers) + 1e-6
+
+
 def test_answers_find_the_cut_in_a_slope_without_a_gap() -> None:
-    values = np.linspace(0.0, 2.0, 201)
-    ones = np.ones(len(values))
-    (without,) = parted(values, ones, [0.0])
+    ones = np.ones(len(SLOPE))
+    (without,) = parted(SLOPE, ones, [0.0])
     assert 0.8 < without < 1.2
-    answers = Answers(np.array([1.0, 1.2, 1.4, 1.7, 1.8]), np.array([-1.0, -1.0, -1.0, 1.0, 1.0]))
-    (its,) = parted(values, ones, [0.0], answers)
+    said = answers_of((1.0, -1.0), (1.2, -1.0), (1.4, -1.0), (1.7, 1.0), (1.8, 1.0), (1.9, 1.0))
+    (its,) = parted(SLOPE, ones, [0.0], said)
     assert without + 0.2 < its < 1.7
+
+
+def test_who_only_says_no_of_what_is_told_moves_the_cut_less() -> None:
+    refused = [(1.5, -1.0), (1.6, -1.0), (1.7, -1.0), (1.8, -1.0)]
+    alone = cut(SLOPE, *refused)
+    beside = cut(SLOPE, *refused, (0.3, -1.0), (0.4, -1.0), (1.9, 1.0), (1.95, 1.0))
+    assert alone < beside - 0.2

@@ -44,12 +44,19 @@ class Answers:
     def __bool__(self) -> bool:
         return len(self.values) > 0
 
-    def likely(self, cuts: Floats, width: float) -> Floats:
-        """Log-likelihood of the answers by each cut; O(answers × cuts)."""
+    def likely(self, cuts: Floats, width: float, cut: float) -> Floats:
+        """Log-likelihood of the answers by each of some cuts; O(answers × cuts). Who only says no,
+        and only of what is told, leaves unsaid what is told rightly: such answers, above the `cut`
+        without them, weigh together no more than all others."""
         found: Floats = np.zeros(len(cuts))
-        for value, sign in zip(self.values.tolist(), self.signs.tolist(), strict=True):
+        refused = (self.signs < 0) & (self.values >= cut)
+        others = len(refused) - int(refused.sum())
+        weights = np.where(refused, min(1.0, others / max(1, int(refused.sum()))), 1.0)
+        for value, sign, weight in zip(
+            self.values.tolist(), self.signs.tolist(), weights.tolist(), strict=True
+        ):
             off = np.clip(sign * (value - cuts) / width, -30.0, 30.0)
-            found += np.log(ERROR + (1.0 - 2.0 * ERROR) / (1.0 + np.exp(-off)))
+            found += weight * np.log(ERROR + (1.0 - 2.0 * ERROR) / (1.0 + np.exp(-off)))
         return found
 
 
@@ -71,13 +78,14 @@ def otsu(values: Floats, counts: Floats, answers: Answers = NONE) -> float:
     between = np.where(np.diff(values) > 0, below * rest * difference**2, -1.0)
     middles = (values[:-1] + values[1:]) / 2
     width = WIDTH * float(values[-1] - values[0])
+    cut = float(middles[between.argmax()])
     if not answers or width < 1e-9:
-        return float(middles[between.argmax()])
+        return cut
     gaps = np.diff(values)
     middles, gaps, between = middles[gaps > 0], gaps[gaps > 0], between[gaps > 0]
     whole = float((counts * (values - sums[-1] / total) ** 2).sum())
     within = np.maximum(whole - between / total, 1e-9 * whole)
-    likely = np.log(gaps) - PARTING * np.log(within) + answers.likely(middles, width)
+    likely = np.log(gaps) - PARTING * np.log(within) + answers.likely(middles, width, cut)
     chances = np.exp(likely - likely.max())
     return float(chances @ middles / chances.sum())
 

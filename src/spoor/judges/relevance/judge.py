@@ -321,6 +321,7 @@ class Relevance:
             *(pages, len(self._examples), self._said, self._reader.frequencies, self._views),
             self._model.read,
             takes_lists=self.takes_lists,
+            tells_once=self.tells_once,
         )
         self._model, self._linked = self._learned.model, self._learned.linked
         self._surer = 0

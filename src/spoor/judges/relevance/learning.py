@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.relevance.cut import Answers, lowered, parted, unclear
+from spoor.judges.relevance.cut import NONE, Answers, lowered, parted, unclear
 from spoor.judges.relevance.feedback import EVIDENCE, Model
 from spoor.judges.relevance.frequencies import Floats, Frequencies
 from spoor.judges.relevance.kept_pages import (
@@ -111,10 +111,12 @@ def learn(
     read: frozenset[int],
     *,
     takes_lists: bool,
+    tells_once: bool,
 ) -> Learned:
     """What pages teach: so many `examples`, and those of the crawl behind them. `views`: URLs of
-    pages that show another one again; `read`: sites of which enough was read before. Sets what
-    `said` knows of many sites."""
+    pages that show another one again; `read`: sites of which enough was read before; `tells_once`:
+    a watch, in which a person answers of what was told alone, by what was known then, so that this
+    says little of the cut now. Sets what `said` knows of many sites."""
     sites = np.array([page.site for page in pages], np.uint64)
     words, frames = _said(pages, sites, said)
     links = Links(pages, frequencies)
@@ -195,7 +197,7 @@ def learn(
         # What is no result for another reason than its value tells nothing of the cut.
         answered = (first & allowed & (among.labels != 0))[crawled]
         answers = Answers(value[crawled][answered], np.sign(among.labels[crawled][answered]))
-        cuts = _cuts(counted, stands_for, fixed, strong, answers, of_sites)
+        cuts = _cuts(counted, stands_for, fixed, strong, answers, of_sites, moves=not tells_once)
         model.cut, model.cut_of_new = cuts
         model.top = float(np.sort(counted)[-BEST:].mean())
         if not (among.labels > 0).any() and said.wholly(pages)[documents].max() < SURE:
@@ -263,14 +265,17 @@ def _cuts(
     strong: Flags,
     answers: Answers,
     sites: Sites | None,
+    *,
+    moves: bool,
 ) -> list[float]:
     """The cut between values, and that for pages that come. `strong`: pages that say the words
-    themselves; `sites`: where there are many."""
-    doubt = DOUBT / (DOUBT + stands_for.sum() + ANSWER * len(answers.values))
+    themselves; `sites`: where there are many; `moves`: whether the answers move the cut."""
+    moved_by = answers if moves else NONE
+    doubt = DOUBT / (DOUBT + stands_for.sum() + ANSWER * len(moved_by.values))
     doubts = min(1.0, ENOUGH / stands_for.sum()), min(1.0, 2.0 * doubt)
 
     def cuts_of(values: Floats) -> list[float]:
-        found = parted(values, stands_for, doubts, answers)
+        found = parted(values, stands_for, doubts, moved_by)
         if sites is not None:
             found = [cut_by_sites(values, stands_for, sites, found[0])] * 2
         cuts = (max((1.0 - doubt) * cut + doubt * fixed, 1e-6) for cut in found)
