@@ -26,7 +26,10 @@ LEAST_CUT = 0.75
 
 PARTING = 5.0
 """Beside answers a cut is as likely as this power of one by the variance that it leaves within the
-parts, and so much likelier where the gap is wider in which it lies."""
+parts, and so much likelier where the gap is wider in which it lies; …"""
+ALONE = 10.0
+"""… and beside few answers by so much more, over the square of their number: one alone may be of
+the page that is unlike its neighbours."""
 WIDTH = 0.05
 """Answers are on the wrong side of a cut that is so near, as a share of the range of values, …"""
 ERROR = 0.1
@@ -85,7 +88,8 @@ def otsu(values: Floats, counts: Floats, answers: Answers = NONE) -> float:
     middles, gaps, between = middles[gaps > 0], gaps[gaps > 0], between[gaps > 0]
     whole = float((counts * (values - sums[-1] / total) ** 2).sum())
     within = np.maximum(whole - between / total, 1e-9 * whole)
-    likely = np.log(gaps) - PARTING * np.log(within) + answers.likely(middles, width, cut)
+    power = PARTING + ALONE / len(answers.values) ** 2
+    likely = np.log(gaps) - power * np.log(within) + answers.likely(middles, width, cut)
     chances = np.exp(likely - likely.max())
     return float(chances @ middles / chances.sum())
 
