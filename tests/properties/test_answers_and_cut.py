@@ -31,14 +31,21 @@ def test_whatever_is_answered_the_cut_lies_among_the_values(
     assert values.min() - 1e-9 <= its <= values.max() + 1e-9
 
 
-@given(VALUES, st.lists(st.floats(0.0, 3.0), min_size=1, max_size=10), st.floats(0.0, 3.0))
-def test_where_only_yes_is_said_a_further_one_raises_no_cut(
-    values: Floats, wanted: list[float], further: float
+@given(VALUES, st.lists(st.floats(0.0, 3.0), min_size=1, max_size=10))
+def test_the_cut_is_lower_where_the_same_pages_are_wanted_than_where_they_are_not(
+    values: Floats, answered: list[float]
 ) -> None:
     if np.ptp(values) < 1e-6:
         return  # they are one value
-    answers = [(value, 1.0) for value in wanted]
-    assert cut(values, *answers, (further, 1.0)) <= cut(values, *answers) + 1e-6
+    wanted, refused = ([(value, sign) for value in answered] for sign in (1.0, -1.0))
+    assert cut(values, *wanted) <= cut(values, *refused) + 1e-6
+
+
+def test_one_answer_moves_the_cut_less_than_four_like_it() -> None:
+    low = [(0.3, 1.0), (0.35, 1.0), (0.4, 1.0), (0.45, 1.0)]
+    without = otsu(SLOPE, np.ones(len(SLOPE)))
+    assert abs(cut(SLOPE, low[0]) - without) < 0.05
+    assert cut(SLOPE, *low) < without - 0.1
 
 
 def test_answers_find_the_cut_in_a_slope_without_a_gap() -> None:
