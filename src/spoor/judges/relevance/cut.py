@@ -1,6 +1,6 @@
 """Where to cut between relevant and not: where the variance within the two sides is least (Otsu
 1979), over powers of the values of this crawl; and, once a person has said of pages whether they
-are wanted, in the mean of all cuts, each by how well it parts the values and these answers.
+are wanted, in the mean of all cuts, each by how well it parts the values and these labels.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ LEAST_CUT = 0.75
 """The cut is not lowered below this share of it: feedback may go astray, and so may words."""
 
 PARTING = 5.0
-"""Beside answers a cut is as likely as this power of one by the variance that it leaves within the
+"""Beside labels a cut is as likely as this power of one by the variance that it leaves within the
 parts, and so much likelier where the gap is wider in which it lies; …"""
 ALONE = 10.0
-"""… and beside few answers by so much more, over the square of their number: one alone may be of
+"""… and beside few labels by so much more, over the square of their number: one alone may be of
 the page that is unlike its neighbours."""
 WIDTH = 0.05
-"""Answers are on the wrong side of a cut that is so near, as a share of the range of values, …"""
+"""Labels are on the wrong side of a cut that is so near, as a share of the range of values, …"""
 ERROR = 0.1
 """… and one in so many times however far: values order pages by chances."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class Labels:
     """What a person said of pages: the value of each if nobody had, and 1 for a yes, -1 for a
     no."""
 
@@ -48,13 +48,13 @@ class Answers:
         return len(self.values) > 0
 
     def likely(self, cuts: Floats, width: float, cut: float) -> Floats:
-        """Log-likelihood of the answers by each of some cuts; O(answers × cuts). Who only says no,
-        and only of what is told, leaves unsaid what is told rightly: such answers, above the `cut`
+        """Log-likelihood of the labels by each of some cuts; O(labels × cuts). Who only says no,
+        and only of what is told, leaves unsaid what is told rightly: such labels, above the `cut`
         without them, weigh together no more than all others."""
         found: Floats = np.zeros(len(cuts))
         refused = (self.signs < 0) & (self.values >= cut)
-        others = len(refused) - int(refused.sum())
-        weights = np.where(refused, min(1.0, others / max(1, int(refused.sum()))), 1.0)
+        count = int(refused.sum())
+        weights = np.where(refused, min(1.0, (len(refused) - count) / max(1, count)), 1.0)
         for value, sign, weight in zip(
             self.values.tolist(), self.signs.tolist(), weights.tolist(), strict=True
         ):
@@ -63,13 +63,13 @@ class Answers:
         return found
 
 
-NONE = Answers(np.zeros(0), np.zeros(0))
+NONE = Labels(np.zeros(0), np.zeros(0))
 
 
-def otsu(values: Floats, counts: Floats, answers: Answers = NONE) -> float:
+def otsu(values: Floats, counts: Floats, labels: Labels = NONE) -> float:
     """The value that parts numbers in two with the least variance within the parts; each stands
-    for `counts` pages. The middle between the two numbers next to it, or with `answers` the mean of
-    all middles by how likely each is; O(n log n), and O(n) for each answer."""
+    for `counts` pages. The middle between the two numbers next to it, or with `labels` the mean of
+    all middles by how likely each is; O(n log n), and O(n) for each label."""
     order = np.argsort(values, kind="stable")
     values, counts = values[order], counts[order]
     below, total = np.cumsum(counts), counts.sum()
@@ -78,24 +78,24 @@ def otsu(values: Floats, counts: Floats, answers: Answers = NONE) -> float:
     if not len(below) or values[0] == values[-1]:
         return float(values[-1]) if len(values) else 0.0
     difference = (sums[-1] - sums[:-1]) / rest - sums[:-1] / below
-    between = np.where(np.diff(values) > 0, below * rest * difference**2, -1.0)
+    gaps = np.diff(values)
+    between = np.where(gaps > 0, below * rest * difference**2, -1.0)
     middles = (values[:-1] + values[1:]) / 2
     width = WIDTH * float(values[-1] - values[0])
     cut = float(middles[between.argmax()])
-    if not answers or width < 1e-9:
+    if not labels or width < 1e-9:
         return cut
-    gaps = np.diff(values)
     middles, gaps, between = middles[gaps > 0], gaps[gaps > 0], between[gaps > 0]
     whole = float((counts * (values - sums[-1] / total) ** 2).sum())
     within = np.maximum(whole - between / total, 1e-9 * whole)
-    power = PARTING + ALONE / len(answers.values) ** 2
-    likely = np.log(gaps) - power * np.log(within) + answers.likely(middles, width, cut)
+    power = PARTING + ALONE / len(labels.values) ** 2
+    likely = np.log(gaps) - power * np.log(within) + labels.likely(middles, width, cut)
     chances = np.exp(likely - likely.max())
     return float(chances @ middles / chances.sum())
 
 
 def parted(
-    values: Floats, weights: Floats, doubts: Sequence[float], answers: Answers = NONE
+    values: Floats, weights: Floats, doubts: Sequence[float], labels: Labels = NONE
 ) -> list[float]:
     """The value that parts wanted pages from the others, for each doubt. Where a power stretches
     the upper values, the cut is higher: right where few pages are spread above many, and too high
@@ -103,15 +103,15 @@ def parted(
     cut chooses between the two; doubt, in [0, 1], leaves it at the higher."""
     order = np.argsort(values, kind="stable")
     values, weights = values[order], weights[order]  # sorting what is sorted costs little
-    plain, few = otsu(values, weights, answers), _stretched(values, weights, answers)
+    plain, few = otsu(values, weights, labels), _stretched(values, weights, labels)
     share = float(weights[values >= plain].sum() / weights.sum())
     many = min(1.0, max(0.0, (share - FEW) / (MANY - FEW)))
     shares = [many * (1.0 - doubt) for doubt in doubts]
     return [few ** (1.0 - share) * plain**share for share in shares]
 
 
-def _stretched(values: Floats, weights: Floats, answers: Answers = NONE) -> float:
-    stretched = Answers(answers.values**POWER, answers.signs)
+def _stretched(values: Floats, weights: Floats, labels: Labels = NONE) -> float:
+    stretched = Labels(labels.values**POWER, labels.signs)
     return float(otsu(values**POWER, weights, stretched) ** (1.0 / POWER))
 
 

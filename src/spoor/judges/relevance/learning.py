@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.judges.relevance.cut import NONE, Answers, lowered, parted, unclear
+from spoor.judges.relevance.cut import NONE, Labels, lowered, parted, unclear
 from spoor.judges.relevance.feedback import EVIDENCE, Model
 from spoor.judges.relevance.frequencies import Floats, Frequencies
 from spoor.judges.relevance.kept_pages import (
@@ -75,8 +75,8 @@ VALUE_CUT = 1.0
 """The fixed cut of values; where no page links to another, half of what a value can reach."""
 DOUBT = 40.0
 """So many pages are worth as much as the fixed cut when the cut is found …"""
-ANSWER = 10.0
-"""… and an answer of a person as much as so many pages."""
+LABEL = 10.0
+"""… and a label of a person as much as so many pages."""
 OF_LISTS = 1e-6
 """What a list page counts where the cut is found, if lists are no results: not nothing, since
 groups are compared by their means."""
@@ -115,7 +115,7 @@ def learn(
 ) -> Learned:
     """What pages teach: so many `examples`, and those of the crawl behind them. `views`: URLs of
     pages that show another one again; `read`: sites of which enough was read before; `tells_once`:
-    a watch, in which a person answers of what was told alone, by what was known then, so that this
+    a watch, in which a person labels what was told alone, by what was known then, so that this
     says little of the cut now. Sets what `said` knows of many sites."""
     sites = np.array([page.site for page in pages], np.uint64)
     words, frames = _said(pages, sites, said)
@@ -195,9 +195,9 @@ def learn(
         strong = words[crawled] >= max(STRONG, STRONG_SHARE * model.best_words)
         of_sites = sites[crawled] if said.many_sites else None
         # What is no result for another reason than its value tells nothing of the cut.
-        answered = (first & allowed & (among.labels != 0))[crawled]
-        answers = Answers(value[crawled][answered], np.sign(among.labels[crawled][answered]))
-        cuts = _cuts(counted, stands_for, fixed, strong, answers, of_sites, moves=not tells_once)
+        tells = np.flatnonzero((first & allowed & (among.labels != 0))[crawled])
+        labels = Labels(value[crawled][tells], np.sign(among.labels[crawled][tells]))
+        cuts = _cuts(counted, stands_for, fixed, strong, labels, of_sites, moves=not tells_once)
         model.cut, model.cut_of_new = cuts
         model.top = float(np.sort(counted)[-BEST:].mean())
         if not (among.labels > 0).any() and said.wholly(pages)[documents].max() < SURE:
@@ -263,15 +263,15 @@ def _cuts(
     stands_for: Floats,
     fixed: float,
     strong: Flags,
-    answers: Answers,
+    labels: Labels,
     sites: Sites | None,
     *,
     moves: bool,
 ) -> list[float]:
     """The cut between values, and that for pages that come. `strong`: pages that say the words
-    themselves; `sites`: where there are many; `moves`: whether the answers move the cut."""
-    moved_by = answers if moves else NONE
-    doubt = DOUBT / (DOUBT + stands_for.sum() + ANSWER * len(moved_by.values))
+    themselves; `sites`: where there are many; `moves`: whether the labels move the cut."""
+    moved_by = labels if moves else NONE
+    doubt = DOUBT / (DOUBT + stands_for.sum() + LABEL * len(moved_by.values))
     doubts = min(1.0, ENOUGH / stands_for.sum()), min(1.0, 2.0 * doubt)
 
     def cuts_of(values: Floats) -> list[float]:
@@ -284,6 +284,6 @@ def _cuts(
     values = np.maximum(counted, 0.0)
     cuts = cuts_of(values)
     above = float(stands_for[counted >= cuts[0]].sum())
-    if above < FEW_ABOVE and (answers.values[answers.signs > 0] < cuts[0]).any():
+    if above < FEW_ABOVE and (labels.values[labels.signs > 0] < cuts[0]).any():
         cuts = cuts_of(np.minimum(values, np.sort(values)[-BEST:].mean()))
     return cuts
