@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from statistics import NormalDist
@@ -18,6 +17,7 @@ from spoor.lab.whatif.run_log import RunLog, half_of, links_to, seed_pages
 from spoor.lab.whatif.weights import CERTAIN, weights_of
 from spoor.protocols import Policy
 from spoor.types import State
+from spoor.views.sums import wilson
 
 RESAMPLES = 2_000
 FEW = 30
@@ -248,11 +248,9 @@ def _wilson(w: Floats, r: Floats, scale: float) -> tuple[float, float]:
     if not len(w):
         return 0.0, scale
     size = float(w.sum() ** 2 / (w @ w))
-    n = max(1, round(size))
-    share, z2 = round(float(w @ r / w.sum()) * size) / n, _REACH**2
-    middle = (share + z2 / (2 * n)) / (1 + z2 / n)
-    spread = _REACH * math.sqrt(share * (1 - share) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return scale * max(0.0, middle - spread), scale * min(1.0, middle + spread)
+    hits = round(float(w @ r / w.sum()) * size)
+    low, high = wilson(hits, max(1, round(size)), _REACH)
+    return scale * low, scale * high
 
 
 def describe(it: Estimate, run: str) -> str:
