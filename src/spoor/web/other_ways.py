@@ -64,9 +64,9 @@ _OF_ANY = frozenset("log history stats".split())
 """… and of the other views of the same, which the page of all files has of each, too …"""
 _OF_SOURCE = _OF_ANY | frozenset("plain raw blame annotate diff rawdiff patch commit".split())
 """… or not: of a path, `commit` is the last one that changed it."""
+_OF_TREE = re.compile(r"/(tree|plain|blame|log|stats|atom)/")
 _AS_OF = re.compile(r"([^&]*&){0,9}id=[0-9a-f]{40}(?=&|$)")
-_AS_OF_COMMIT = re.compile(r"/(tree|plain|blame|log|stats|atom)/")
-"""A file, folder or log as a commit left it: cgit's."""
+"""Path and query of a file, folder or log as a commit left it: cgit's."""
 _ARCHIVE = re.compile(r"/snapshot/[^/?]+\.(tar(\.\w{1,4})?|tgz|zip)$")
 """All files as a commit left them."""
 
@@ -121,7 +121,7 @@ def other_way(url: str) -> bool:
     path, _, query = url.partition("?")
     if not query:
         return False
-    if _JUMP.search(query.lower()) or (_AS_OF.match(query) and _AS_OF_COMMIT.search(path)):
+    if _JUMP.search(query.lower()) or (_AS_OF.match(query) and _OF_TREE.search(path)):
         return True
     return _PRINT.search(path.lower()) is not None
 
