@@ -8,8 +8,8 @@ which is kept) anew from Debian packages, in two minutes. Each site is recorded 
 A wish is crawled for with one fetch in flight, its site's links alone, failures counted; the judge
 is the default one, or with `--truth` the truth. Prints a row a task: recall at 12, 30 and 100
 requests, and F1 of the verdicts at arrival and at the end, and after so many rounds of `--answers`
-to four pages, the two next to the cut on either side, as the last lines of a crawl ask for; then
-the means of tasks with several right pages, and of those with one. A minute of CPU for ten tasks.
+to the pages that the last lines of a crawl ask about; then the means of tasks with several right
+pages, and of those with one. A minute of CPU for ten tasks.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ import numpy as np
 from spoor import registry
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
+from spoor.judges.advice import Advisor
+from spoor.judges.no_results import REASONS, Verdict
 from spoor.judges.relevance import Relevance
 from spoor.judges.topic import judge_of_topic, topic_of_phrase
 from spoor.lab.duel.dataset import Dataset, Task, page_key, read
@@ -98,20 +100,21 @@ def f1(task: Task, told: dict[str, bool]) -> float:
 
 
 def answered(task: Task, pages: list[Page], rounds: int) -> Iterator[float]:
-    """F1 of the verdicts at the end, and after each round of answers to four pages."""
+    """F1 of the verdicts at the end, and after each round of answers to what a crawl asks."""
     judge = judge_of_topic(topic_of_phrase(task.wish))
     assert isinstance(judge, Relevance)
     said = {page.url: judge.judge(page) for page in pages}
-    truths: dict[str, bool] = {}
-    for number in range(rounds + 1):
+    said.update(judge.revise())
+    yield f1(task, {url: its.relevant for url, its in said.items()})
+    for _ in range(rounds):
+        settled = {url for url, its in said.items() if any(why in REASONS for why, _ in its.why)}
+        verdicts = (
+            Verdict(url, "", its.score, its.relevant, url in settled) for url, its in said.items()
+        )
+        for asked in Advisor(None).advice(verdicts).near:
+            judge.label(asked.url, page_key(asked.url) in task.targets)
         said.update(judge.revise())
         yield f1(task, {url: its.relevant for url, its in said.items()})
-        open_ = sorted((url for url in said if url not in truths), key=lambda url: said[url].score)
-        above = [url for url in open_ if said[url].relevant][:2]
-        below = [url for url in open_ if not said[url].relevant][-2:]
-        for url in [*above, *below] * (number < rounds):
-            truths[url] = page_key(url) in task.targets
-            judge.label(url, truths[url])
 
 
 def measure(
@@ -137,7 +140,7 @@ def main() -> None:
     parser.add_argument("--policy", default="trail")
     parser.add_argument("--truth", action="store_true", help="the judge tells the truth")
     parser.add_argument("--pages", type=int, default=120)
-    parser.add_argument("--answers", type=int, default=0, help="rounds of answers to four pages")
+    parser.add_argument("--answers", type=int, default=0, help="rounds of answers")
     parser.add_argument("--cache", type=Path, default=Path("build/duel"))
     given = parser.parse_args()
     dataset = read(HERE / "wishes")
