@@ -871,7 +871,8 @@ class Mine(Walk):
 MUTE_PAGES = MUTE.replace(
     "robots.MOST_AWAITED, robots.PATIENCE, robots.TRIES = 2, 0.05, 8",
     "from spoor.politeness import request_slots as slots\n"
-    "slots.FIRST_PATIENCE, slots.PLACES, slots.FIRST_CHANCE = 0.05, 2, 0.1",
+    "slots.FIRST_PATIENCE, slots.FIRST_CHANCE = 0.05, 0.1\n"
+    "slots.slow_places = lambda limit: 2 * limit",
 )
 
 

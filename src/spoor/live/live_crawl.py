@@ -36,7 +36,7 @@ from spoor.live.signals import stop_on_signals
 from spoor.live.slow_start import SlowStart
 from spoor.live.stop_rule import StopRule
 from spoor.live.waits import STILL, Request, Wait, waits_for
-from spoor.politeness.request_slots import PLACES
+from spoor.politeness.request_slots import slow_places
 from spoor.process_memory import release_memory
 from spoor.protocols import (
     BoundsSlowHosts,
@@ -210,7 +210,7 @@ class LiveCrawl:
         assert isinstance(frontier, HostClocks)
         frontier.configure(delay=settings.delay, per_host=settings.per_host)
         if isinstance(frontier, BoundsSlowHosts):
-            frontier.bound_slow_hosts(PLACES * settings.in_flight)
+            frontier.bound_slow_hosts(slow_places(settings.in_flight))
         if isinstance(link_filter := self.crawl.link_filter, CrawlFilter):
             link_filter.limit(
                 settings.pages_per_host, settings.pages_per_domain, settings.found_per_host

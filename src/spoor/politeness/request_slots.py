@@ -11,8 +11,8 @@ PATIENCE = 2.0
 """Seconds after which a request counts as slow."""
 FIRST_PATIENCE = 0.25
 """The same for a host that is not known to answer in time."""
-PLACES = 8
-"""Slow requests that are allowed for each slot; each costs an idle connection."""
+_AT_ONCE = 2
+"""Slow requests for each slot from which on new hosts are tried without waiting for one another."""
 UNREAD = 1 << 24
 """Bytes of replies that hold no slot while they wait to be read."""
 FIRST_CHANCE = 0.6
@@ -66,6 +66,13 @@ class _Request:
         )
 
 
+def slow_places(limit: int) -> int:
+    """Slow requests that are allowed beside `limit` slots. Each costs an idle connection, and half
+    of them, every `FIRST_CHANCE`, is how fast good hosts are found among mute ones: 512 of these
+    were 427 a second, where 128 were 107."""
+    return max(8 * limit, min(32 * limit, 512))
+
+
 def _chance(times_late: int) -> float:
     return float(min(FIRST_CHANCE * 2.0**times_late, _LONGEST_CHANCE))
 
@@ -75,11 +82,11 @@ class RequestSlots:
 
     A slow request holds none, so hosts that never answer keep no other waiting. A request is slow
     if it is older than `PATIENCE` (`FIRST_PATIENCE` if its host is not known to answer in time), or
-    waits for the address of its host. There are at most `PLACES` slow requests for each slot. Once
-    half of these places are taken, requests to hosts that are not known to answer count as slow
-    from the start. Once three quarters are taken, slow requests whose time is over are given up,
-    and their hosts are left alone for a while that grows with what they cost. As long as no place
-    is wanted, a slow host has the whole timeout of the settings.
+    waits for the address of its host. Once there are `_AT_ONCE` slow ones for each slot, requests
+    to hosts that are not known to answer count as slow from the start. There are at most
+    `slow_places`. Once three quarters are taken, slow requests whose time is over are given up, and
+    their hosts are left alone for a while that grows with what they cost. As long as no place is
+    wanted, a slow host has the whole timeout of the settings.
 
     A reply that came and waits to be read longer than `PATIENCE` is no fault of its host. It holds
     no slot either, so that documents which take long keep nobody waiting; but no more of them than
@@ -94,7 +101,7 @@ class RequestSlots:
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
-        self.places = PLACES * limit
+        self.places = slow_places(limit)
         self._requests: dict[int, _Request] = {}
         self._slow = 0
         """Slow requests that wait for their hosts."""
@@ -111,7 +118,7 @@ class RequestSlots:
         self._join(request)
 
     def _join(self, request: _Request) -> None:
-        if 2 * self._slow >= self.places and request.times_late is not None:
+        if self._slow >= _AT_ONCE * self.limit and request.times_late is not None:
             self._make_slow(request)
 
     def _make_slow(self, request: _Request) -> None:

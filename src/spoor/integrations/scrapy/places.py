@@ -18,7 +18,7 @@ from scrapy.utils.asyncio import call_later
 
 from spoor.integrations.scrapy.visits import LATER, ROBOTS, VISIT, Visit
 from spoor.politeness.hosts import times_late
-from spoor.politeness.request_slots import PLACES, RequestSlots
+from spoor.politeness.request_slots import RequestSlots
 from spoor.protocols import BoundsSlowHosts, Frontier
 from spoor.web.urls import canonical, host
 
@@ -82,7 +82,7 @@ class Places:
         """Have the frontier offer hosts that may not answer only as long as there is room."""
         frontier = self._frontier()
         if self._slots is not None and isinstance(frontier, BoundsSlowHosts):
-            frontier.bound_slow_hosts(PLACES * self._slots.limit)
+            frontier.bound_slow_hosts(self._slots.places)
 
     def close(self) -> None:
         """Nothing is looked after any more."""
