@@ -16,6 +16,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
+from forked_tests import pytest_addoption as pytest_addoption
+from forked_tests import pytest_runtestloop as pytest_runtestloop
+
 # Tests run side by side and compute with small matrices: more threads for each of them, here or in
 # a process that a test starts, only wait for one another. Before the first import of NumPy.
 for library in ("OPENBLAS", "OMP", "MKL"):
