@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,13 +23,15 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import FAST, pack, unpack
 from spoor.protocols import ListsHosts
+from spoor.runs import shards as run_in_shards
+from spoor.settings import Settings
 from spoor.sharding import commands
 from spoor.sharding.budgets import ByteBudget, PageBudget
 from spoor.sharding.coordinator import Coordinator, Report
 from spoor.sharding.outbox import Outbox, pack_batches, unpack_batches
 from spoor.sharding.worker import Worker
 from spoor.testing.small_worlds import TARGET, SmallWorld, random_web
-from spoor.types import Anchor, Fetch, Link, Outcome, Page, Task, Topic
+from spoor.types import Anchor, Fetch, Link, LinkBatch, Outcome, Page, Redirected, Task, Topic
 from spoor.web.urls import shard_of
 
 SETTINGS = settings(max_examples=60)
@@ -430,33 +434,62 @@ def test_shards_fetch_what_one_crawl_fetches_each_page_once(
 
 @given(
     seed=st.integers(0, 10_000),
-    divisions=st.lists(st.tuples(st.integers(1, 4), st.integers(0, 150)), min_size=2, max_size=4),
+    divisions=st.lists(
+        st.tuples(st.integers(1, 4), st.integers(0, 150), st.booleans()), min_size=2, max_size=5
+    ),
     deaths=st.sampled_from([0.0, 0.1]),
     guard=GUARDED,
 )
-@example(seed=3, divisions=[(1, 81), (3, 36), (4, 43)], deaths=0.0, guard="shares of domains")
-@example(seed=106, divisions=[(4, 79), (1, 62), (4, 131)], deaths=0.0, guard="depth")
-@example(seed=44, divisions=[(2, 101), (4, 15), (3, 230)], deaths=0.0, guard="depth and shares")
-@example(seed=508, divisions=[(2, 58), (4, 0)], deaths=0.0, guard="")  # a redirect, half-way
+@example(
+    seed=3,
+    divisions=[(1, 81, True), (3, 36, True), (4, 43, True)],
+    deaths=0.0,
+    guard="shares of domains",
+)
+@example(
+    seed=106, divisions=[(4, 79, True), (1, 62, True), (4, 131, True)], deaths=0.0, guard="depth"
+)
+@example(
+    seed=44,
+    divisions=[(2, 101, True), (4, 15, True), (3, 230, True)],
+    deaths=0.0,
+    guard="depth and shares",
+)
+# A redirect, half-way.
+@example(seed=508, divisions=[(2, 58, True), (4, 0, True)], deaths=0.0, guard="")
 @settings(max_examples=10)
 def test_the_number_of_shards_may_change_and_nothing_is_lost_or_fetched_again(
-    small_limits: None, seed: int, divisions: list[tuple[int, int]], deaths: float, guard: str
+    small_limits: None,
+    seed: int,
+    divisions: list[tuple[int, int, bool]],
+    deaths: float,
+    guard: str,
 ) -> None:
+    """Also where a division ends before each shard was opened with it."""
     world = _world(seed, False, guard)
     root = next(iter(world.pages))
     rng = np.random.default_rng(seed)
     processes: dict[int, Process] = {}
-    for number, (shards, turns) in enumerate(divisions, 1):
-        for at in range(max(shards, len(processes))):
+    members = 0
+    for number, (shards, turns, whole) in enumerate(divisions, 1):
+        members = max(members, shards)
+        whole = whole or number == len(divisions)
+        for at in range(members):
+            if not whole and rng.random() < 0.5:
+                continue
             if at in processes:
-                processes[at].keep()
                 processes[at].shards = shards
                 processes[at].start()
             else:
-                processes[at] = Process(at, shards, world, "best-first", root, guard)
-        last = number == len(divisions)
-        until = 100_000 if last else turns
+                policy = ("best-first", "breadth-first", "host-bandit")[seed % 3]
+                processes[at] = Process(at, shards, world, policy, root, guard)
+            processes[at].keep()
+        if not whole:
+            continue
+        until = 100_000 if number == len(divisions) else turns
         coordinator = _crawl(processes, shards, 1_000, rng, deaths=deaths, until=until)
+        for process in processes.values():
+            process.keep()
     assert coordinator.reason == "no open link left"
     fetched = Counter(url for process in processes.values() for url in process.pages)
     assert fetched == Counter(_alone(seed, guard))
@@ -506,15 +539,9 @@ def test_the_budget_of_all_shards_holds_to_the_page(seed: int, pages: int, shard
 
 def test_a_host_that_moves_is_left_alone_for_as_long() -> None:
     """What it asked for with Retry-After holds, by the clock of the shard that owns it then."""
-
-    def crawl_of(outbox: Outbox) -> Crawl:
-        policy = registry.build("policies", "breadth-first", Task(np.random.default_rng(0)))
-        frontier = MemoryFrontier(delay=1.0, per_host=1)
-        return Crawl(policy, Label(TARGET), frontier, pages=99, outbox=outbox)
-
     names = [f"h{number}.example" for number in range(20)]
     outbox = Outbox(0, 1)
-    before, after = crawl_of(outbox), crawl_of(Outbox(1, 2))
+    before, after = _crawl_of(outbox), _crawl_of(Outbox(1, 2))
     before.seed([f"http://{name}/" for name in names])
     for number, name in enumerate(names):
         before.frontier.hold(name, 1_000.0 + 10_000.0 * number)
@@ -531,3 +558,59 @@ def test_a_host_that_moves_is_left_alone_for_as_long() -> None:
     }
     with pytest.raises(InputError, match="no time to rest"):
         unpack_batches(pack_batches([replace(batches[0], rests=(("a.example", float("inf")),))]))
+
+
+def _crawl_of(outbox: Outbox) -> Crawl:
+    policy = registry.build("policies", "breadth-first", Task(np.random.default_rng(0)))
+    outbox.grant = 99
+    return Crawl(policy, Label(TARGET), MemoryFrontier(), pages=99, outbox=outbox)
+
+
+def _asked(crawl: Crawl, now: float) -> list[Fetch]:
+    return [step for _ in range(3) if isinstance(step := crawl.next(now), Fetch)]
+
+
+def test_what_came_from_another_shard_is_passed_on_each_time() -> None:
+    """Its owner may have closed it when it sent it away, by a division that is over."""
+    outbox = Outbox(0, 2, owner=lambda name, shards: 1)
+    crawl = _crawl_of(outbox)
+    batch = LinkBatch(None, 0.5, 1, (), (Link("http://a.example/"),))
+    for times in range(1, 6):
+        crawl.enter(batch)
+        assert outbox.posted == times
+
+
+def test_a_redirect_that_left_and_came_back_is_not_done_by_the_name_of_its_source() -> None:
+    outbox = Outbox(0, 1, owner=lambda name, shards: int(shards == 2 and name == "b.example"))
+    crawl = _crawl_of(outbox)
+    crawl.seed(["http://a.example/"])
+    (fetch,) = _asked(crawl, 0.0)
+    crawl.receive(Redirected(fetch.ticket, "http://b.example/", 302), 1.0)
+    for shards in (2, 1):
+        commands.apply(crawl, "split", 2.0, [shards], b"")
+    crawl.enter(LinkBatch(None, 0.5, 1, (), (Link("http://b.example/"),)))
+    crawl.enter(LinkBatch(None, 0.0, 0, (), (), done=("http://a.example/",)))
+    assert [fetch.url for fetch in _asked(crawl, 9.0)] == ["http://b.example/"]
+
+
+@pytest.mark.parametrize("end", [1, 4])
+def test_folders_of_other_times_are_found_by_what_they_have_of_one_another(end: int) -> None:
+    """One lacks links that the other keeps no more, which nobody would miss, or has too many."""
+    outbox = Outbox(0, 2)
+    crawl = _crawl_of(outbox)
+    for number in range(3):
+        outbox.send(1, LinkBatch(None, 0.5, 1, (), (Link(f"http://a.example/{number}"),)))
+    outbox.delivered(1, 2)
+    worker = Worker(
+        crawl, crawl, lambda name, now, *told: commands.apply(crawl, name, now, told, b"")
+    )
+    order: dict[str, Any] = {"delivered": {1: end}, "resend": False, "links": []}
+    with pytest.raises(InputError, match="shard-0 and shard-1 do not fit each other"):
+        worker.execute(order, 1.0)
+
+
+def test_each_shard_has_its_folder_before_one_opens(tmp_path: Path) -> None:
+    """Else a crawl that dies while they open, and goes on with fewer, has links for none."""
+    with ExitStack() as undo:
+        run_in_shards.begin(tmp_path, Settings(shards=3), undo)
+        assert run_in_shards.numbers(tmp_path) == [0, 1, 2]

@@ -53,19 +53,31 @@ class ShardLinks:
         yet. Call `close_done` for the batch once the policy has observed them."""
         frontier = self.frontier
         links = self._outbox.keep(
-            batch.page, batch.links, batch.score, batch.depth, lambda: batch.path, batch.crossed
+            batch.page,
+            batch.links,
+            batch.score,
+            batch.depth,
+            lambda: batch.path,
+            batch.crossed,
+            passed_on=True,
         )
+        back = set[LinkId]()
         for arrived in links:
             link = frontier.find(arrived.url) if self._away else None
             # A link that left after a redirect has another URL here, which stays closed.
             if link in self._away and frontier.url(link) == arrived.url:
                 self._away.discard(link)
                 frontier.reopen(link)
+                back.add(link)
         parent = NO_PARENT if batch.page is None or not links else self.fetched_elsewhere(batch)
         seen = frontier.add(links, parent, batch.score, batch.depth)
         new = [link for link, first in zip(seen.links, seen.first, strict=True) if first]
+        # To the policy, which may have chosen it once, what came back is new.
+        seen.first = [
+            link in back or first for link, first in zip(seen.links, seen.first, strict=True)
+        ]
         if batch.crossed:
-            self._crossed |= dict.fromkeys(new, batch.crossed)
+            self._crossed |= dict.fromkeys([*new, *back], batch.crossed)
         if parent == NO_PARENT:
             if batch.path:
                 self._paths |= dict.fromkeys(new, batch.path)
@@ -74,9 +86,13 @@ class ShardLinks:
         return seen
 
     def close_done(self, urls: Sequence[str]) -> None:
-        """Close the links of URLs that are done in another shard."""
-        self._away.difference_update(map(self.frontier.find, urls))
-        for link in self._enter_unknown(urls):
+        """Close the links of URLs that are done in another shard. A link that was redirected since
+        stands for its target, of which the name of its first URL says nothing."""
+        entered = self._enter_unknown(urls)
+        found = ((self.frontier.find(url), url) for url in urls)
+        done = {at for at, url in found if at is not None and self.frontier.url(at) == url}
+        self._away -= done
+        for link in filter(done.__contains__, entered):
             # A link in flight moved here since; it is done when its reply arrives.
             with suppress(CallerError):
                 self.frontier.drop(link)

@@ -50,6 +50,13 @@ def begin(path: Path, settings: Settings, undo: ExitStack) -> None:
     new = new if known is None else new.with_fixed_of(known)
     if new != known:
         write_settings(path, new)
+    # All of them before one opens: a crawl that dies here and goes on with fewer shards waits for
+    # those to which links are on their way.
+    for number in range(settings.shards):
+        try:
+            files.shard(path, number).mkdir(exist_ok=True)
+        except OSError as error:
+            raise cannot_write(f"the run folder {path}", error) from error
 
 
 def numbers(path: Path) -> list[int]:

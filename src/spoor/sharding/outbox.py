@@ -21,7 +21,7 @@ import numpy as np
 from spoor.bounded_json import json_of, least_for, values_in
 from spoor.compression import compressor, packed, unpacked
 from spoor.durations import DAY
-from spoor.errors import CallerError, InputError
+from spoor.errors import InputError
 from spoor.hashing import hash64
 from spoor.learn.state import link_row, revive_link
 from spoor.sharding.batch_checks import check
@@ -112,6 +112,7 @@ class Outbox:
         depth: int,
         path: Callable[[], Sequence[str]],
         crossed: int = 0,
+        passed_on: bool = False,
     ) -> Sequence[Link]:
         """The links that this shard owns; the others are put into batches."""
         urls = urls_of(links)
@@ -124,7 +125,7 @@ class Outbox:
         for index, shard in enumerate(owners):
             if shard == own:
                 mine.append(links[index])
-            elif self._announce(urls[index], depth):
+            elif self._announce(urls[index], depth) or passed_on:
                 away.setdefault(shard, []).append(links[index])
         if away:
             stub, steps = _stub(page), tuple(path())
@@ -226,14 +227,24 @@ class Outbox:
         return [shard for shard, queue in self._out.items() if queue]
 
     def delivered(self, shard: int, end: int) -> None:
-        """The batches below number `end` are durable with `shard`."""
+        """The batches below number `end` are durable with `shard`. Raises InputError where it never
+        got one of those that are stored no more, or has one that was never posted."""
         queue, base = self._out.get(shard, deque()), self._base.get(shard, 0)
-        if end > base + len(queue):
-            raise CallerError(f"shard {shard} has batch {end - 1}, which was never posted")
-        for _ in range(max(0, end - base)):
+        if not base <= end <= base + len(queue):
+            raise self._misfit(shard)
+        for _ in range(end - base):
             batch = queue.popleft()
             self._size -= batch.weight
-        self._base[shard] = max(base, end)
+        self._base[shard] = end
+
+    def _misfit(self, other: int) -> InputError:
+        """What a shard has of this one's batches is durable before they are dropped here, so no
+        death leads to that."""
+        return InputError(
+            f"shard-{self.number} and shard-{other} do not fit each other: the folder of one is an "
+            "older copy, or of another run; put back all folders of shards from one copy, or "
+            "choose another --out"
+        )
 
     def stored_from(self, shard: int) -> int:
         """The number of the first stored batch to a shard."""
@@ -248,10 +259,10 @@ class Outbox:
         return dict(self._next_in)
 
     def arrived(self, shard: int, first: int, batches: Sequence[LinkBatch]) -> Sequence[LinkBatch]:
-        """The batches that had not arrived before. Raises CallerError for a gap."""
+        """The batches that had not arrived before. Raises InputError for a gap."""
         expected = self.expects(shard)
         if first > expected:
-            raise CallerError(f"batch {first} of shard {shard} arrived before batch {expected}")
+            raise self._misfit(shard)
         new = batches[expected - first :]
         self._next_in[shard] = expected + len(new)
         self.entered += sum(len(batch.links) for batch in new)

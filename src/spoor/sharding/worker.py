@@ -70,7 +70,7 @@ class Worker:
     def execute(self, order: Order, now: float) -> bool:
         """Execute an order; returns whether its effects must be durable before the report."""
         for shard, end in order["delivered"].items():
-            if end > self.outbox.stored_from(shard):
+            if end != self.outbox.stored_from(shard):
                 self._apply("delivered", now, shard, end)
         if order["resend"]:
             self.outbox.resend()
