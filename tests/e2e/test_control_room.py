@@ -293,6 +293,17 @@ def test_a_command_that_is_killed_while_it_begins_is_told_in_one_line(
 # ---------------------------------------------------------------- long runs
 
 
+@pytest.mark.parametrize("topic", ["kiln " * 40_000, "kiln\0"])
+def test_a_value_that_is_no_argument_of_a_command_is_told_in_one_line(
+    tmp_path: Path, topic: str
+) -> None:
+    """Longer than the system takes, or with a null byte."""
+    with pytest.raises(InputError, match="the command cannot be started"):
+        Commands().begin_run(["crawl", topic], tmp_path / "run", tmp_path)
+    with pytest.raises(InputError, match="the command cannot be started"):
+        Commands().answer(["topic", "test", topic])
+
+
 def test_a_long_run_is_shown_while_it_is_read(mine: Path) -> None:
     whole = report_of(mine / "first")
     page = LivePage(mine / "first", "token", wait=0.0, rows=5)

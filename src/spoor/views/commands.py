@@ -89,18 +89,23 @@ class Commands:
         output: IO[bytes],
         inherited: Sequence[int] = (),
     ) -> subprocess.Popen[bytes]:
+        """Raises InputError where the system takes no such command."""
         self._started = [one for one in self._started if one.poll() is None]
         # In a session of its own: Ctrl-C in our terminal is not meant for it. What it prints goes
         # into a file without a name, which ends with it. Nothing is imported from its folder (-P).
-        process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "spoor", *head, *rest],
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-            pass_fds=inherited,
-        )
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-P", "-m", "spoor", *head, *rest],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                pass_fds=inherited,
+            )
+        except (OSError, ValueError) as error:  # a value that is too long, or has a null byte
+            why = getattr(error, "strerror", None) or str(error)
+            raise InputError(f"the command cannot be started: {why}") from error
         self._started.append(process)
         return process
 
