@@ -605,7 +605,7 @@ def test_folders_of_other_times_are_found_by_what_they_have_of_one_another(end: 
         crawl, crawl, lambda name, now, *told: commands.apply(crawl, name, now, told, b"")
     )
     order: dict[str, Any] = {"delivered": {1: end}, "resend": False, "links": []}
-    with pytest.raises(InputError, match="shard-0 and shard-1 do not fit each other"):
+    with pytest.raises(InputError, match="shards 0 and 1 do not fit each other"):
         worker.execute(order, 1.0)
 
 
