@@ -241,8 +241,8 @@ class Outbox:
         """What a shard has of this one's batches is durable before they are dropped here, so no
         death leads to that."""
         return InputError(
-            f"shards {self.number} and {other} do not fit each other: the folder of one is an older "
-            "copy, or of another run; put back all folders of shards from one copy, or "
+            f"shards {self.number} and {other} do not fit each other: the folder of one is an "
+            "older copy, or of another run; put back all folders of shards from one copy, or "
             "choose another --out"
         )
 
