@@ -601,9 +601,11 @@ def test_folders_of_other_times_are_found_by_what_they_have_of_one_another(end: 
     for number in range(3):
         outbox.send(1, LinkBatch(None, 0.5, 1, (), (Link(f"http://a.example/{number}"),)))
     outbox.delivered(1, 2)
-    worker = Worker(
-        crawl, crawl, lambda name, now, *told: commands.apply(crawl, name, now, told, b"")
-    )
+
+    def call(name: str, now: float, *told: object, body: bytes = b"") -> None:
+        commands.apply(crawl, name, now, told, body)
+
+    worker = Worker(crawl, crawl, call)
     order: dict[str, Any] = {"delivered": {1: end}, "resend": False, "links": []}
     with pytest.raises(InputError, match="shards 0 and 1 do not fit each other"):
         worker.execute(order, 1.0)
