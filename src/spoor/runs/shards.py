@@ -141,7 +141,7 @@ def begun(path: Path) -> list[Path]:
 
 
 def just_begun(path: Path) -> InputError:
-    """Of a run in shards whose first one is not there yet."""
+    """Of a run without a state, or in shards of which none has one."""
     return InputError(f"{path} has only just begun; look again in a few seconds")
 
 

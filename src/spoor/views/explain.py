@@ -21,6 +21,7 @@ from spoor.runs.reader import Run
 from spoor.runs.renders import render_of
 from spoor.runs.requisites import RequisiteRow, requisite_at
 from spoor.runs.rows import FailureRow, PageRow, Why
+from spoor.runs.shards import just_begun
 from spoor.runs.site_lists import with_scheme
 from spoor.runs.snapshot import NextLink, OpenLink, why_not
 from spoor.types import LeftOut, Task
@@ -80,7 +81,7 @@ def of_run(path: Path, top: int) -> Learned:
     policy = run.settings.policy
     known = run.snapshot(top)
     if known is None:
-        raise InputError(f"{path} has no state yet")
+        raise just_begun(path)
     if known.missing:
         raise InputError(known.missing)
     paid = link_rates(run)
