@@ -497,6 +497,24 @@ def test_a_request_that_waits_to_be_made_again_does_not_hold_up_the_end_of_a_cra
     assert [crawl.frontier.url(link) for link in crawl.frontier.open()] == [slow.url]
 
 
+def test_hosts_that_are_asked_again_keep_no_other_from_the_last_place() -> None:
+    """A request that gave way got a place when it was made again, or was chosen anew: beside sixty
+    slow hosts the last page of a budget took three minutes."""
+    policy = registry.build("policies", "breadth-first", Task(np.random.default_rng(0), Topic()))
+    crawl = Crawl(policy, CountingJudge(), MemoryFrontier(), pages=1, late_after=5.0)
+    crawl.seed([f"http://{name}.example/" for name in ("slow", "slow-too", "good")])
+    steps: list[str | Sleep] = []
+    for now in (0.0, 4.0, 5.0, 9.0, 9.0, 10.0):
+        step = crawl.next(now)
+        steps.append(step.host if isinstance(step, Fetch) else step)  # type: ignore[arg-type]
+        if now == 0.0:
+            assert isinstance(step, Fetch)
+            crawl.receive(Failed(step.ticket, "timeout", transient=True), 4.0)
+    assert steps[:2] == ["slow.example", Sleep(5.0)]
+    assert steps[2:4] == ["slow-too.example", "slow.example"], "again, and without a place"
+    assert steps[4:] == [Sleep(10.0), "good.example"]
+
+
 class Doubting(CountingJudge):
     """Every page is relevant, and none is once it is judged anew."""
 

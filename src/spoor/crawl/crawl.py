@@ -209,7 +209,8 @@ class Crawl:
                 return self._finish()
             link = self.frontier.due(now)
             if link is not None:
-                if self._flights.of(link)[1].away and used:
+                away = self._flights.of(link)[1].away
+                if away and used and not self._budget.has_late:
                     self._leave(link, now)
                     continue
                 return self._request_again(link, now)
@@ -535,7 +536,7 @@ class Crawl:
 
     def _request_again(self, link: LinkId, now: float) -> Fetch:
         ticket, flight = self._flights.of(link)
-        self._flights.again(flight, now)
+        self._flights.again(flight, now, away=flight.away and self._budget.has_late)
         url, host = self.frontier.take(link, now)
         self.counts.requests += 1
         return Fetch(ticket, url, host, flight.choice, flight.attempt)

@@ -47,7 +47,7 @@ class Flight:
     flying: bool = True
     """False while it waits in the frontier for its next request."""
     away: bool = False
-    """Whether it waits so long that it gives its place in the page budget to others."""
+    """Whether it waits so long, or was so late, that its place in the page budget is others'."""
     since: float = math.inf
     """When its last request began; infinite if that is not known."""
 
@@ -128,10 +128,10 @@ class Flights:
         self._flights[ticket], self._tickets[flight.link] = flight, ticket
         return ticket
 
-    def again(self, flight: Flight, now: float) -> None:
-        """Request a waiting flight again."""
-        self.away -= flight.away
-        flight.away, flight.flying, flight.since = False, True, now
+    def again(self, flight: Flight, now: float, *, away: bool = False) -> None:
+        """Request a waiting flight again; see `Flight.away`."""
+        self.away += away - flight.away
+        flight.away, flight.flying, flight.since = away, True, now
         flight.attempt += 1
         flight.tries += 1
 

@@ -13,11 +13,17 @@ class PageBudget:
     """Each request in flight holds a place, so that none is made in vain, but for those that give
     it to others: what waits long, and, once all places are taken, a request that takes longer than
     `late_after` seconds. Then more may be in flight than there are places, and whichever pages come
-    first count."""
+    first count; and what gave its place away is requested again without one, since a host that was
+    late once may be late each time."""
 
     pages: int | None
     """None: no limit."""
     late_after: float = math.inf
+
+    @property
+    def has_late(self) -> bool:
+        """Whether more may be in flight than there are places."""
+        return self.late_after < math.inf
 
     def used(self, fetched: int, flights: Flights) -> bool:
         """Whether pages and requests in flight have all places."""
@@ -25,7 +31,7 @@ class PageBudget:
 
     def spent(self, fetched: int) -> bool:
         """Whether pages alone have all places, though requests may be in flight."""
-        return self.pages is not None and self.late_after < math.inf and fetched >= self.pages
+        return self.pages is not None and self.has_late and fetched >= self.pages
 
     def awaits(self, fetched: int, flights: Flights) -> bool:
         """Whether any of the requests in flight, of which there are some, still has a place."""
