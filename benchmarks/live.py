@@ -77,8 +77,8 @@ def measure(work):
     wall, cpu = time.perf_counter(), time.process_time()
     pages = work()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    if "spoor.isolate.lanes" in sys.modules:
-        sys.modules["spoor.isolate.lanes"].close()
+    if "spoor.isolate.helper_pool" in sys.modules:
+        sys.modules["spoor.isolate.helper_pool"].close()
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     urls = sorted(set(pages))

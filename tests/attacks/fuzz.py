@@ -289,7 +289,7 @@ def run() -> Iterator[Try]:
     from spoor.runs.reader import Run
     from spoor.runs.schema import read_settings
     from spoor.runs.writer import RunWriter
-    from spoor.views.sums import Sums
+    from spoor.views.run_totals import Sums
 
     sys.path.append(str(HERE.parent))
     from kills import open_run, served

@@ -16,7 +16,7 @@ import pytest
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
 from spoor.errors import InputError
 from spoor.formats.warc_writer import Place
-from spoor.isolate.lanes import Lane
+from spoor.isolate.helper_pool import HelperQueue
 from spoor.live import requisite_hosts, requisites
 from spoor.live.live_crawl import LiveCrawl
 from spoor.live.requisite_reader import BOUNDS, Named, RequisiteReader
@@ -244,13 +244,13 @@ def test_what_a_page_or_a_style_sheet_names_is_bounded() -> None:
 
 def test_a_style_sheet_of_many_megabytes_is_read_or_given_up_in_a_helper() -> None:
     css = b"a { background: url(x.png), url(data:image/png;base64,%s) }" % (b"A" * 90_000) * 100
-    lane = Lane()
+    queue = HelperQueue()
     try:
         facts = {"url": f"{A}/s.css", "content_type": "text/css", "style": True, "most": 10}
-        row = lane.ask(requisites_row_of, css, facts, 1, BOUNDS)
+        row = queue.ask(requisites_row_of, css, facts, 1, BOUNDS)
         assert row == {"urls": [[f"{A}/x.png", False]], "left": 0}
     finally:
-        lane.close()
+        queue.close()
 
 
 def test_a_stranger_s_rows_are_refused(tmp_path: Path) -> None:

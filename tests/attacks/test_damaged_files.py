@@ -42,8 +42,8 @@ from spoor.views import link_rates as rates
 from spoor.views.kinds import Kinds
 from spoor.views.link_rates import link_rates
 from spoor.views.preview import Previews
+from spoor.views.run_totals import Sums
 from spoor.views.snippets import Snippets
-from spoor.views.sums import Sums
 from spoor.web.urls import names_host
 
 MEMORY = 768 << 20

@@ -33,7 +33,7 @@ from spoor.formats.sources import open_source
 from spoor.http.replies import helper_for, reply_of
 from spoor.isolate import parsing
 from spoor.isolate.bounds import SECONDS, Bounds
-from spoor.isolate.lanes import close
+from spoor.isolate.helper_pool import close
 from spoor.isolate.parsing import parse_page
 from spoor.politeness.retry_after import retry_after
 from spoor.politeness.robots import RobotsCache

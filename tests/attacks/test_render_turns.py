@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from spoor.rendering.browser_processes import come_last, processes_of
-from spoor.rendering.lacks import SCRIPTS
+from spoor.rendering.missing_content import SCRIPTS
 from spoor.rendering.render_turns import LONG_PLACES, MOST_WAITING, RenderTurns
-from spoor.rendering.value import Arm, Brought, RenderValues
+from spoor.rendering.render_value import Arm, Brought, RenderValues
 from spoor.turns import CrowdedError, SiteTimes
 
 EVIL, GOOD = "evil.example", "good.example"

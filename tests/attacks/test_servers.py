@@ -43,7 +43,7 @@ from spoor.types import (
     Sleep,
     Task,
 )
-from spoor.watching.known import Known
+from spoor.watching.known_urls import Known
 from spoor.web.page import parse
 from spoor.web.urls import host
 

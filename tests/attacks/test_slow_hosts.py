@@ -30,7 +30,7 @@ from spoor.frontier.memory import WOKEN, MemoryFrontier
 from spoor.frontier.sqlite import SqliteFrontier
 from spoor.http.address_guard import MOST_ADDRESSES, AddressGuard
 from spoor.http.names import Names
-from spoor.isolate import lanes, parsing
+from spoor.isolate import helper_pool, parsing
 from spoor.isolate.parsing import TakesLongError
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
@@ -890,7 +890,7 @@ def test_what_a_site_took_is_forgotten() -> None:
 
 def read_of_one_document(text: bytes = json_text("kiln")) -> Outcome | Deferred:
     """What came of a crawl of one page, which is a document that a helper reads."""
-    lanes.close()
+    helper_pool.close()
     server = Loopback(lambda asked: reply(text, media="application/json"))
     ended: list[Outcome | Deferred] = []
 
@@ -918,9 +918,9 @@ def test_a_site_whose_documents_take_long_has_a_helper_of_its_own(
     ended = read_of_one_document()
     assert isinstance(ended, Outcome)
     assert isinstance(ended.reply, Fetched)
-    assert lanes._documents.helper is None
-    assert lanes._slow.helper is not None
-    lanes.close()
+    assert helper_pool._documents.helper is None
+    assert helper_pool._slow.helper is not None
+    helper_pool.close()
 
 
 def test_a_document_that_takes_long_is_read_apart_though_its_site_is_new(
@@ -932,10 +932,10 @@ def test_a_document_that_takes_long_is_read_apart_though_its_site_is_new(
     ended = read_of_one_document(json_text("kiln " * 100_000))
     assert isinstance(ended, Outcome)
     assert isinstance(ended.reply, Fetched)
-    assert lanes._documents.helper is not None
-    assert not lanes._documents.helper.alive
-    assert lanes._slow.helper is not None
-    lanes.close()
+    assert helper_pool._documents.helper is not None
+    assert not helper_pool._documents.helper.alive
+    assert helper_pool._slow.helper is not None
+    helper_pool.close()
 
 
 # ---------------------------------------------------------------- hosts that ask to be left alone

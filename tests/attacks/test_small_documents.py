@@ -18,10 +18,10 @@ from attacks.measure import SECONDS as LAW_SECONDS
 from spoor.documents.document import Document
 from spoor.documents.extract import extract
 from spoor.documents.rows import document_row_of
-from spoor.isolate import lanes, parsing
+from spoor.isolate import helper_pool, parsing
 from spoor.isolate.bounds import Bounds
 from spoor.isolate.helper import GivenUpError
-from spoor.isolate.lanes import bounded
+from spoor.isolate.helper_pool import bounded
 
 pytestmark = pytest.mark.skipif(find_spec("odf") is None, reason="odfpy is not installed")
 
@@ -439,7 +439,7 @@ LARGE = {
 @pytest.mark.parametrize("kind", LARGE)
 def test_a_document_for_which_memory_is_short_is_not_called_damaged(kind: str) -> None:
     facts = {"url": URL, "content_type": "text/html" if kind == "html" else ""}
-    lanes.close()  # one that has read much has room left that it got before
+    helper_pool.close()  # one that has read much has room left that it got before
     fine, given_up = 0, 0
     for megabytes in (0.2, 1, 1.02, 1.05, 2, 2.5, 3, 3.5, 4, 4.5, 5, 6, 8, 40):
         # Where it is just too little, a parser may try again and again until its time is over.

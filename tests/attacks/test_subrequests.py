@@ -22,7 +22,7 @@ from spoor.http import body_room, subrequests
 from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
 from spoor.http.host_queues import HostQueues
-from spoor.http.part_lines import PartLines
+from spoor.http.subrequest_queues import PartLines
 from spoor.http.subrequests import Subrequests
 from spoor.live import renders
 from spoor.politeness.request_limits import RequestLimits

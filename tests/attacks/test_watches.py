@@ -40,8 +40,8 @@ from spoor.runs.recovery import going_on
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Fetch, Fetched, Link, Page
-from spoor.views.of_watch import in_lines, of_document, summary, summary_in_lines
 from spoor.views.watch_page import WatchPage
+from spoor.views.watch_text import in_lines, of_document, summary, summary_in_lines
 from spoor.watching.contents import MOST_OF_A_TEXT, Contents
 from spoor.watching.watching import _without_others
 

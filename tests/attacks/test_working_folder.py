@@ -11,7 +11,7 @@ import spoor
 
 SCRIPT = """
 import os, sys
-from spoor.isolate.lanes import close
+from spoor.isolate.helper_pool import close
 from spoor.isolate.parsing import parse_page
 from spoor.processes import worker_pool
 

@@ -27,7 +27,7 @@ from spoor.frontier.sqlite import SqliteFrontier
 from spoor.judges.advice import Advisor
 from spoor.live import checkpoint_times, frontier_store
 from spoor.live import live_crawl as run_module
-from spoor.runs import advised
+from spoor.runs import topic_advice
 from spoor.runs.database import reading
 from spoor.runs.schema import FORMAT
 from spoor.runs.writer import POINTS
@@ -388,7 +388,7 @@ def test_what_advises_reads_the_earlier_pages_once_a_page_has_come(
     before = run.summary("")["advice"]
     run.folder.close()
     asked = list[int]()
-    advisor = advised.advisor_of
+    advisor = topic_advice.advisor_of
 
     def noted(path: Path, settings: Settings) -> Advisor:
         asked.append(web.asked.total())

@@ -13,7 +13,7 @@ import pytest
 from kills import CountedWeb, KilledError, check_run, digest, open_run, served
 from spoor.crawl import Crawl
 from spoor.errors import InputError
-from spoor.live import listen
+from spoor.live import labels_and_stops
 from spoor.policies.trail.policy import Trail
 from spoor.runs import files
 from spoor.runs.database import reading
@@ -169,7 +169,7 @@ def test_a_death_while_a_label_is_taken_in(point: str, web: CountedWeb, tmp_path
 def test_a_running_crawl_takes_it_in(
     web: CountedWeb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listen, "LISTEN_SECONDS", 0.02)
+    monkeypatch.setattr(labels_and_stops, "LISTEN_SECONDS", 0.02)
     path, run = tmp_path / "run", open_run(tmp_path / "run", web.root, web.port)
     said: list[tuple[str, bool]] = []
     taken = threading.Event()

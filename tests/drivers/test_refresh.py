@@ -26,9 +26,9 @@ from spoor.live.live_crawl import LiveCrawl
 from spoor.policies.host_bandit import HostBandit
 from spoor.runs import files, snapshot
 from spoor.runs.assemble import located, make_crawl, make_crawl_to_look_at
-from spoor.runs.earlier import as_begun, in_words
 from spoor.runs.inputs import with_inputs
 from spoor.runs.reader import Run
+from spoor.runs.refreshed_run import as_begun, in_words
 from spoor.runs.schema import read_settings
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
@@ -40,7 +40,7 @@ pytestmark = pytest.mark.server
 @pytest.fixture(autouse=True)
 def few_in_a_report(monkeypatch: pytest.MonkeyPatch) -> None:
     """A helper reads each document that a report shows, and each crawl here ends with one."""
-    monkeypatch.setattr("spoor.views.sums.BEST", 8)
+    monkeypatch.setattr("spoor.views.run_totals.BEST", 8)
 
 
 SITE = "http://a.example"
@@ -260,7 +260,7 @@ def test_it_goes_on_after_a_crash(tmp_path: Path) -> None:
 
         commits = 5
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("spoor.runs.earlier.sync_folder", lambda path: crash("committed"))
+            patch.setattr("spoor.runs.refreshed_run.sync_folder", lambda path: crash("committed"))
             with pytest.raises(CrashError):
                 RunWriter(out, settings)
         commits = 0

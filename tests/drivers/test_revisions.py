@@ -24,7 +24,7 @@ from spoor.runs.saved_files import saved_name
 from spoor.runs.snapshot import snapshot
 from spoor.settings import Settings
 from spoor.types import Judgement, Page
-from spoor.views.sums import Sums
+from spoor.views.run_totals import Sums
 
 PAGES = 44
 

@@ -17,7 +17,7 @@ from kills import open_run
 from loopback import MISSING, Asked, Loopback, beside, page, reply
 from spoor.cli import live_screen
 from spoor.clock import CrawlClock
-from spoor.live import listen
+from spoor.live import labels_and_stops
 from spoor.live import live_crawl as run_module
 from spoor.live.driver import GRACE
 from spoor.live.waits import Request, Wait, waits_for
@@ -78,7 +78,7 @@ def test_the_host_that_holds_a_crawl_up_is_named(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Beside a good host, over real HTTP: on plain lines and on the panel."""
-    monkeypatch.setattr(listen, "LISTEN_SECONDS", 0.02)
+    monkeypatch.setattr(labels_and_stops, "LISTEN_SECONDS", 0.02)
     monkeypatch.setattr(run_module, "STILL", STILL)
     monkeypatch.setattr(live_screen, "PLAIN_EVERY", 0.0)
     monkeypatch.setattr(live_screen._Panel, "_draw", lambda self: None)

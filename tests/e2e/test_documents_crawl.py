@@ -16,7 +16,7 @@ from document_makers import documents_web, reports_web
 from loopback import ADDRESS, MISSING, Asked, Loopback, beside, reply
 from spoor.cli.main import run
 from spoor.documents.document import Unreadable
-from spoor.isolate import lanes, parsing
+from spoor.isolate import helper_pool, parsing
 from spoor.runs.reader import Run
 from spoor.runs.saved_files import remove_saved, saved_name
 
@@ -88,9 +88,9 @@ def test_every_readable_document_is_found_and_saved_and_every_other_told_why(
     document = parsing.extract("", f"{base}/a", web["/pdf/CON"][1])
     assert not isinstance(document, Unreadable)
     assert "zanzibar" in document.text
-    for lane in (lanes._pages, lanes._documents, lanes._slow):
-        if lane.helper is not None and lane.helper.alive:
-            status = Path("/proc", str(lane.helper._process.pid), "status").read_text("ascii")
+    for queue in (helper_pool._pages, helper_pool._documents, helper_pool._slow):
+        if queue.helper is not None and queue.helper.alive:
+            status = Path("/proc", str(queue.helper._process.pid), "status").read_text("ascii")
             peak = next(line for line in status.splitlines() if line.startswith("VmHWM"))
             assert int(peak.split()[1]) < 200_000, "kB"
     assert remove_saved(out, next(iter(found))) == 1

@@ -10,7 +10,7 @@ import pytest
 import spoor
 from loopback import ADDRESS, Asked, Loopback, beside, page, reply
 from spoor.cli.main import run
-from spoor.isolate import lanes
+from spoor.isolate import helper_pool
 
 HEAVY = "<b>" * 8 + "<p>x" * 1_000_000
 HEAD = b"HTTP/1.1 %s\r\nContent-Length: 2\r\nConnection: close\r\n%s\r\nhi"
@@ -63,5 +63,5 @@ def test_hostile_replies_are_failures_and_the_crawl_goes_on(
         good = [row for row in spoor.open(tmp_path / "run").pages() if "/good/" in row.url]
         assert len(good) == 5
         # What was given up stands in the journal: nothing is parsed again.
-        monkeypatch.setattr(lanes, "Helper", None)
+        monkeypatch.setattr(helper_pool, "Helper", None)
         assert crawl(tmp_path / "run", server.port, 200) == 0

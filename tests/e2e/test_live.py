@@ -522,8 +522,8 @@ def test_a_crawl_does_not_wait_for_ever_for_hosts_that_are_gone(
     longest: float, seeds: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It waits less once it has done with all others."""
-    monkeypatch.setattr("spoor.live.ends.LONGEST_WAIT", longest)
-    monkeypatch.setattr("spoor.live.ends.UNREACHED_WAIT", 15.0)
+    monkeypatch.setattr("spoor.live.end_of_waiting.LONGEST_WAIT", longest)
+    monkeypatch.setattr("spoor.live.end_of_waiting.UNREACHED_WAIT", 15.0)
     server = Loopback(with_robots(reply("", 500)))
     reasons = list[str]()
 

@@ -157,7 +157,7 @@ LATER = {
     "spoor.isolate": "pages",
     "spoor.judges.classifier": "topic files that name a model",
     "spoor.judges.second_opinion": "topic files that ask for one",
-    "spoor.runs.earlier": "--refresh",
+    "spoor.runs.refreshed_run": "--refresh",
     "spoor.runs.reader": "runs that go on",
     "spoor.sharding.coordinator": "--shards",
     "spoor.web.refusals": "pages",

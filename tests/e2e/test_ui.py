@@ -40,8 +40,8 @@ from spoor.views.link_rates import link_rates
 from spoor.views.live_page import LivePage
 from spoor.views.report import Left, Reporter, left, report_of
 from spoor.views.run_list import ON_A_PAGE, run_names, runs_page
+from spoor.views.run_totals import wilson
 from spoor.views.snippets import snippet
-from spoor.views.sums import wilson
 
 SEED = "http://pots.example/"
 EVIL = "<script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'> kiln"

@@ -20,7 +20,7 @@ from spoor.foragers.settings import FleetSettings
 from spoor.foragers.states import NoStates
 from spoor.learn.state import pack, unpack
 from spoor.types import Page, State
-from spoor.watching.known import Known
+from spoor.watching.known_urls import Known
 from spoor.watching.rates import Visits, change_rates, refresh_worth
 
 

@@ -12,7 +12,7 @@ from spoor.http.failures import with_advice
 from spoor.judges.advice import VOCABULARY_PAGES, Advice, Advisor, NearPage, _is_meant
 from spoor.judges.no_results import Verdict
 from spoor.judges.wish import parse
-from spoor.runs.advised import new_advisor
+from spoor.runs.topic_advice import new_advisor
 from spoor.settings import Settings
 from spoor.types import Page
 

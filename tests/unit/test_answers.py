@@ -9,9 +9,9 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.state import pack, unpack
-from spoor.link_filter.answers import Answers
 from spoor.link_filter.link_filter import CrawlFilter
 from spoor.link_filter.scope import Scope
+from spoor.link_filter.thread_replies import Answers
 from spoor.link_filter.traps import Traps
 from spoor.policies.breadth_first import BreadthFirst
 from spoor.simulation.replay import Replay

@@ -11,7 +11,7 @@ from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.keywords import Keywords
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.saved import PART, attributes
+from spoor.learn.saved_attributes import PART, attributes
 from spoor.learn.state import pack, unpack
 from spoor.policies.best_first import BestFirst
 from spoor.policies.breadth_first import BreadthFirst

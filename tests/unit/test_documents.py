@@ -25,7 +25,7 @@ from spoor.documents.html import read_html
 from spoor.documents.kinds import KINDS, Types, kind_of_media, tell
 from spoor.documents.links import Links
 from spoor.errors import InputError
-from spoor.isolate import lanes, parsing
+from spoor.isolate import helper_pool, parsing
 from spoor.isolate.parsing import parse_page
 from spoor.runs.assemble import judge_and_topic
 from spoor.setting import DOCUMENT_KINDS
@@ -450,7 +450,7 @@ def test_hostile_documents_cost_one_document_each() -> None:
     read = parsing.extract("", URL, many)
     assert isinstance(read, Document)
     assert read.notes == ("cut after 2000 of 10000 pages",)
-    helper = lanes._documents.helper
+    helper = helper_pool._documents.helper
     assert helper is not None
     status = Path("/proc", str(helper._process.pid), "status").read_text("ascii")
     most = next(line for line in status.splitlines() if line.startswith("VmHWM"))

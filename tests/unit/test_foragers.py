@@ -41,7 +41,7 @@ from spoor.types import (
     State,
 )
 from spoor.watching.hosts import Hosts
-from spoor.watching.known import Known
+from spoor.watching.known_urls import Known
 from spoor.watching.urls import NEVER
 from spoor.worlds.evolving import EvolvingWorld, Version
 

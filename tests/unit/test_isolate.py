@@ -23,7 +23,7 @@ from parsers import holding, leaves
 from spoor.documents.document import Document
 from spoor.errors import PausedError
 from spoor.http.failures import failure
-from spoor.isolate import bounds, child, lanes, parsing, pipes
+from spoor.isolate import bounds, child, helper_pool, parsing, pipes
 from spoor.isolate.bounds import MEMORY, PER_BYTE, SECONDS, Bounds
 from spoor.isolate.child import page_of
 from spoor.isolate.helper import GivenUpError, Helper
@@ -229,7 +229,7 @@ def test_a_document_is_read_again_where_the_machine_stood_still(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As a container does that is paused, for longer than a helper is waited for."""
-    lane, receive = lanes.Lane(), pipes.receive
+    queue, receive = helper_pool.HelperQueue(), pipes.receive
     late = [True]
 
     def received(*given: Any) -> bytes:
@@ -239,8 +239,8 @@ def test_a_document_is_read_again_where_the_machine_stood_still(
         return receive(*given)
 
     monkeypatch.setattr("spoor.isolate.helper.receive", received)
-    assert lane.ask(page_of, b"<p>x", {"url": URL})["text"] == "x"
-    lane.close()
+    assert queue.ask(page_of, b"<p>x", {"url": URL})["text"] == "x"
+    queue.close()
 
 
 def test_documents_are_read_where_thousands_of_connections_are_open() -> None:
@@ -248,15 +248,15 @@ def test_documents_are_read_where_thousands_of_connections_are_open() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(2_048, hard), hard))
     held = [os.open(os.devnull, os.O_RDONLY)]
-    lane = lanes.Lane()
+    queue = helper_pool.HelperQueue()
     try:
         while held[-1] < 1_100:
             held.append(os.dup(held[0]))
         for text in "abc":
-            row = lane.ask(page_of, f"<p>{text}".encode(), {"url": URL})
+            row = queue.ask(page_of, f"<p>{text}".encode(), {"url": URL})
             assert row["text"] == text
     finally:
-        lane.close()
+        queue.close()
         for one in held:
             os.close(one)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -266,26 +266,26 @@ def test_no_document_gets_the_answer_to_one_that_was_interrupted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As by Ctrl-C in a notebook, while a document is sent, or its answer waited for."""
-    lane = lanes.Lane()
+    queue = helper_pool.HelperQueue()
     for interrupted in ("send", "receive"):
         with monkeypatch.context() as patched:
 
             def interrupt(*_: Any) -> None:
                 raise KeyboardInterrupt
 
-            lane.ask(page_of, b"<p>x", {"url": URL})
+            queue.ask(page_of, b"<p>x", {"url": URL})
             patched.setattr(f"spoor.isolate.helper.{interrupted}", interrupt)
             with pytest.raises(KeyboardInterrupt):
-                lane.ask(page_of, b"<p>one", {"url": URL})
-        assert lane.ask(page_of, b"<p>another", {"url": URL})["text"] == "another"
-    lane.close()
+                queue.ask(page_of, b"<p>one", {"url": URL})
+        assert queue.ask(page_of, b"<p>another", {"url": URL})["text"] == "another"
+    queue.close()
 
 
 def test_a_machine_without_memory_is_not_the_documents_fault(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The kernel kills the helper, or none can be started."""
-    lane, kills = lanes.Lane(), [2]
+    queue, kills = helper_pool.HelperQueue(), [2]
     ask = Helper.ask
 
     def killed(self: Helper, *question: Any) -> Any:
@@ -296,13 +296,13 @@ def test_a_machine_without_memory_is_not_the_documents_fault(
 
     monkeypatch.setattr(Helper, "ask", killed)
     with pytest.raises(GivenUpError, match="killed, as where memory runs out"):
-        lane.ask(page_of, b"<p>x", {"url": URL})
+        queue.ask(page_of, b"<p>x", {"url": URL})
     kills[0] = 1
-    assert lane.ask(page_of, b"<p>x", {"url": URL})["url"] == URL
-    lane.close()
+    assert queue.ask(page_of, b"<p>x", {"url": URL})["url"] == URL
+    queue.close()
     monkeypatch.setattr(subprocess, "Popen", _no_memory)
     with pytest.raises(PausedError, match=r"cannot start a parser \(Cannot allocate memory\)"):
-        lane.ask(page_of, b"<p>x", {"url": URL})
+        queue.ask(page_of, b"<p>x", {"url": URL})
     for error in (MemoryError(), OSError(errno.ENOMEM, "no")):
         with pytest.raises(PausedError, match="no memory left"):
             failure(0, error)
@@ -320,9 +320,9 @@ def test_what_is_parsed_again_gets_more(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_what_a_document_held_is_free_for_the_next() -> None:
-    lane = lanes.Lane()
-    first, *_, last = [lane.ask(holding, b"<p>x", {}) for _ in range(20)]
-    lane.close()
+    queue = helper_pool.HelperQueue()
+    first, *_, last = [queue.ask(holding, b"<p>x", {}) for _ in range(20)]
+    queue.close()
     assert last < first + 3 * (4 << 20)
 
 
@@ -341,24 +341,24 @@ def test_a_helper_that_was_taken_over_neither_keeps_nor_fills_who_asked(sent: by
 def test_what_documents_leave_in_a_helper_is_bounded(size: int, documents: int) -> None:
     """14 documents, each of other elements, filled libxml2's list of names: every document of any
     host was damaged from then on."""
-    lane = lanes.Lane()
+    queue = helper_pool.HelperQueue()
     body = b"x" * size
-    processes = [lane.ask(leaves, body, {}, 1, bounds.DOCUMENT) for _ in range(documents + 1)]
-    lane.close()
+    processes = [queue.ask(leaves, body, {}, 1, bounds.DOCUMENT) for _ in range(documents + 1)]
+    queue.close()
     assert processes[0] == processes[1] != processes[-1]
 
 
 def test_html_wears_a_helper_less_than_what_a_library_may_keep() -> None:
     """A helper takes a quarter of a second to start: half a millisecond for each of 500 pages."""
-    lane = lanes.Lane()
+    queue = helper_pool.HelperQueue()
     for _ in range(child.MOST_DOCUMENTS + 1):
-        page = lane.ask(child.page_of, b"<p><a href=/x>kiln</a>", {"url": "http://a.example/"})
+        page = queue.ask(child.page_of, b"<p><a href=/x>kiln</a>", {"url": "http://a.example/"})
     assert page["links"]["urls"] == ["http://a.example/x"]
-    worn = [lane.helper and lane.helper.worn]
+    worn = [queue.helper and queue.helper.worn]
     for _ in range(child.MOST_DOCUMENTS):
-        lane.ask(leaves, b"", {})
-    worn.append(lane.helper and lane.helper.worn)
-    lane.close()
+        queue.ask(leaves, b"", {})
+    worn.append(queue.helper and queue.helper.worn)
+    queue.close()
     assert worn == [False, True]
 
 
@@ -374,14 +374,14 @@ def test_a_program_that_ends_does_not_wait_for_what_is_being_read() -> None:
             told.append(error)
 
     parsing.extract("text/html", "http://a.example/", b"<p>kiln")
-    helper = lanes._documents.helper
+    helper = helper_pool._documents.helper
     assert helper is not None
     threads = [threading.Thread(target=read) for _ in range(2)]
     for thread in threads:
         thread.start()
-    while not lanes._documents._lock.locked():
+    while not helper_pool._documents._lock.locked():
         time.sleep(0.01)
-    with lanes.ending():
+    with helper_pool.ending():
         for thread in threads:
             thread.join(10)
             assert not thread.is_alive()

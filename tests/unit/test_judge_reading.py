@@ -16,9 +16,9 @@ from spoor.judges.relevance.link_numbers import LinkNumbers
 from spoor.judges.relevance.matching import Matcher, Tree
 from spoor.judges.relevance.nearness import nearness
 from spoor.judges.relevance.reading import Reader
-from spoor.judges.relevance.surest import SEEDS, Likeness, written_alike
-from spoor.judges.relevance.tree_value import value_of, value_on_page
+from spoor.judges.relevance.surest_pages import SEEDS, Likeness, written_alike
 from spoor.judges.relevance.url_numbers import as_id, number_of_url, site_of
+from spoor.judges.relevance.wish_evidence import value_of, value_on_page
 from spoor.judges.relevance.word_counts import (
     WordNumbers,
     _numbers_of,

@@ -20,10 +20,10 @@ from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker, Line
 from spoor.types import Anchor, Failed, Fetch, Fetched, Judgement, Link, Page, Redirected, Sleep
-from spoor.watching.boxes import MOST_PAGES, SURE, Age, Boxes, Spot, spots
 from spoor.watching.hints import Hints, by_lists
 from spoor.watching.hosts import Hosts
 from spoor.watching.list_moves import CAME, ROSE, WENT, Move, moves, risen
+from spoor.watching.teaser_lists import MOST_PAGES, SURE, Age, Boxes, Spot, spots
 from spoor.watching.watching import Watching
 from spoor.web.dates import date_of_url
 from spoor.web.other_ways import narrows

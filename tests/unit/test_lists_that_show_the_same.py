@@ -20,7 +20,7 @@ from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker
 from spoor.types import Fetch, Link, Page
 from spoor.watching.hosts import Hosts
-from spoor.watching.known import Known
+from spoor.watching.known_urls import Known
 from spoor.watching.watching import Watching
 from spoor.worlds.evolving import EvolvingWorld, Version
 from stepping import take

@@ -28,11 +28,11 @@ from spoor.documents.rows import (
     revive_document,
 )
 from spoor.errors import PausedError
-from spoor.isolate import child, helper, lanes
+from spoor.isolate import child, helper, helper_pool
 from spoor.isolate.bounds import DOCUMENT
 from spoor.isolate.helper import GivenUpError, Question
-from spoor.isolate.lanes import Lane, more_lanes
-from spoor.runs import ahead, documents
+from spoor.isolate.helper_pool import HelperQueue, more_queues
+from spoor.runs import documents, read_ahead
 from spoor.runs.pass_costs import SPARE, PassCosts
 from spoor.runs.reader import Run
 from spoor.runs.selection import Selection
@@ -131,47 +131,49 @@ def question(text: bytes, **more: Any) -> Question:
 
 
 @pytest.fixture
-def lane() -> Iterator[Lane]:
-    with more_lanes(1) as (made,):
+def queue() -> Iterator[HelperQueue]:
+    with more_queues(1) as (made,):
         yield made
 
 
 @pytest.mark.parametrize("hostile", [loops, ends, fills])
-def test_one_document_that_costs_its_helper_costs_no_other(hostile: Any, lane: Lane) -> None:
+def test_one_document_that_costs_its_helper_costs_no_other(
+    hostile: Any, queue: HelperQueue
+) -> None:
     bad = Question(hostile, b"<p>", {}, bounds=DOCUMENT._replace(seconds=0.05))
     asked = [question(b"a"), bad, question(b"b"), bad, question(b"c")]
-    answers = [one.value for one in lane.ask_all(asked)]
+    answers = [one.value for one in queue.ask_all(asked)]
     assert [answers[at] for at in (0, 2, 4)] == [{"text": "a"}, {"text": "b"}, {"text": "c"}]
     assert all(isinstance(answers[at], GivenUpError) for at in (1, 3))
 
 
-def test_an_answer_has_a_bound(lane: Lane) -> None:
+def test_an_answer_has_a_bound(queue: HelperQueue) -> None:
     """A helper that a document took over might say a gigabyte."""
     long = Question(says, bytes(100_000), {}, bounds=DOCUMENT)
-    values = [one.value for one in lane.ask_all([long, long._replace(most=99_999), long])]
+    values = [one.value for one in queue.ask_all([long, long._replace(most=99_999), long])]
     assert values[0] == values[2] == "x" * 100_000
     assert isinstance(values[1], GivenUpError)
     too_many = helper._VALUES + MOST_VALUES + 2
     with pytest.raises(GivenUpError, match="is no page"):
-        lane.ask(counts, str(too_many).encode(), {}, 1, DOCUMENT)
+        queue.ask(counts, str(too_many).encode(), {}, 1, DOCUMENT)
     whole = Question(says, bytes(1 << 26), {}, bounds=DOCUMENT)
     assert whole.room > 8 * helper.MOST_ANSWER
     with pytest.raises(GivenUpError):
-        lane.ask(*whole[:5])
+        queue.ask(*whole[:5])
 
 
-def test_documents_of_one_message_wear_a_helper_as_others(lane: Lane) -> None:
+def test_documents_of_one_message_wear_a_helper_as_others(queue: HelperQueue) -> None:
     large = Question(leaves, bytes(20 << 10), {}, bounds=DOCUMENT)
-    processes = [one.value for one in lane.ask_all([large] * 8)]
+    processes = [one.value for one in queue.ask_all([large] * 8)]
     assert processes[0] == processes[1] != processes[-1]
 
 
-def test_pages_wear_a_helper_less_than_documents(lane: Lane) -> None:
+def test_pages_wear_a_helper_less_than_documents(queue: HelperQueue) -> None:
     """A helper that starts takes as long as a hundred pages."""
     asked = [question(b"kiln")] * (child.MOST_DOCUMENTS + 1)
-    assert all(one.value == {"text": "kiln"} for one in lane.ask_all(asked))
-    assert lane.helper is not None
-    assert not lane.helper.worn
+    assert all(one.value == {"text": "kiln"} for one in queue.ask_all(asked))
+    assert queue.helper is not None
+    assert not queue.helper.worn
 
 
 # ---------------------------------------------------------------- a run
@@ -193,11 +195,11 @@ def every_kind(tmp_path_factory: pytest.TempPathFactory) -> Path:
         command = ["crawl", "http://docs.example/", "--topic", "kiln", "--out", str(out), "--delay"]
         command += ["0", "--connect-to", f"127.0.0.1:{server.port}", "--json", "--pages", "500"]
         assert run(command) == 0
-    lanes.close()
+    helper_pool.close()
     return out
 
 
-def rows(path: Path, wanted: ahead.Wanted | None) -> list[dict[str, Any]]:
+def rows(path: Path, wanted: read_ahead.Wanted | None) -> list[dict[str, Any]]:
     names = ["text", "markdown", "language", "author", "date", "licence", "links", "kind"]
     return [
         document.exported(names)
@@ -241,7 +243,7 @@ def test_what_cannot_be_read_ahead_is_read_alone(
     read_alone: list[dict[str, Any]],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(ahead, "TOGETHER", TOGETHER)
+    monkeypatch.setattr(read_ahead, "TOGETHER", TOGETHER)
     if fault == "late":
         monkeypatch.setattr(documents, "SOON", 1e-6)
     elif fault == "long":
@@ -252,7 +254,7 @@ def test_what_cannot_be_read_ahead_is_read_alone(
     elif fault == "no time":
         monkeypatch.setattr(PassCosts, "begin_ahead", lambda *_: False)
     else:
-        monkeypatch.setattr(ahead, "MOST_BYTES", 0)
+        monkeypatch.setattr(read_ahead, "MOST_BYTES", 0)
     html = [row for row in read_alone[:SOME] if row["kind"] == "html"]
     assert len(html) > 3
     read = [
@@ -268,8 +270,8 @@ def test_little_waits_and_nothing_is_left(
     every_kind: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[int] = []
-    monkeypatch.setattr(ahead, "readers", lambda: 2)
-    monkeypatch.setattr(ahead, "TOGETHER", TOGETHER)
+    monkeypatch.setattr(read_ahead, "readers", lambda: 2)
+    monkeypatch.setattr(read_ahead, "TOGETHER", TOGETHER)
     question = documents.RunDocument.question
 
     def counted(self: Any, names: Any) -> Any:
@@ -277,21 +279,21 @@ def test_little_waits_and_nothing_is_left(
         return question(self, names)
 
     monkeypatch.setattr(documents.RunDocument, "question", counted)
-    before = len(lanes._lanes)
+    before = len(helper_pool._queues)
     chosen = Run(every_kind).select(EVERY, wanted=lambda row: ("text",))
     first, _ = next(chosen)
     assert first.row.seq == 1
     assert len(asked) <= TOGETHER * (2 * 2 + 2)
-    helpers = [lane.helper for lane in lanes._lanes[before:]]
+    helpers = [queue.helper for queue in helper_pool._queues[before:]]
     chosen.close()  # type: ignore[attr-defined]
-    assert len(lanes._lanes) == before
+    assert len(helper_pool._queues) == before
     assert not any(helper.alive for helper in helpers if helper is not None)
 
 
 def test_a_program_that_ends_does_not_wait_for_what_is_read_ahead(every_kind: Path) -> None:
     chosen = Run(every_kind).select(EVERY, wanted=lambda row: ("text",))
     next(chosen)
-    with lanes.ending(), pytest.raises(PausedError):
+    with helper_pool.ending(), pytest.raises(PausedError):
         list(chosen)
 
 

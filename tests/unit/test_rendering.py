@@ -17,7 +17,7 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from spoor.errors import InputError
 from spoor.live.renders import Renders
 from spoor.rendering import browser
-from spoor.rendering.lacks import (
+from spoor.rendering.missing_content import (
     APP_ROOT,
     ASKS,
     EMPTY_LIST,
@@ -29,7 +29,7 @@ from spoor.rendering.lacks import (
     lacks,
     shape,
 )
-from spoor.rendering.value import PROBES, Arm, Brought, RenderValues, is_text
+from spoor.rendering.render_value import PROBES, Arm, Brought, RenderValues, is_text
 from spoor.rendering.visit import (
     MOST_LETTERS,
     MOST_OF_A_PATH,

@@ -27,7 +27,7 @@ from spoor.runs.reader import Run
 from spoor.runs.writer import RunWriter
 from spoor.setting import Setting
 from spoor.settings import WHOLE_SITE, Settings, described
-from spoor.views.going_on import command_of
+from spoor.views.resume_page import command_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
 

@@ -22,7 +22,7 @@ from noisy_news import article
 from spoor.durations import DAY
 from spoor.live.changes import ChangeTracker, Line
 from spoor.types import Judgement, Page
-from spoor.watching.passes import LEAST_LOOKED_AT, LEAST_TOLD
+from spoor.watching.once_passes import LEAST_LOOKED_AT, LEAST_TOLD
 from spoor.web.sentences import plain
 from spoor.worlds.evolving import EvolvingWorld, Version
 

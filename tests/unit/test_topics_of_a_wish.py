@@ -9,7 +9,7 @@ import pytest
 
 from spoor.judges.relevance import Relevance
 from spoor.judges.relevance.feedback import Model, Topic
-from spoor.judges.relevance.surest import topics_of
+from spoor.judges.relevance.surest_pages import topics_of
 from spoor.judges.spec import judge_of
 from spoor.judges.wish import parse
 from spoor.learn.state import pack, unpack

@@ -28,8 +28,8 @@ from spoor.live.changes import ChangeTracker, Line
 from spoor.types import Fetch, Link, Page
 from spoor.watching import compaction, compactions, crowding
 from spoor.watching.hosts import Hosts
-from spoor.watching.known import Known
-from spoor.watching.remembered import Memory
+from spoor.watching.known_urls import Known
+from spoor.watching.retired_documents import Memory
 from spoor.watching.watching import Watching
 from spoor.web.urls import host
 from spoor.worlds.evolving import EvolvingWorld, Version

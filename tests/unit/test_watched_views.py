@@ -14,7 +14,7 @@ from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.live.changes import ChangeTracker
 from spoor.types import Anchor, Fetch, Fetched, Link, Page, Reply
-from spoor.watching.known import Known
+from spoor.watching.known_urls import Known
 from spoor.watching.watching import Watching
 from spoor.web.sentences import content
 from spoor.web.view_relations import Relations

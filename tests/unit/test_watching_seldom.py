@@ -23,11 +23,11 @@ from spoor.live.changes import ChangeTracker, Line
 from spoor.live.conditional import SAMPLED, Conditions
 from spoor.live.sources import Sources
 from spoor.types import Choice, Failed, Fetch, Fetched, Link, Page, Reply, Sleep, State
-from spoor.watching.emptied import Emptied
 from spoor.watching.hosts import Hosts
+from spoor.watching.once_passes import LEAST_LOOKED_AT
 from spoor.watching.page_rates import PRIOR
-from spoor.watching.passes import LEAST_LOOKED_AT
 from spoor.watching.request_budget import RequestBudget
+from spoor.watching.soft_404s import Emptied
 from spoor.watching.watching import Watching
 from spoor.web.exchange import Exchange
 from spoor.web.validators import Validators

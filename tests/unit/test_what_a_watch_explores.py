@@ -16,7 +16,7 @@ from spoor.foragers.states import NoStates
 from spoor.judges.facts import TextPattern
 from spoor.learn.state import pack, unpack
 from spoor.types import Anchor, Fetch, Link, Page, Sleep
-from spoor.watching.known import Known
+from spoor.watching.known_urls import Known
 from spoor.watching.urls import NEVER
 from spoor.watching.watching import Watching
 from spoor.web.url_groups import shape

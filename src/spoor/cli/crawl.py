@@ -65,7 +65,7 @@ def crawl(
         summary = (in_shards if split else in_one_process)(path, settings, as_json=as_json)
     if summary["stopped_because"] in ("interrupted", "aborted"):
         raise typer.Exit(1)
-    from spoor.runs.earlier import came  # a refusal would wait for what it imports
+    from spoor.runs.refreshed_run import came  # a refusal would wait for what it imports
 
     if not came(summary):
         raise typer.Exit(NOTHING_CAME if summary["last_failure"] else 1)
@@ -240,8 +240,8 @@ def in_shards(path: Path, settings: Settings, *, as_json: bool) -> dict[str, Any
 
 def advice_of(path: Path, settings: Settings) -> Advice:
     """What to tell of the topic of a run that has ended, by its pages: each shard saw some only."""
-    from spoor.runs.advised import advisor_of
     from spoor.runs.reader import Run
+    from spoor.runs.topic_advice import advisor_of
 
     return advisor_of(path, settings).advice(Run(path).judged(), over=True)
 
@@ -273,7 +273,7 @@ def _anew(path: Path, refreshed: Mapping[str, Any] | None) -> list[str]:
 
 def describe(summary: dict[str, Any], path: Path) -> str:
     """The summary of a crawl for a person; one line where nothing came."""
-    from spoor.runs.earlier import came, in_words
+    from spoor.runs.refreshed_run import came, in_words
 
     why = summary["last_failure"]
     interrupted = summary["stopped_because"] in ("interrupted", "aborted")

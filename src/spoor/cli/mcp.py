@@ -44,7 +44,7 @@ def mcp(
     import_extra("mcp", "`spoor mcp`", "mcp.server.mcpserver")
     from spoor.integrations.mcp import AgentCrawls, AgentLimits
     from spoor.integrations.mcp.server import make_server
-    from spoor.isolate.lanes import ending
+    from spoor.isolate.helper_pool import ending
     from spoor.process_memory import allow_many_files
 
     for one in host or ():

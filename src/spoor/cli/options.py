@@ -161,7 +161,7 @@ def no_start(out: Path | None, wanted: str) -> InputError:
     if out is None or not is_run(out):
         return InputError(wanted)
     from spoor.runs.reader import Run
-    from spoor.views.going_on import command_of
+    from spoor.views.resume_page import command_of
 
     settings = Run(out).latest_settings()
     line = command_of(settings, out)

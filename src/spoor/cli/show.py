@@ -33,7 +33,7 @@ def show(
     where it looks next."""
     from spoor.runs import files
     from spoor.runs.reader import Run
-    from spoor.views import of_watch
+    from spoor.views import watch_text
     from spoor.views.document import as_lines
 
     known = Run(run)
@@ -42,8 +42,8 @@ def show(
             raise InputError(
                 f"{run} is a crawl: name a document of it; its {files.REPORT} tells of all"
             )
-        told = of_watch.summary(known)
-        lines = [json.dumps(told)] if as_json else map(indented, of_watch.summary_in_lines(told))
+        told = watch_text.summary(known)
+        lines = [json.dumps(told)] if as_json else map(indented, watch_text.summary_in_lines(told))
         for line in lines:
             typer.echo(line)
         return

@@ -46,7 +46,7 @@ def ui(
 async def _serve(
     run: Path, port: int, seconds: float | None, browser: bool, end: contextlib.ExitStack
 ) -> None:
-    from spoor.isolate.lanes import ending
+    from spoor.isolate.helper_pool import ending
     from spoor.views.server import Ui
 
     page = Ui(run)

@@ -10,9 +10,9 @@ import numpy as np
 from spoor.foragers.forager import Forager
 from spoor.foragers.settings import FleetSettings
 from spoor.types import State
+from spoor.watching.compact_tables import NumberMap
 from spoor.watching.discoveries import Discoveries, Discovery
-from spoor.watching.flat import NumberMap
-from spoor.watching.known import Known
+from spoor.watching.known_urls import Known
 
 NOBODY = -1
 """Who found what no forager did."""

@@ -12,9 +12,9 @@ from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.forager import Forager, random_weight
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.weblog import Weblog
-from spoor.learn.saved import GENERATOR, PART, VALUE, Saved, attributes
+from spoor.learn.saved_attributes import GENERATOR, PART, VALUE, Saved, attributes
 from spoor.types import State
-from spoor.watching.known import Known
+from spoor.watching.known_urls import Known
 from spoor.watching.rates import Visits
 
 OLD_LINKS = 2

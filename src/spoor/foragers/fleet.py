@@ -32,7 +32,7 @@ from spoor.types import (
 )
 from spoor.watching.compactions import Compactions
 from spoor.watching.hosts import Hosts
-from spoor.watching.known import Known
+from spoor.watching.known_urls import Known
 from spoor.watching.redirects import MOST_HOPS
 from spoor.watching.urls import NEVER
 from spoor.web.sitemaps import WHY as SITEMAP

@@ -17,9 +17,9 @@ from spoor.foragers.scouts import Scouts
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.states import NoStates
 from spoor.watching.hosts import Hosts
-from spoor.watching.known import Known
-from spoor.watching.looks import Admit
+from spoor.watching.known_urls import Known
 from spoor.watching.page_states import Describe
+from spoor.watching.visits import Admit
 from spoor.watching.watching import Watching
 
 _PAPER = FleetSettings()

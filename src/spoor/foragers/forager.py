@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.weblog import Weblog
 from spoor.types import State
-from spoor.watching.known import Known
+from spoor.watching.known_urls import Known
 
 
 class Frontier:

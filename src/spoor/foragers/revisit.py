@@ -12,15 +12,15 @@ import numpy as np
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.submitting import Submits
-from spoor.learn.saved import QUEUE, VALUE, attributes
+from spoor.learn.saved_attributes import QUEUE, VALUE, attributes
 from spoor.types import State
-from spoor.watching import passes
+from spoor.watching import once_passes
 from spoor.watching.columns import Floats
 from spoor.watching.host_turns import HostTurns
-from spoor.watching.known import Known
-from spoor.watching.outlook import why_again
+from spoor.watching.known_urls import Known
 from spoor.watching.page_rates import PageRates
 from spoor.watching.rates import change_rates, refresh_worth
+from spoor.watching.visit_reasons import why_again
 
 OLD_BATCH = 1.0
 """Seconds after which a batch of a watch is made anew, since more is known; with more than 10⁵ URLs
@@ -153,8 +153,8 @@ class ChangeRate(Submits):
         expected, worth = pages.waiting(pages.explored(hosts, now), now)
         self._next_new = len(worth)
         if self.only_due:
-            told = passes.told_at(known, self.agent.discoveries)
-            may = passes.of_pass(pages, known, hosts, worth, self.began, now, told)
+            told = once_passes.told_at(known, self.agent.discoveries)
+            may = once_passes.of_pass(pages, known, hosts, worth, self.began, now, told)
         else:
             may = np.array(known.fetched) > -np.inf
         may[[*known.promises.kept_alone(now), *known.free()]] = False
@@ -164,8 +164,8 @@ class ChangeRate(Submits):
         """Whether there is a hint, a URL never asked for, or a page that has changed by now, by
         its rate more likely than not; of a host that is not `without`."""
         self.pages.catch_up()
-        told = passes.told_at(self._known, self.agent.discoveries)
-        its = passes.due(self.pages, self._known, self.began, now, told).tolist()
+        told = once_passes.told_at(self._known, self.agent.discoveries)
+        its = once_passes.due(self.pages, self._known, self.began, now, told).tolist()
         hosts = self._known.hosts
         return any(hosts[url] not in without for url in chain(self._urgent(now), its))
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from spoor.foragers.settings import FleetSettings
 from spoor.foragers.submitting import Submits
-from spoor.learn.saved import VALUE, attributes
-from spoor.watching.known import Known
+from spoor.learn.saved_attributes import VALUE, attributes
+from spoor.watching.known_urls import Known
 
 
 class RoundRobin(Submits):

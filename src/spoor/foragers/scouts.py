@@ -10,9 +10,9 @@ from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.colony import Colony
 from spoor.foragers.forager import Forager
 from spoor.foragers.revisit import ChangeRate
-from spoor.learn.saved import VALUE, Saved, attributes
+from spoor.learn.saved_attributes import VALUE, Saved, attributes
 from spoor.types import State
-from spoor.watching.known import Known
+from spoor.watching.known_urls import Known
 
 MOST_HELD = 20
 """Steps without a request that foragers make for one page that was asked for."""

@@ -7,9 +7,9 @@ from collections.abc import Collection, Sequence
 
 from spoor.foragers.agent import ReinforcingAgent
 from spoor.foragers.settings import FleetSettings
-from spoor.learn.saved import PART, VALUE, Form, Saved, attributes
-from spoor.watching.flat import NumberMap
-from spoor.watching.known import Known
+from spoor.learn.saved_attributes import PART, VALUE, Form, Saved, attributes
+from spoor.watching.compact_tables import NumberMap
+from spoor.watching.known_urls import Known
 
 MARKED = Form(NumberMap.pairs, lambda old, saved: NumberMap(map(tuple, saved.tolist())))
 

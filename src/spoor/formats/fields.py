@@ -137,9 +137,9 @@ def stated(
     names: Sequence[str],
     selectors: Sequence[Sequence[Any]],
 ) -> dict[str, Any]:
-    """What an HTML page states, for `spoor.isolate.lanes.bounded`: of `names`, any of `json_ld`,
-    `microdata` and `tables`, each by itself; under `fields` those of `selectors` (the values of
-    `FieldSpec`s)."""
+    """What an HTML page states, for `spoor.isolate.helper_pool.bounded`: of `names`, any of
+    `json_ld`, `microdata` and `tables`, each by itself; under `fields` those of `selectors` (the
+    values of `FieldSpec`s)."""
     html = decode(body, content_type)[0]
     read: Mapping[str, Callable[[], Any]] = {
         "json_ld": lambda: json_ld(html),

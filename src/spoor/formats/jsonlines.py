@@ -27,7 +27,7 @@ from spoor.documents.errors import UnreadableError
 from spoor.errors import InputError
 from spoor.formats.source_file import CHUNK, File, FileSource, Job, moment
 from spoor.formats.words_around import words_around
-from spoor.isolate.lanes import check_size
+from spoor.isolate.helper_pool import check_size
 from spoor.isolate.parsing import parse_reply
 from spoor.types import Anchor, Failed, Fetched, Link, Page, Recording, Redirected, Reply
 from spoor.web.urls import Joiner, canonical

@@ -27,7 +27,7 @@ from spoor.errors import InputError
 from spoor.formats.source_file import CHUNK, FileSource, Job, moment
 from spoor.formats.words_around import words_around
 from spoor.isolate.helper import GivenUpError
-from spoor.isolate.lanes import bounded
+from spoor.isolate.helper_pool import bounded
 from spoor.learn.state import link_row, revive_link
 from spoor.types import Anchor, Failed, Fetched, Link, Page, Recording, Redirected
 from spoor.web.encoding import encoding_of_xml

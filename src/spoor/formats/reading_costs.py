@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from spoor.errors import InputError
 from spoor.formats.source_file import Job, Source
-from spoor.isolate.lanes import giving_up, helped
+from spoor.isolate.helper_pool import giving_up, helped
 from spoor.types import Recording
 
 SPARE = 60.0

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from spoor.errors import CallerError
+from spoor.frontier.foreign_redirects import Strangers
 from spoor.frontier.hosts import Host, HostsOf, ReadyHosts
 from spoor.frontier.in_links import Seen, revived, saved
 from spoor.frontier.slow_hosts import SlowHosts, answered
-from spoor.frontier.strangers import Strangers
 from spoor.types import NO_PARENT, InLink, InLinks, Link, LinkId, State, urls_of
 from spoor.web.urls import host as host_of
 

@@ -33,11 +33,11 @@ from spoor.frontier.arrays import (
     open_positions,
     table_digest,
 )
+from spoor.frontier.foreign_redirects import Strangers
 from spoor.frontier.frontier_file import FrontierFile, in_link_row
 from spoor.frontier.hosts import Host
 from spoor.frontier.in_links import Seen, revived
 from spoor.frontier.memory import DONE, OPEN, MemoryFrontier
-from spoor.frontier.strangers import Strangers
 from spoor.frontier.url_index import HostNumbers, UrlIndex
 from spoor.hashing import url_hash64
 from spoor.learn.state import revive_link

@@ -9,8 +9,8 @@ from itertools import count
 
 from spoor.http.client import Client
 from spoor.http.host_queues import HostQueues
-from spoor.http.part_lines import PartLines, is_own
 from spoor.http.robots import RobotsFetcher
+from spoor.http.subrequest_queues import PartLines, is_own
 from spoor.link_filter.scope import Scope
 from spoor.politeness.robots import REDIRECTS
 from spoor.protocols import Politeness

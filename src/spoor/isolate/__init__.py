@@ -11,9 +11,9 @@ Ordinary HTML is parsed in this process. A helper starts with the first document
 (some .3 s) and ends with this process, even if that is killed. There are three: for HTML, for other
 documents, so that a page never waits for a PDF, and for sites whose documents take long
 (`spoor.live.helper_turns`). Whoever reads many documents of a run has some more, and sends them
-several at a time (`spoor.runs.ahead`): the bounds are of each document all the same.
+several at a time (`spoor.runs.read_ahead`): the bounds are of each document all the same.
 
-Callers ask `parsing` for pages and documents, and `lanes` for what any other function says of one.
-`helper` is a helper process as seen from here, `child` what runs in it, `pipes` what goes between
-the two, `bounds` what a document may take.
+Callers ask `parsing` for pages and documents, and `helper_pool` for what any other function says of
+one. `helper` is a helper process as seen from here, `child` what runs in it, `pipes` what goes
+between the two, `bounds` what a document may take.
 """

@@ -20,7 +20,7 @@ from spoor.documents.rows import (
 from spoor.isolate.bounds import DOCUMENT, PAGE, Bounds
 from spoor.isolate.child import page_of
 from spoor.isolate.helper import NO_PAGE, GivenUpError, KilledError, LateError
-from spoor.isolate.lanes import bounded, check_size
+from spoor.isolate.helper_pool import bounded, check_size
 from spoor.learn.state import revive_page
 from spoor.setting import WITH_TEXT
 from spoor.types import Failed, Fetched, Page

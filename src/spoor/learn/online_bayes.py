@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from spoor.learn.naive_bayes import NaiveBayes, of_counts
-from spoor.learn.saved import PAIRS, VALUE, Form, Saved, attributes, filled
+from spoor.learn.saved_attributes import PAIRS, VALUE, Form, Saved, attributes, filled
 from spoor.types import NO_PARENT, LinkId
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.saved import PART, Saved, attributes
+from spoor.learn.saved_attributes import PART, Saved, attributes
 from spoor.protocols import Offer
 from spoor.types import Choice, Outcome
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from spoor.link_filter.action_trials import ActionTrials
-from spoor.link_filter.answers import Answers
 from spoor.link_filter.depths import Depths
 from spoor.link_filter.domain_shares import DomainShares
 from spoor.link_filter.left_out_urls import LeftOutUrls
@@ -17,6 +16,7 @@ from spoor.link_filter.page_views import LinkedFrom
 from spoor.link_filter.revisits import Revisits
 from spoor.link_filter.scope import Scope
 from spoor.link_filter.sitemap_filter import SitemapFilter, sitemaps_among
+from spoor.link_filter.thread_replies import Answers
 from spoor.link_filter.trap_groups import asked_last
 from spoor.link_filter.traps import Traps
 from spoor.link_filter.unwanted_names import UnwantedNames, why_unwanted

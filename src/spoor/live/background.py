@@ -20,8 +20,8 @@ from spoor.process_memory import without_frames
 from spoor.protocols import HostClocks
 from spoor.runs.assemble import make_crawl
 from spoor.runs.documents import RunDocument
-from spoor.runs.earlier import came
 from spoor.runs.reader import Run
+from spoor.runs.refreshed_run import came
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Deferred, Fetch, Fetched, Outcome

@@ -18,8 +18,8 @@ from spoor.foragers.fleet import Counts, Fleet
 from spoor.live.conditional import Conditions
 from spoor.live.sources import Sources
 from spoor.types import Deferred, Failed, Fetched, LiveReply, NextStep, Outcome, Page, State
+from spoor.watching.compact_tables import NumberMap
 from spoor.watching.contents import Change
-from spoor.watching.flat import NumberMap
 from spoor.watching.hosts import Hosts
 from spoor.watching.urls import NEVER
 from spoor.web.sentences import content, plain

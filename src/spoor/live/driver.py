@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from spoor.clock import CrawlClock
 from spoor.live.broken_bodies import BrokenBodies
-from spoor.live.ends import end_of_waiting
+from spoor.live.end_of_waiting import end_of_waiting
 from spoor.live.page_requests import PageRequests, loop_time
 from spoor.live.queued_politeness import QueuedPoliteness
 from spoor.live.refusing_hosts import KnowsWhoLinks, RefusingHosts

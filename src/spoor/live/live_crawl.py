@@ -29,7 +29,7 @@ from spoor.live.byte_grant import ByteGrant
 from spoor.live.checkpoint_times import CheckpointTimes
 from spoor.live.driver import HttpDriver
 from spoor.live.frontier_store import FrontierStore
-from spoor.live.listen import run_listening
+from spoor.live.labels_and_stops import run_listening
 from spoor.live.loop_watch import LoopWatch
 from spoor.live.renders import Renders
 from spoor.live.signals import stop_on_signals
@@ -51,7 +51,6 @@ from spoor.protocols import (
     Stateful,
 )
 from spoor.runs import files
-from spoor.runs.advised import NEAR, WORDS, advisor_of, new_advisor
 from spoor.runs.assemble import (
     fault_of,
     faults_of,
@@ -62,6 +61,7 @@ from spoor.runs.assemble import (
 from spoor.runs.journal import Journal
 from spoor.runs.recovery import going_on, telling
 from spoor.runs.renders import all_renders
+from spoor.runs.topic_advice import NEAR, WORDS, advisor_of, new_advisor
 from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.types import Deferred, Failed, Fetch, Fetched, Outcome, State
@@ -153,7 +153,7 @@ class LiveCrawl:
         judge_state: State | None = None
         learned: list[State] = []
         if folder.settings.refresh:
-            from spoor.runs.earlier import originals_of, revisits_of
+            from spoor.runs.refreshed_run import originals_of, revisits_of
 
             folder.revisits, judge_state, learned = revisits_of(folder.path, folder.settings)
             folder.originals = originals_of(folder.path)
@@ -372,7 +372,7 @@ class LiveCrawl:
         self._refreshed = self.folder.refreshed(self.crawl.counts.unchanged)
         if reason != "aborted":
             if self._refreshed:
-                from spoor.runs.earlier import in_words as refreshed_in_words
+                from spoor.runs.refreshed_run import in_words as refreshed_in_words
 
                 self.folder.note("refreshed", json.dumps(refreshed_in_words(self._refreshed)))
             self._checkpoint()

@@ -14,8 +14,8 @@ from spoor.errors import InputError
 from spoor.rendering import browser
 from spoor.rendering.browser import Browser
 from spoor.rendering.browser_thread import BrowserThread
-from spoor.rendering.lacks import EMPTY_LIST, SCRIPTS, lacks, shape
-from spoor.rendering.value import MOST_HOSTS, Arm, Brought, RenderValues, is_text
+from spoor.rendering.missing_content import EMPTY_LIST, SCRIPTS, lacks, shape
+from spoor.rendering.render_value import MOST_HOSTS, Arm, Brought, RenderValues, is_text
 from spoor.rendering.visit import Load
 from spoor.runs.renders import RenderTotals
 from spoor.runs.rows import RenderRow

@@ -16,7 +16,7 @@ from spoor.errors import InputError
 from spoor.formats.warc_reader import reply_at
 from spoor.isolate.bounds import Bounds
 from spoor.isolate.helper import GivenUpError
-from spoor.isolate.lanes import more_lanes
+from spoor.isolate.helper_pool import more_queues
 from spoor.runs.requisite_queue import DuePage
 from spoor.runs.requisites import MOST_OF_A_PAGE
 from spoor.web.exchange import Requisite
@@ -65,7 +65,7 @@ class RequisiteReader:
     ) -> None:
         self._folder, self._allows, self._report = folder, allows, report
         self._undo = ExitStack()
-        (self._lane,) = self._undo.enter_context(more_lanes(1))
+        (self._queue,) = self._undo.enter_context(more_queues(1))
         self._thread = ThreadPoolExecutor(1, "requisites")
         self._sites: dict[str, _OfSite] = {}
         """By domain."""
@@ -116,7 +116,7 @@ class RequisiteReader:
         facts = {"url": url, "content_type": content_type, "style": style, "most": MOST_OF_A_PAGE}
         began = time.monotonic()
         try:
-            row = self._lane.ask(requisites_row_of, body, facts, 1, BOUNDS)
+            row = self._queue.ask(requisites_row_of, body, facts, 1, BOUNDS)
             left = int(row["left"])
             urls = [Requisite(str(name), bool(is_style)) for name, is_style in row["urls"]]
         except (GivenUpError, LookupError, TypeError, ValueError):  # or it was taken over

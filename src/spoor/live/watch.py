@@ -29,7 +29,7 @@ from spoor.live.changes import Line, TrackedFleet
 from spoor.live.conditional import Conditions
 from spoor.live.deliveries import Deliveries, receivers
 from spoor.live.driver import HttpDriver
-from spoor.live.listen import run_listening
+from spoor.live.labels_and_stops import run_listening
 from spoor.live.news import NewsFiles
 from spoor.live.renders import Renders
 from spoor.live.signals import stop_on_signals

@@ -14,7 +14,7 @@ from spoor.errors import InputError
 from spoor.runs.reader import Run
 from spoor.runs.snapshot import NEXT, NextLink
 from spoor.views.explain import Explained, Learned, in_lines, of_page, of_run
-from spoor.views.sums import curve
+from spoor.views.run_totals import curve
 
 if TYPE_CHECKING:
     from spoor.notebook.crawls import Begun, OnPage

@@ -11,7 +11,7 @@ from dataclasses import KW_ONLY, InitVar, dataclass
 
 from spoor.learn.parameters import at_least, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.saved import PART, Saved, attributes
+from spoor.learn.saved_attributes import PART, Saved, attributes
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, LinkId, Outcome, Task
 

@@ -19,7 +19,7 @@ from spoor.learn.link_words import content_stems
 from spoor.learn.naive_bayes import NaiveBayes, Vocabulary, fit, one_hot, posterior
 from spoor.learn.parameters import between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.saved import PART, Saved, attributes
+from spoor.learn.saved_attributes import PART, Saved, attributes
 from spoor.learn.trained_model import needed_weights, pack_model
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, KnownWeb, Outcome, Page, State, Task, WebGraph

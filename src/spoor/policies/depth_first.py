@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.queue_order import QueueOrder
-from spoor.learn.saved import PART, VALUE, attributes
+from spoor.learn.saved_attributes import PART, VALUE, attributes
 from spoor.types import InLinks, Task
 
 

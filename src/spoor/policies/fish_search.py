@@ -12,7 +12,7 @@ from dataclasses import KW_ONLY, InitVar, dataclass
 
 from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.saved import PAIRS, PART, Saved, attributes
+from spoor.learn.saved_attributes import PAIRS, PART, Saved, attributes
 from spoor.protocols import Offer
 from spoor.types import NO_PARENT, Choice, InLinks, LinkId, Outcome, Task
 

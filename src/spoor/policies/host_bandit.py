@@ -16,7 +16,7 @@ from spoor.learn.link_words import url_words
 from spoor.learn.merging import distinct, same_counts
 from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.saved import GENERATOR, PART, VALUE, Form, Saved, attributes, rows
+from spoor.learn.saved_attributes import GENERATOR, PART, VALUE, Form, Saved, attributes, rows
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, Judgement, LinkId, Outcome, Page, State, Task
 from spoor.web.text import tokens

@@ -19,7 +19,7 @@ from spoor.learn.link_words import content_stems, url_words
 from spoor.learn.merging import distinct, same_counts
 from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.saved import PART, TUPLE, VALUE, Form, Saved, attributes, filled, rows
+from spoor.learn.saved_attributes import PART, TUPLE, VALUE, Form, Saved, attributes, filled, rows
 from spoor.protocols import Offer
 from spoor.types import NO_PARENT, Choice, InLinks, LinkId, Outcome, Page, State, Task
 

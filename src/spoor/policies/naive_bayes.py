@@ -24,7 +24,7 @@ from spoor.learn.online_bayes import OnlineBayes
 from spoor.learn.parameters import at_least, check_parameters, check_word, in_range, one_of
 from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.returns import bin_of, distances_to_target, horizon_of, link_values
-from spoor.learn.saved import PAIRS, PART, Saved, attributes
+from spoor.learn.saved_attributes import PAIRS, PART, Saved, attributes
 from spoor.learn.trained_model import needed_weights, pack_model
 from spoor.protocols import Offer
 from spoor.types import (

@@ -18,7 +18,16 @@ from spoor.bounded import BoundedDict
 from spoor.learn.link_words import content_stems, url_words, words_around
 from spoor.learn.parameters import at_least, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.saved import ARRAY, GENERATOR, PART, VALUE, Form, Saved, attributes, filled
+from spoor.learn.saved_attributes import (
+    ARRAY,
+    GENERATOR,
+    PART,
+    VALUE,
+    Form,
+    Saved,
+    attributes,
+    filled,
+)
 from spoor.learn.svm import pegasos, platt
 from spoor.protocols import Offer, OpenLinks
 from spoor.types import (

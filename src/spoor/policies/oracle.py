@@ -11,7 +11,7 @@ from collections import deque
 import numpy as np
 
 from spoor.errors import InputError
-from spoor.learn.saved import ARRAY, KEYS, QUEUE, VALUE, Saved, attributes
+from spoor.learn.saved_attributes import ARRAY, KEYS, QUEUE, VALUE, Saved, attributes
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, LinkId, Outcome, State, Task, WebGraph
 

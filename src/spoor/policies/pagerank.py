@@ -13,7 +13,7 @@ import numpy as np
 from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.queue_order import QueueOrder
-from spoor.learn.saved import PART, VALUE, attributes, numbers
+from spoor.learn.saved_attributes import PART, VALUE, attributes, numbers
 from spoor.types import NO_PARENT, InLinks, LinkId, Outcome, Task
 
 

@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, InitVar, dataclass
 
 from spoor.learn.parameters import check_parameters, one_of
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.saved import PART, Saved, attributes, rows
+from spoor.learn.saved_attributes import PART, Saved, attributes, rows
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, LinkId, Outcome, Task
 

@@ -19,7 +19,7 @@ from spoor.columns import pieces_of
 from spoor.learn.hashed_linear import HashedLinear, grams, join, split
 from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.saved import GENERATOR, PART, VALUE, Saved, attributes
+from spoor.learn.saved_attributes import GENERATOR, PART, VALUE, Saved, attributes
 from spoor.protocols import Offer
 from spoor.types import (
     NO_PARENT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spoor.learn.saved import GENERATOR, Saved, attributes
+from spoor.learn.saved_attributes import GENERATOR, Saved, attributes
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, Outcome, Task
 

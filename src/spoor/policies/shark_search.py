@@ -13,7 +13,7 @@ from spoor.learn.link_words import content_stems
 from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.queue_order import QueueOrder
-from spoor.learn.saved import PAIRS, PART, attributes
+from spoor.learn.saved_attributes import PAIRS, PART, attributes
 from spoor.types import Anchor, InLinks, LinkId, Outcome, Task
 from spoor.web.text import cosine, tokens
 

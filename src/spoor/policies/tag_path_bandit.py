@@ -21,7 +21,7 @@ from spoor.learn.hashed_linear import HashedLinear, grams, logistic
 from spoor.learn.parameters import at_least, check_parameters
 from spoor.learn.priority_queue import PriorityQueue
 from spoor.learn.randomized_queue import RandomizedQueue
-from spoor.learn.saved import (
+from spoor.learn.saved_attributes import (
     GENERATOR,
     PAIRS,
     PART,

@@ -20,7 +20,7 @@ from spoor.errors import InputError
 from spoor.learn.keywords import Keywords, choose_keywords
 from spoor.learn.parameters import between, check_parameters, in_range, one_of
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.saved import PAIRS, PART, Saved, attributes, rows
+from spoor.learn.saved_attributes import PAIRS, PART, Saved, attributes, rows
 from spoor.learn.temporal_difference import Learner, Network, Walks, learn_walks, walkable
 from spoor.learn.trained_model import needed_weights, pack_model
 from spoor.protocols import Offer

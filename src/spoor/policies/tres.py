@@ -17,7 +17,7 @@ from spoor.learn.hashed_linear import HashedLinear, join, logistic, split
 from spoor.learn.link_words import content_stems, url_words
 from spoor.learn.parameters import at_least, between, check_parameters
 from spoor.learn.randomized_queue import RandomizedQueue
-from spoor.learn.saved import GENERATOR, PART, VALUE, Saved, attributes, rows
+from spoor.learn.saved_attributes import GENERATOR, PART, VALUE, Saved, attributes, rows
 from spoor.protocols import Offer
 from spoor.types import Choice, InLinks, LinkId, Outcome, State, Task
 from spoor.web.text import stem

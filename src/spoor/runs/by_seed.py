@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from spoor.rendering.lacks import FEW_WORDS
+from spoor.rendering.missing_content import FEW_WORDS
 from spoor.runs.pass_costs import PassCosts
 from spoor.runs.rows import FailureRow, PageRow
 from spoor.runs.site_lists import read_list, with_scheme

@@ -22,7 +22,7 @@ from spoor.formats.fields import FieldSpec, require_microdata, stated
 from spoor.formats.warc_reader import Archived, reply_at
 from spoor.isolate.bounds import DOCUMENT
 from spoor.isolate.helper import MOST_ANSWER, GivenUpError, LateError, Question
-from spoor.isolate.lanes import bounded
+from spoor.isolate.helper_pool import bounded
 from spoor.isolate.parsing import extract, parse_page
 from spoor.judges.page_language import surely
 from spoor.runs.pass_costs import PassCosts

@@ -34,7 +34,7 @@ def with_inputs(
     from; with those of an earlier run that is visited again. `report`, and InputError: as for
     `read_seeds`; InputError as `read_topic` raises it."""
     if settings.refresh:
-        from spoor.runs.earlier import as_begun
+        from spoor.runs.refreshed_run import as_begun
 
         settings = as_begun(settings)
     found = read_seeds([*settings.seeds, *seeds], routes=settings.render != "never", report=report)

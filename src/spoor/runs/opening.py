@@ -133,15 +133,15 @@ def _create(path: Path, db: sqlite3.Connection, settings: Settings) -> None:
     """Make the tables of a new run, with the pages of the run that it refreshes, if any."""
     refresh = settings.refresh
     if refresh:
-        from spoor.runs import earlier  # which reads whole states
+        from spoor.runs import refreshed_run  # which reads whole states
 
-        if earlier.left_over(path, Path(refresh)):
-            earlier.remove_left_over(path)
+        if refreshed_run.left_over(path, Path(refresh)):
+            refreshed_run.remove_left_over(path)
     refuse_leftovers(path)
     begun = json.dumps(to_tables(as_kept(path, settings)))
     db.executescript(f"BEGIN; {TABLES} PRAGMA user_version={FORMAT};")
     if refresh:
-        warc = earlier.copy_into(path, db, settings, time.time())
+        warc = refreshed_run.copy_into(path, db, settings, time.time())
         (pages,) = db.execute("SELECT count(*) FROM pages").fetchone()
         db.execute("UPDATE ends SET pages = ?, warc = ?", (pages, json.dumps(warc)))
     db.execute("INSERT INTO meta VALUES ('settings', ?)", (begun,))

@@ -19,7 +19,6 @@ from spoor.formats.warc_reader import read_page
 from spoor.judges.no_results import LIST_SCORE, Verdict
 from spoor.learn.harvest_estimate import Estimate
 from spoor.runs import files, shards, snapshot
-from spoor.runs.ahead import Wanted, read_ahead
 from spoor.runs.assemble import topic_for_policy, topic_of_settings
 from spoor.runs.database import has_table, noted, reading, some_rows
 from spoor.runs.documents import RunDocument, signatures
@@ -29,6 +28,7 @@ from spoor.runs.lock import is_running
 from spoor.runs.near_copies import near_copies
 from spoor.runs.pass_costs import PassCosts
 from spoor.runs.passages import PassageScores
+from spoor.runs.read_ahead import Wanted, read_ahead
 from spoor.runs.recovery import damaged, telling
 from spoor.runs.rows import VERDICT, FailureRow, PageRow, Why, verdict
 from spoor.runs.schema import read_settings
@@ -144,8 +144,8 @@ class StoredRun:
     ) -> Iterator[tuple[RunDocument, Sequence[str]]]:
         """The documents of a selection, each with the URLs of the near-copies that it stands for;
         none where they are among the documents. `report_progress`: how many of `reads` are read.
-        `wanted`: what will be asked of each (`spoor.runs.ahead`), which is read for many at once;
-        what else is asked is read then."""
+        `wanted`: what will be asked of each (`spoor.runs.read_ahead`), which is read for many at
+        once; what else is asked is read then."""
         done = count()
 
         def reported(some: Iterable[T]) -> Iterator[T]:

@@ -294,11 +294,11 @@ class RunWriter:
         for a revisit record of a page that is `unchanged` since an earlier run."""
         revisit = None
         if self.revisits is not None:
-            from spoor.runs import earlier
+            from spoor.runs import refreshed_run
 
             seen = self.path, self._db, self.revisits
             try:
-                revisit = earlier.revisit_of(*seen, exchange, self.originals)
+                revisit = refreshed_run.revisit_of(*seen, exchange, self.originals)
             except DamagedError as error:
                 self.on_damage(f"{error}; what came now takes the place of that page")
         self.unchanged = revisit is not None
@@ -457,9 +457,9 @@ class RunWriter:
         that are committed; whether there are any. Durable with the next commit."""
         if self.revisits is None:
             return False
-        from spoor.runs import earlier
+        from spoor.runs import refreshed_run
 
-        found = earlier.stand_ins(self._db)
+        found = refreshed_run.stand_ins(self._db)
         self._rows.revisions |= found
         self._rows.turned |= found.keys()
         return bool(found)
@@ -468,9 +468,9 @@ class RunWriter:
         """What became of the pages of an earlier run, by the committed rows; None without one."""
         if self.revisits is None:
             return None
-        from spoor.runs import earlier
+        from spoor.runs import refreshed_run
 
-        return earlier.told(self._db, self.revisits, unchanged)
+        return refreshed_run.told(self._db, self.revisits, unchanged)
 
     def describe(self, fetch: Fetch, step: Outcome | Deferred) -> None:
         """Archive what came of the exchange recorded last, if no page was judged; of an answer 304

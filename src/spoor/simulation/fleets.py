@@ -13,7 +13,7 @@ import numpy as np
 from spoor.durations import DAY, HOUR
 from spoor.foragers.fleet import Fleet
 from spoor.types import Deferred, Fetch, Finished, Outcome, Sleep, Starved
-from spoor.watching.looks import digest
+from spoor.watching.visits import digest
 from spoor.worlds.evolving import EvolvingWorld
 
 WINDOW = 3 * HOUR

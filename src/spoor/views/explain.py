@@ -16,8 +16,8 @@ from spoor.learn.state import read
 from spoor.link_filter.link_filter import BEYOND, NOFOLLOW
 from spoor.link_filter.waiting_places import TOO_MANY
 from spoor.protocols import Explains
-from spoor.runs.earlier import revisited
 from spoor.runs.reader import Run
+from spoor.runs.refreshed_run import revisited
 from spoor.runs.renders import render_of
 from spoor.runs.requisites import RequisiteRow, requisite_at
 from spoor.runs.rows import FailureRow, PageRow, Why
@@ -25,9 +25,9 @@ from spoor.runs.shards import just_begun
 from spoor.runs.site_lists import with_scheme
 from spoor.runs.snapshot import NextLink, OpenLink, why_not
 from spoor.types import LeftOut, Task
-from spoor.views import of_watch
+from spoor.views import watch_text
 from spoor.views.link_rates import LinkRates, link_rates
-from spoor.views.of_watch import WatchedDocument
+from spoor.views.watch_text import WatchedDocument
 from spoor.web.urls import canonical
 
 
@@ -108,7 +108,7 @@ def of_page(path: Path, url: str) -> Explained:
     except ValueError as error:
         raise InputError(str(error)) from None
     if run.is_watch:
-        return of_watch.of_document(run, named)
+        return watch_text.of_document(run, named)
     if wide != url and (found := run.page(wide) or run.failure(wide) or run.open_link(wide)):
         url = found.url
     if (page := run.page(url)) is not None:
@@ -142,7 +142,7 @@ Explained = PageRow | FailureRow | OpenLink | LeftOutUrl | RequisiteRow | Watche
 def as_json(row: Explained) -> dict[str, Any]:
     """The output of `spoor explain --json` for a page."""
     if isinstance(row, WatchedDocument):
-        return of_watch.as_json(row)
+        return watch_text.as_json(row)
     values = asdict(row)
     if isinstance(row, RequisiteRow):
         told = {name: values[name] for name in ("url", "found_on", "status", "outcome", "reason")}
@@ -166,7 +166,7 @@ def as_json(row: Explained) -> dict[str, Any]:
 def in_lines(row: Explained) -> list[str]:
     """The same as lines for a person; text from the web is not escaped yet."""
     if isinstance(row, WatchedDocument):
-        return [*of_watch.in_lines(row)]
+        return [*watch_text.in_lines(row)]
     if isinstance(row, OpenLink):
         return [
             row.url,

@@ -21,7 +21,7 @@ from spoor.formats.warc_records import DamagedError
 from spoor.runs.reader import Run
 from spoor.runs.rows import PageRow
 from spoor.types import Anchor
-from spoor.views.sums import wilson
+from spoor.views.run_totals import wilson
 from spoor.web.text import STOP_WORDS, tokens
 
 MOST_PAGES = 10_000

@@ -24,7 +24,7 @@ from spoor.runs.snapshot import AHEAD, NEXT, Snapshot, settings_of_crawl
 from spoor.views.html import HOSTS, document_page, environment, one_page, render, sections
 from spoor.views.preview import ON_ITS_PAGE, preview
 from spoor.views.report import Reporter, RunReport
-from spoor.views.sums import Sums
+from spoor.views.run_totals import Sums
 
 SHARE = 0.2
 """Largest share of a processor for updating the page."""

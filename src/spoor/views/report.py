@@ -13,7 +13,6 @@ from typing import Any
 from spoor.crawl import Crawl
 from spoor.display import few, pace_in_words, shown
 from spoor.errors import InputError
-from spoor.runs.advised import NEAR
 from spoor.runs.by_seed import seeds_found
 from spoor.runs.labelling import policy_learns
 from spoor.runs.pass_costs import PassCosts
@@ -22,11 +21,12 @@ from spoor.runs.renders import render_totals
 from spoor.runs.requisites import requisite_totals
 from spoor.runs.rows import PageRow
 from spoor.runs.snapshot import HostClock, Snapshot, settings_of_crawl
+from spoor.runs.topic_advice import NEAR
 from spoor.views.kinds import Kind, Kinds
 from spoor.views.link_rates import LinkRates, link_rates
 from spoor.views.preview import Preview, Previews
+from spoor.views.run_totals import REFUSED, Directory, Failure, Host, Sums, curve
 from spoor.views.snippets import Snippet, Snippets
-from spoor.views.sums import REFUSED, Directory, Failure, Host, Sums, curve
 
 RECENT = 20
 NEAR_SHOWN = 4

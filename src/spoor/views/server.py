@@ -22,7 +22,7 @@ from aiohttp import web
 from spoor.errors import InputError
 from spoor.runs import files
 from spoor.runs.stop_request import request_stop
-from spoor.views import going_on
+from spoor.views import resume_page
 from spoor.views.commands import Commands
 from spoor.views.control_room import ControlRoom, command_of
 from spoor.views.live_page import WAIT, LivePage
@@ -203,7 +203,7 @@ class Ui:
         by_get: dict[str, Callable[[], str | web.Response]] = {
             "": lambda: page.page(nonce),
             "news": lambda: _json(page.news(_last_of(parse_qs(request.query_string)))),
-            "more": lambda: going_on.page(path, self.token),
+            "more": lambda: resume_page.page(path, self.token),
         }
         by_post: dict[str, Post] = {
             "stop": lambda request, form: self._stop(request, path),
@@ -290,10 +290,10 @@ class Ui:
 
     async def _go_on(self, request: web.BaseRequest, path: Path, form: Form) -> web.Response:
         try:
-            await self._once(request, form, lambda: going_on.go_on(path, form, self._commands))
+            await self._once(request, form, lambda: resume_page.go_on(path, form, self._commands))
         except InputError as error:
             wrong = str(error)
-            return _html(await self._ask(lambda: going_on.page(path, self.token, wrong)), 400)
+            return _html(await self._ask(lambda: resume_page.page(path, self.token, wrong)), 400)
         return _seen(f"{quote(request.path.rpartition('/')[0])}/")
 
     async def _once(self, request: web.BaseRequest, form: Form, call: Callable[[], T]) -> T:

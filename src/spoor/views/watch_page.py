@@ -24,7 +24,7 @@ from spoor.runs.recovery import telling
 from spoor.runs.snapshot import Checkpoint, last_checkpoint
 from spoor.views.html import environment
 from spoor.views.live_page import SHARE, Live, Parts, live_html, news, noted, with_digests
-from spoor.views.told import newest_lines
+from spoor.views.watch_news import newest_lines
 
 NEWEST = 300
 """Lines that are shown."""

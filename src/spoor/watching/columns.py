@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.learn.saved import Saved
+from spoor.learn.saved_attributes import Saved
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from spoor.durations import DAY
 from spoor.types import State
-from spoor.watching.known import Known
+from spoor.watching.known_urls import Known
 
 COMPACTED = DAY
 """Seconds between two compactions of a watch …"""

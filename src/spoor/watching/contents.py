@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from spoor.bounded import remember
 from spoor.columns import column, pieces_of
 from spoor.types import Page, State
-from spoor.watching.flat import ByteRows
+from spoor.watching.compact_tables import ByteRows
 from spoor.watching.near_copies import LEAST_COMMON
 from spoor.web.sentences import content, plain, signature, title, without_digits
 from spoor.web.urls import registrable_domain

@@ -1,5 +1,6 @@
 """What a watch leaves sooner of a site without end: so many URLs of each registrable domain are
-known whole, and of the others 64 bits of each URL and content (`spoor.watching.remembered`)."""
+known whole, and of the others 64 bits of each URL and content
+(`spoor.watching.retired_documents`)."""
 
 from __future__ import annotations
 

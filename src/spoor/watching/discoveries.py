@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.types import State
-from spoor.watching.flat import filled
+from spoor.watching.compact_tables import filled
 
 
 class Discovery(NamedTuple):

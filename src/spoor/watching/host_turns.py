@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from spoor.bounded import forget, remember
-from spoor.learn.saved import PAIRS, Saved, attributes
+from spoor.learn.saved_attributes import PAIRS, Saved, attributes
 from spoor.types import State
 from spoor.watching.columns import Floats, Integers
-from spoor.watching.known import Known
+from spoor.watching.known_urls import Known
 from spoor.watching.page_rates import WORTH_A_TURN
 from spoor.watching.urls import NEVER
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from spoor.columns import pieces_of
 from spoor.types import State
-from spoor.watching.flat import ByteRows
+from spoor.watching.compact_tables import ByteRows
 
 _HEAD = Struct("=QQ")
 _SIZE = array("i").itemsize

@@ -21,7 +21,7 @@ class Move(NamedTuple):
     kind: int
     """`ROSE` above others, or came above all that stayed; `CAME` elsewhere in it; `WENT`."""
     path: int
-    """Markup of the list (`spoor.watching.boxes.Spot`)."""
+    """Markup of the list (`spoor.watching.teaser_lists.Spot`)."""
 
 
 def risen(before: Sequence[int], now: Sequence[int]) -> set[int]:

@@ -8,7 +8,7 @@ from collections.abc import Collection
 import numpy as np
 
 from spoor.types import Page, State
-from spoor.watching.flat import NumberMap, NumberSet
+from spoor.watching.compact_tables import NumberMap, NumberSet
 from spoor.web.url_groups import lists_tags
 
 _CLOSED = frozenset({"noindex", "nofollow"})

@@ -7,14 +7,14 @@ from collections.abc import Collection
 import numpy as np
 
 from spoor.durations import DAY
-from spoor.learn.saved import ARRAY, attributes
+from spoor.learn.saved_attributes import ARRAY, attributes
 from spoor.types import State
 from spoor.watching import kind_rates
 from spoor.watching.columns import Columns, Floats, Integers
 from spoor.watching.kind_rates import KindRates
-from spoor.watching.known import Known
-from spoor.watching.looks import LIST, YOUNG
+from spoor.watching.known_urls import Known
 from spoor.watching.same_lists import SameLists
+from spoor.watching.visits import LIST, YOUNG
 
 PRIOR = {
     "hub": 1.0,

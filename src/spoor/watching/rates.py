@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from spoor.bounded import forget
 from spoor.durations import DAY
-from spoor.learn.saved import Saved, attributes, rows
+from spoor.learn.saved_attributes import Saved, attributes, rows
 
 Floats = NDArray[np.float64]
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import numpy as np
 
-from spoor.learn.saved import ARRAY, attributes
+from spoor.learn.saved_attributes import ARRAY, attributes
 from spoor.watching.columns import Columns, Floats, Integers
 
 

@@ -21,7 +21,7 @@ from spoor.hashing import hash64
 from spoor.watching.compaction import Compaction
 from spoor.watching.links_of_pages import LinksOfPages
 from spoor.watching.redirects import Redirects
-from spoor.watching.remembered import Memory
+from spoor.watching.retired_documents import Memory
 from spoor.web.url_groups import shape
 from spoor.web.urls import host, registrable_domain
 

@@ -9,10 +9,10 @@ from collections.abc import Collection, Mapping, Sequence
 from spoor.durations import DAY
 from spoor.hashing import hash64
 from spoor.types import Link, Page, urls_of
-from spoor.watching.boxes import Spot, in_main, rows_of, spots
 from spoor.watching.hints import by_lists
-from spoor.watching.looks import Looks
+from spoor.watching.teaser_lists import Spot, in_main, rows_of, spots
 from spoor.watching.urls import NEVER
+from spoor.watching.visits import Looks
 from spoor.watching.watching import FUTURE
 from spoor.web.other_ways import narrows
 from spoor.web.urls import host, registrable_domain

@@ -18,12 +18,12 @@ from spoor.columns import column
 from spoor.durations import DAY
 from spoor.protocols import Judge, Rejudges, Stateful, TakesLabels
 from spoor.types import BY_PERSON, Judgement, Page, State
+from spoor.watching.compact_tables import NOTHING, KeyIndex, NumberSet, reach
 from spoor.watching.contents import BETWEEN, Change, Contents, identity_of
-from spoor.watching.flat import NOTHING, KeyIndex, NumberSet, reach
 from spoor.watching.hints import pairs
 from spoor.watching.idle_parameters import IdleParameters
 from spoor.watching.near_copies import LEAST_TITLE, NearCopies
-from spoor.watching.remembered import Memory
+from spoor.watching.retired_documents import Memory
 from spoor.web.dates import date_of_url
 from spoor.web.sentences import content, plain, signature, title
 from spoor.web.view_relations import Relations

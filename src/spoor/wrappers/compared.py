@@ -18,7 +18,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from spoor.learn.saved import PAIRS, VALUE, Saved, attributes
+from spoor.learn.saved_attributes import PAIRS, VALUE, Saved, attributes
 from spoor.protocols import (
     Explains,
     FallsBack,

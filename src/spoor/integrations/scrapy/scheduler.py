@@ -50,7 +50,7 @@ from spoor.integrations.scrapy.job import (
     taking_in_job,
     write_job,
 )
-from spoor.integrations.scrapy.places import Places
+from spoor.integrations.scrapy.slots import Places
 from spoor.integrations.scrapy.visits import (
     FOUND_ON,
     LATER,

@@ -7,13 +7,13 @@ The modules, in the order in which a page goes through them:
 - `reading`: what is kept of a page, and what it says of the wish; its words by `word_counts`,
   `matching`, `nearness` and `loan_words`;
 - `repeated`: what a site repeats on its pages, which is left out;
-- `said`: what the words of a wish say of a page, by how rare they are (`frequencies`), and
-  `tree_value`: of the whole wish;
+- `word_evidence`: what the words of a wish say of a page, by how rare they are (`frequencies`), and
+  `wish_evidence`: of the whole wish;
 - `anchors`, `linked`: what links to a page, and the pages around it, say;
 - `indexes`, `list_forms`, `copies`: pages that list others, or are copies of one;
 - `kept_pages`: pages as vectors, with `term_matrix`, `link_numbers`, `url_numbers` and
   `url_places`;
-- `learning`: one feedback over them: the `surest` pages, what they have in common (`feedback`),
+- `learning`: one feedback over them: the `surest_pages`, what they have in common (`feedback`),
   what changes where there are `many_sites`, and the `cut` between relevant pages and others;
 - `judge`: all of it as a judge, whose verdicts are revised.
 """

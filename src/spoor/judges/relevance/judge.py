@@ -33,9 +33,9 @@ from spoor.judges.relevance.linked import Linked
 from spoor.judges.relevance.many_sites import without_frames
 from spoor.judges.relevance.matching import Matcher
 from spoor.judges.relevance.reading import Reader, has_words
-from spoor.judges.relevance.said import FIRST, Said
-from spoor.judges.relevance.surest import Likeness
+from spoor.judges.relevance.surest_pages import Likeness
 from spoor.judges.relevance.term_matrix import vector
+from spoor.judges.relevance.word_evidence import FIRST, Said
 from spoor.judges.wish import Wish
 from spoor.types import BY_PERSON, Judgement, Page, State
 

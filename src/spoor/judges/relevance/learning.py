@@ -38,9 +38,9 @@ from spoor.judges.relevance.many_sites import (
     without_frames,
 )
 from spoor.judges.relevance.repeated import repeating
-from spoor.judges.relevance.said import Said
-from spoor.judges.relevance.surest import SEEDS, SURE, Kept, likeness_to_surest, written_alike
+from spoor.judges.relevance.surest_pages import SEEDS, SURE, Kept, likeness_to_surest, written_alike
 from spoor.judges.relevance.term_matrix import matrix
+from spoor.judges.relevance.word_evidence import Said
 
 LINKED = 0.4
 """Weight of what the words say of the pages that a page links to, and of those that link to it."""

@@ -17,7 +17,7 @@ from spoor.lab.whatif.run_log import RunLog, half_of, links_to, seed_pages
 from spoor.lab.whatif.weights import CERTAIN, weights_of
 from spoor.protocols import Policy
 from spoor.types import State
-from spoor.views.sums import wilson
+from spoor.views.run_totals import wilson
 
 RESAMPLES = 2_000
 FEW = 30

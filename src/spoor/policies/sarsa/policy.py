@@ -12,7 +12,17 @@ from spoor.errors import InputError
 from spoor.learn.merging import distinct
 from spoor.learn.parameters import at_least, between, check_parameters, in_range, one_of
 from spoor.learn.relevance import Tenths
-from spoor.learn.saved import ARRAY, GENERATOR, KEYS, PART, VALUE, Form, Saved, attributes, filled
+from spoor.learn.saved_attributes import (
+    ARRAY,
+    GENERATOR,
+    KEYS,
+    PART,
+    VALUE,
+    Form,
+    Saved,
+    attributes,
+    filled,
+)
 from spoor.learn.trained_model import pack_model, weights_of
 from spoor.policies.sarsa.explanation import features_of, weights_in_words
 from spoor.policies.sarsa.frontier import Action, Frontier

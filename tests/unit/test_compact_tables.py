@@ -10,9 +10,9 @@ import pytest
 
 from spoor.learn.state import pack, unpack
 from spoor.types import Page
+from spoor.watching.compact_tables import KeyIndex, NumberMap, NumberSet
 from spoor.watching.contents import Contents, _Seen
 from spoor.watching.discoveries import Discoveries, Discovery
-from spoor.watching.flat import KeyIndex, NumberMap, NumberSet
 from spoor.watching.links_of_pages import LinksOfPages
 
 

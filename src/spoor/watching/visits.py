@@ -19,14 +19,14 @@ from numpy.typing import NDArray
 from spoor.durations import DAY
 from spoor.types import Failed, Fetched, Link, NotModified, Page, urls_of
 from spoor.watching import twin_pages
-from spoor.watching.boxes import Age, Boxes, in_main, rows_of, spots
-from spoor.watching.emptied import Emptied
+from spoor.watching.freshness_lifetimes import Promises
 from spoor.watching.hints import Hints
-from spoor.watching.listed import Listed
 from spoor.watching.near_copies import LESS, MOVED, SAME
 from spoor.watching.page_kinds import PageKinds
 from spoor.watching.page_states import Describe
-from spoor.watching.promises import Promises
+from spoor.watching.sitemap_entries import Listed
+from spoor.watching.soft_404s import Emptied
+from spoor.watching.teaser_lists import Age, Boxes, in_main, rows_of, spots
 from spoor.watching.urls import NEVER, Urls
 from spoor.watching.watching import FUTURE, JUST_NOW, Watching
 from spoor.web.parts import first_part

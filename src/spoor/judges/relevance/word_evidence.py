@@ -13,8 +13,14 @@ from spoor.judges.relevance.frequencies import Floats
 from spoor.judges.relevance.kept_pages import KeptPage
 from spoor.judges.relevance.matching import INEXACT, INEXACT_RUN, Matcher, Tree, leaves_of
 from spoor.judges.relevance.reading import AS_A_RULE, Reader
-from spoor.judges.relevance.surest import MOST_TOPICS, topics_of
-from spoor.judges.relevance.tree_value import APART, FEW_LEAVES, TOGETHER, value_of, value_on_page
+from spoor.judges.relevance.surest_pages import MOST_TOPICS, topics_of
+from spoor.judges.relevance.wish_evidence import (
+    APART,
+    FEW_LEAVES,
+    TOGETHER,
+    value_of,
+    value_on_page,
+)
 
 FIRST = 16
 """Pages before the first feedback, which is when words are weighed, too."""

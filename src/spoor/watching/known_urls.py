@@ -10,11 +10,11 @@ import numpy as np
 from spoor.bounded import forget
 from spoor.types import State
 from spoor.watching import crowding
+from spoor.watching.compact_tables import filled
 from spoor.watching.compaction import Compaction
-from spoor.watching.flat import filled
-from spoor.watching.looks import Admit
 from spoor.watching.page_states import Describe
 from spoor.watching.urls import NEVER
+from spoor.watching.visits import Admit
 from spoor.watching.watched_links import LinkedLooks
 from spoor.watching.watching import Watching
 from spoor.web.urls import host

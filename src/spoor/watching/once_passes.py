@@ -10,7 +10,7 @@ from spoor.durations import DAY
 from spoor.watching.columns import Floats, Integers
 from spoor.watching.discoveries import Discoveries
 from spoor.watching.host_turns import ranks
-from spoor.watching.known import Known
+from spoor.watching.known_urls import Known
 from spoor.watching.page_rates import PRIOR, PageRates
 from spoor.watching.urls import NEVER
 

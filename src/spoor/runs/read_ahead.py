@@ -15,7 +15,7 @@ from contextlib import closing
 from queue import SimpleQueue
 
 from spoor.isolate.helper import Question
-from spoor.isolate.lanes import Answer, Lane, more_lanes
+from spoor.isolate.helper_pool import Answer, HelperQueue, more_queues
 from spoor.runs.documents import RunDocument
 from spoor.runs.pass_costs import PassCosts
 from spoor.runs.rows import PageRow
@@ -47,7 +47,7 @@ def read_ahead(
     """The documents, in their order, when what is `wanted` of them has been read. `costs`: of the
     pass that they are of. Memory: some `MOST_BYTES`, and a helper for each of `readers`. Raises
     PausedError where no helper can be started."""
-    with more_lanes(readers()) as lanes, closing(_Readers(lanes)) as helpers:
+    with more_queues(readers()) as queues, closing(_Readers(queues)) as helpers:
         some, waiting = _Together(), deque[_Together]()
         for document in documents:
             names = wanted(document.row)
@@ -61,7 +61,7 @@ def read_ahead(
             some.add(document, question)
             if some.is_full:
                 some = _sent(some, helpers, waiting)
-            while len(waiting) > 2 * len(lanes) or _bytes(some, waiting) > MOST_BYTES:
+            while len(waiting) > 2 * len(queues) or _bytes(some, waiting) > MOST_BYTES:
                 if not waiting:
                     some = _sent(some, helpers, waiting)
                 yield from waiting.popleft().read(costs)
@@ -73,21 +73,21 @@ def read_ahead(
 class _Readers:
     """Helpers beside one another, each with a thread that waits for it."""
 
-    def __init__(self, lanes: Sequence[Lane]) -> None:
-        self._free: SimpleQueue[Lane] = SimpleQueue()
-        for lane in lanes:
-            self._free.put(lane)
-        self._threads = ThreadPoolExecutor(len(lanes), "reads-ahead")
+    def __init__(self, queues: Sequence[HelperQueue]) -> None:
+        self._free: SimpleQueue[HelperQueue] = SimpleQueue()
+        for queue in queues:
+            self._free.put(queue)
+        self._threads = ThreadPoolExecutor(len(queues), "reads-ahead")
 
     def read(self, questions: Sequence[Question]) -> Future[list[Answer]]:
         return self._threads.submit(self._read, questions)
 
     def _read(self, questions: Sequence[Question]) -> list[Answer]:
-        lane = self._free.get()
+        queue = self._free.get()
         try:
-            return list(lane.ask_all(questions))
+            return list(queue.ask_all(questions))
         finally:
-            self._free.put(lane)
+            self._free.put(queue)
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)

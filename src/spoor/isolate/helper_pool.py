@@ -28,10 +28,10 @@ def bounded(
     module; `facts` and what it returns are JSON values. Raises GivenUpError."""
     if getattr(_thread, "unhelped", False):
         raise GivenUpError(_thread.why)
-    lane = _slow if slow else _pages if bounds is PAGE else _documents
+    queue = _slow if slow else _pages if bounds is PAGE else _documents
     began = time.monotonic()
     try:
-        return lane.ask(parser, body, facts, times, bounds)
+        return queue.ask(parser, body, facts, times, bounds)
     finally:
         _thread.seconds = helped() + time.monotonic() - began
 
@@ -72,7 +72,7 @@ class Answer(NamedTuple):
     """That it took by the clock."""
 
 
-class Lane:
+class HelperQueue:
     """At most one helper at a time, started when it is needed. If someone else killed the helper of
     a document, the document is given to another one."""
 
@@ -139,23 +139,23 @@ class Lane:
             self.helper = None
 
 
-_pages, _documents, _slow = Lane(), Lane(), Lane()
-_lanes = [_pages, _documents, _slow]
-"""These, and those of `more_lanes`."""
+_pages, _documents, _slow = HelperQueue(), HelperQueue(), HelperQueue()
+_queues = [_pages, _documents, _slow]
+"""These, and those of `more_queues`."""
 
 
 @contextlib.contextmanager
-def more_lanes(count: int) -> Iterator[list[Lane]]:
+def more_queues(count: int) -> Iterator[list[HelperQueue]]:
     """Helpers of its own for whoever reads many documents; what they read at the end of the block
     is given up."""
-    made = [Lane() for _ in range(count)]
-    _lanes.extend(made)
+    made = [HelperQueue() for _ in range(count)]
+    _queues.extend(made)
     try:
         yield made
     finally:
-        for lane in made:
-            _lanes.remove(lane)
-            lane.end()
+        for queue in made:
+            _queues.remove(queue)
+            queue.end()
 
 
 _ending = threading.Event()
@@ -167,8 +167,8 @@ def ending() -> Iterator[None]:
     PausedError there: for a program that ends, which else waits until they are done."""
     _ending.set()
     try:
-        for lane in _lanes:
-            lane.kill()
+        for queue in _queues:
+            queue.kill()
         yield
     finally:
         _ending.clear()
@@ -177,5 +177,5 @@ def ending() -> Iterator[None]:
 @atexit.register
 def close() -> None:
     """End the helpers, if there are any."""
-    for lane in _lanes:
-        lane.close()
+    for queue in _queues:
+        queue.close()

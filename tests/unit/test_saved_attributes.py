@@ -15,7 +15,7 @@ from spoor.bounded import BoundedDict, Cache
 from spoor.errors import InputError
 from spoor.learn.parameters import at_least, between, check_parameters, one_of
 from spoor.learn.priority_queue import PriorityQueue
-from spoor.learn.saved import (
+from spoor.learn.saved_attributes import (
     ARRAY,
     GENERATOR,
     KEYS,

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from spoor.bounded import BoundedDict
-from spoor.rendering.lacks import (
+from spoor.rendering.missing_content import (
     APP_ROOT,
     ASKS,
     EMPTY_LIST,

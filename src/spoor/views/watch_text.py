@@ -13,7 +13,7 @@ from spoor.runs.reader import Run
 from spoor.runs.rows import TOLD, PageRow, rfc3339
 from spoor.runs.snapshot import last_checkpoint
 from spoor.runs.watch_state import NextLook, WatchedUrl, WatchState
-from spoor.views.told import lines_about, newest_lines
+from spoor.views.watch_news import lines_about, newest_lines
 from spoor.views.watch_page import sources_of
 
 NEWEST = 10

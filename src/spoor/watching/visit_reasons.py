@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from spoor.durations import DAY
-from spoor.watching.known import Known
+from spoor.watching.known_urls import Known
 from spoor.watching.page_rates import PRIOR, PageRates
 from spoor.watching.urls import NEVER
 
