@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -72,6 +73,22 @@ def test_turns_come_sooner_where_the_crawl_is_nearly_over(
         its._receive(1)
         waits.append(its._next[0] - 100.0)
     assert waits[1] < waits[0] == waits[2]
+
+
+def test_a_shard_that_hangs_does_not_hold_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one that was stopped (SIGSTOP), or whose disk does not answer."""
+    its = driver_of(tmp_path, REPORT)
+    its._next = dict.fromkeys(its._next, float("inf"))
+    its._ray.wait = lambda *_, **__: ([], [])
+    its._coordinator.members[1].ended = True
+    its._coordinator.stop("time is over")
+    moments = count(0.0, driver.END_SECONDS / 10)
+    clock = SimpleNamespace(monotonic=lambda: next(moments), time=lambda: 0.0)
+    monkeypatch.setattr(driver, "time", clock)
+    with pytest.raises(PausedError, match="shard 0 does not answer"):
+        its.run(lambda progress: None)
 
 
 SUMMARY: dict[str, Any] = {

@@ -57,6 +57,10 @@ MAX_DEATHS = 8
 MAX_AWAY_SECONDS = 180.0
 """Seconds that a shard may be away before the run pauses; it may wait for a free machine."""
 
+END_SECONDS = 600.0
+"""Seconds that a shard has to end once the run does: its process may hang. Sixteen replies may wait
+for a judge that takes half a minute each."""
+
 LEARNS_ALONE = "this policy cannot share what it learned: each shard learns by itself"
 
 
@@ -211,10 +215,16 @@ class _Driver:
     def run(self, watch: Callable[[Progress], None]) -> None:
         """Run until the end. If a shard fails, raises its error once the others have ended."""
         shown = written = 0.0
+        ends_by = math.inf
         while not self._coordinator.over:
             now = time.monotonic()
             if (over := self._rule.used(self._seconds(), 0)) is not None:
                 self._coordinator.stop(over, at_once=True)
+            if self._coordinator.reason is not None:
+                ends_by = min(ends_by, now + END_SECONDS)
+            if now > ends_by:
+                self._give_up()
+                break
             for shard, time_due in self._next.items():
                 if time_due <= now:
                     self._send_order(shard)
@@ -359,6 +369,13 @@ class _Driver:
         if lost or self._idle_deaths[shard] > MAX_DEATHS:
             self._failed(shard, ray_is_gone(error))
         self._next[shard] = now + REOPEN_SECONDS
+
+    def _give_up(self) -> None:
+        """Wait no longer for the shards that have not ended: what they have is in their folders."""
+        for shard, member in self._coordinator.members.items():
+            if not member.ended:
+                said = f"paused: shard {shard} does not answer; give the same command to go on"
+                self._failed(shard, PausedError(said))
 
     def _failed(self, shard: int, error: Any) -> None:
         """A shard ended with an error: the run cannot continue without its hosts."""
