@@ -611,6 +611,16 @@ def test_folders_of_other_times_are_found_by_what_they_have_of_one_another(end: 
         worker.execute(order, 1.0)
 
 
+@pytest.mark.parametrize("name", ["number", "shards", "grant", "posted", "entered", "out", "in"])
+@pytest.mark.parametrize("other", [-1, 1 << 62, 0.5, [[7, -1, []]], [[0, None]]], ids=repr)
+def test_a_state_that_no_shard_saved_is_refused(name: str, other: Any) -> None:
+    """A shard of another number owned nothing, and sent its links to itself without end."""
+    outbox = Outbox(1, 2)
+    outbox.load(outbox.save())
+    with pytest.raises((ValueError, TypeError)):
+        outbox.load({**outbox.save(), name: other})
+
+
 def test_each_shard_has_its_folder_before_one_opens(tmp_path: Path) -> None:
     """Else a crawl that dies while they open, and goes on with fewer, has links for none."""
     with ExitStack() as undo:

@@ -287,19 +287,26 @@ class Outbox:
         }
 
     def load(self, state: State) -> None:
-        self.number = state["number"]
-        self.shards = state["shards"]
-        self.grant = state["grant"]
-        self.posted = state["posted"]
-        self.entered = state["entered"]
+        """Raises ValueError, TypeError and LookupError for what no shard of this number saved."""
+        if state["number"] != self.number:
+            raise ValueError(f"it is of shard {state['number']!r:.40}")
+        names = ("shards", "grant", "posted", "entered")
+        self.shards, self.grant, self.posted, self.entered = map(_count, map(state.get, names))
         self._owners.clear()
         self._announced = dict(state["announced"].tolist())
-        self._out = {shard: deque(map(revive_batch, rows)) for shard, _, rows in state["out"]}
-        self._base = {shard: base for shard, base, _ in state["out"]}
+        out = [(_count(to), _count(base), rows) for to, base, rows in state["out"]]
+        self._out = {shard: deque(map(revive_batch, rows)) for shard, _, rows in out}
+        self._base = {shard: base for shard, base, _ in out}
         self._size = sum(batch.weight for queue in self._out.values() for batch in queue)
-        self._next_in = dict(state["in"])
+        self._next_in = {_count(shard): _count(end) for shard, end in state["in"]}
         self._sent = {}
         self._durable = {}
+
+
+def _count(value: object) -> int:
+    if type(value) is not int or not 0 <= value < 1 << 62:
+        raise ValueError(f"{value!r:.40} is no count")
+    return value
 
 
 def _stub(page: Page | None) -> Page | None:
