@@ -573,7 +573,7 @@ class Outbox(Protocol):
         """Returns the links of a page that this shard owns, and sends the others, each URL a few
         times at most. `score`: the page's; `depth`: of the links, from a seed; `path`: to the page;
         `crossed`: for the target of redirects, how many of these led to another domain or shard;
-        `passed_on`: they came from another shard, which may have closed them: all are sent."""
+        `passed_on`: they came from another shard, which may have closed them: sent more often."""
         ...
 
     def done(self, urls: Iterable[str]) -> None:

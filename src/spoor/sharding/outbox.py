@@ -32,6 +32,10 @@ REPEATS = 2
 """Times that one URL is sent to its shard: further in-links say little new. `trail` uses two
 in-links of a link as well."""
 
+PASSED_ON = 255
+"""Times that one URL which came from another shard is sent on: its owner may have closed it when it
+sent it away. Two versions of Spoor that divide hosts otherwise would do so without end."""
+
 MAX_REMEMBERED = 1 << 20
 """Most URLs of other shards whose repeats are counted; the oldest is dropped first."""
 
@@ -125,7 +129,7 @@ class Outbox:
         for index, shard in enumerate(owners):
             if shard == own:
                 mine.append(links[index])
-            elif self._announce(urls[index], depth) or passed_on:
+            elif self._announce(urls[index], depth, PASSED_ON if passed_on else REPEATS):
                 away.setdefault(shard, []).append(links[index])
         if away:
             stub, steps = _stub(page), tuple(path())
@@ -134,14 +138,14 @@ class Outbox:
                 self.send(shard, batch)
         return mine
 
-    def _announce(self, url: str, depth: int) -> bool:
+    def _announce(self, url: str, depth: int, most: int) -> bool:
         key, depth = hash64(url), min(depth, _FAR) if self.by_depth else 0
         told, times = divmod(self._announced.get(key, _FAR * _TIMES), _TIMES)
-        if times >= REPEATS and depth >= told:
+        if times >= most and depth >= told:
             return False
         if not times and len(self._announced) >= MAX_REMEMBERED:
             del self._announced[next(iter(self._announced))]
-        self._announced[key] = min(depth, told) * _TIMES + min(times + 1, REPEATS)
+        self._announced[key] = min(depth, told) * _TIMES + min(times + 1, PASSED_ON)
         return True
 
     def send(self, shard: int, batch: LinkBatch) -> None:
