@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator
 from functools import cache
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, core, settings
 from hypothesis.internal.conjecture import providers
 
 from forked_tests import pytest_addoption as pytest_addoption
@@ -39,6 +39,9 @@ settings.load_profile("spoor")
 # Nor does it depend on what else a process has imported: Hypothesis would read all of that for numbers
 # and texts to try, in each process anew.
 providers._get_local_constants = lambda: providers._local_constants
+
+# Nor to set back the random numbers of the process for each example: nothing draws from those.
+vars(core)["deterministic_PRNG"] = contextlib.nullcontext
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

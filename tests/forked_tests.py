@@ -7,11 +7,14 @@ To import and to collect takes seconds, and each process of pytest-xdist does al
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import signal
 import struct
 import traceback
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from importlib import import_module
 from itertools import groupby
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any
@@ -19,6 +22,13 @@ from typing import Any
 import pytest
 
 _NUMBER = struct.Struct("<H")
+
+_IMPORTED = [
+    *("crawlee.crawlers", "igraph", "llama_index.core", "mcp", "openpyxl", "playwright.async_api"),
+    *("reportlab.pdfgen.canvas", "scipy.stats", "sklearn.linear_model"),
+]
+"""What tests of many files import as they run: with all tests, it is imported once for all processes.
+None of it starts a thread."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,6 +42,12 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
         return None
     tests = session.items
     files = [[*found] for _, found in groupby(range(len(tests)), key=lambda at: tests[at].path)]
+    if len(files) > 100:
+        for name in _IMPORTED:
+            with suppress(ImportError):
+                import_module(name)
+        gc.collect()
+        gc.freeze()
     # Whoever is free takes a number. Any pipe has room for two thousand.
     waiting, into = os.pipe()
     os.write(into, b"".join(map(_NUMBER.pack, range(len(files)))))
