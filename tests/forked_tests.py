@@ -27,8 +27,8 @@ _IMPORTED = [
     *("crawlee.crawlers", "igraph", "llama_index.core", "mcp", "openpyxl", "playwright.async_api"),
     *("reportlab.pdfgen.canvas", "scipy.stats", "sklearn.linear_model"),
 ]
-"""What tests of many files import as they run: with all tests, it is imported once for all processes.
-None of it starts a thread."""
+"""What tests of many files import as they run: with all tests, it is imported once for all processes, as
+commands and helpers are forked from one process then. None of it starts a thread."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -43,6 +43,8 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     tests = session.items
     files = [[*found] for _, found in groupby(range(len(tests)), key=lambda at: tests[at].path)]
     if len(files) > 100:
+        for name in ("forked_helpers", "forked_commands"):
+            import_module(name).begin()
         for name in _IMPORTED:
             with suppress(ImportError):
                 import_module(name)
