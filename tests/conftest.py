@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
-import stat
 import sys
 import typing
 import warnings
@@ -77,18 +76,18 @@ def forked_helpers() -> Iterator[None]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
     """A test that leaves sockets to the garbage collector fails itself: else one that happens to run
-    when they are found would. They are looked for where more are open than before."""
+    when they are found would. They are looked for where more files are open than before."""
     yield
     left = list[str]()
-    if (now := open_sockets()) > item.config.stash.get(SOCKETS, 0):
+    if (now := open_files()) > item.config.stash.get(OPEN_FILES, 0):
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", ResourceWarning)
             gc.collect()
         messages = [str(one.message) for one in told if issubclass(one.category, ResourceWarning)]
         # From Python 3.13 on databases are told, too, which runs that a test kills leave behind.
         left = [message for message in messages if "unclosed database" not in message]
-        now = open_sockets()
-    item.config.stash[SOCKETS] = now
+        now = open_files()
+    item.config.stash[OPEN_FILES] = now
     if nextitem is None or nextitem.path != item.path:
         # What outlives its file is not looked through again: late in a process each look would take
         # a fifth of a second. A crawl ends with `gc.unfreeze`, after which this one would, too.
@@ -98,16 +97,12 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     assert not left, f"left open: {left}"
 
 
-SOCKETS = pytest.StashKey[int]()
+OPEN_FILES = pytest.StashKey[int]()
 """How many were open after the last test."""
 
 
-def open_sockets() -> int:
-    count = 0
-    for number in os.listdir("/dev/fd"):
-        with contextlib.suppress(OSError):  # the listing's own
-            count += stat.S_ISSOCK(os.fstat(int(number)).st_mode)
-    return count
+def open_files() -> int:
+    return len(os.listdir("/dev/fd"))
 
 
 @pytest.hookimpl(wrapper=True)
