@@ -178,6 +178,20 @@ def test_the_cut_stays_where_the_best_of_their_sites_are_few_of_the_pages_above_
     assert cut_by_sites(values, np.ones(240), sites, 0.9) > 1.5
 
 
+def test_a_page_that_stands_out_of_its_site_is_wanted_though_other_sites_say_it_more_plainly() -> (
+    None
+):
+    """*Who we are* leads to the team of half of the sites, *Leadership team* to that of the others:
+    these alone were told, and of half of the sites every page was asked for."""
+    sites = np.repeat(np.arange(60, dtype=np.uint64), 2)
+    values = np.tile([1.3, 0.1, 2.4, 0.4], 30) + 0.001 * np.arange(120)
+    cut = cut_by_sites(values, np.ones(120), sites, 0.9)
+    assert (values >= cut).sum() == 59, "three in a hundred may be none"
+    values[1::4] = 1.0  # all of the site mentions it
+    cut = cut_by_sites(values, np.ones(120), sites, 0.9)
+    assert (values >= cut).sum() == 30
+
+
 def kept(
     site: int, number: int, terms: list[int], said: float = 0.0, *, named: bool = False
 ) -> KeptPage:

@@ -13,6 +13,7 @@ be the template.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import islice
 
@@ -59,6 +60,10 @@ MOST_SITES = 65_536
 """Sites that are known to have been read at most."""
 ASKED = 200
 """Sites that are compared at most when the surest pages are chosen."""
+ALONE = 0.3
+"""A page stands out of its site if the next one has so much of its value at most; …"""
+UNSURE = 0.03
+"""… and so many of these pages may be none that is wanted."""
 LEADING = 0.3
 """Of the sites with a page above the cut as it was, at least so many have one above the new one:
 else the wish is for none either."""
@@ -175,9 +180,16 @@ def first_of_each(sites: Sites) -> NDArray[np.int64]:
 def cut_by_sites(values: Floats, weights: Floats, sites: Sites, cut: float) -> float:
     """The cut between the values of wanted pages and others where each site has about one that is
     wanted; `cut` where it does not look so. `weights`: how many pages each stands for. While few
-    pages of a site are known the upper part is parted once more (Otsu 1979). O(n log n)."""
+    pages of a site are known the upper part is parted once more (Otsu 1979), but not above what
+    stands out of its site: that is what is wanted of it, though another site says it more plainly.
+    O(n log n)."""
     order = np.argsort(-values, kind="stable")
     best = first_of_each(sites[order])
+    rest = np.delete(order, best)
+    after = rest[first_of_each(sites[rest])]
+    next_of = dict(zip(sites[after].tolist(), values[after].tolist(), strict=True))
+    tops = values[order[best]]
+    nexts = np.array([next_of.get(site, 0.0) for site in sites[order[best]].tolist()])
     if len(values) >= ENOUGH_PAGES * len(best):
         counts = -OTHERS * weights[order]
         counts[best] = 1.0
@@ -189,14 +201,23 @@ def cut_by_sites(values: Floats, weights: Floats, sites: Sites, cut: float) -> f
         above = values >= cut
         if weights[above].sum() <= SHARE * weights.sum():
             return cut
-        found = otsu(values[above], weights[above])
+        several = np.isin(sites[order[best]], sites[after])
+        found = min(
+            otsu(values[above], weights[above]),
+            _least_standing_out(tops[several], nexts[several], cut),
+        )
     if found <= 0.0:
         return cut
-    leading = best[values[order[best]] >= found]
-    rest = np.delete(order, best)
-    after = rest[first_of_each(sites[rest])]
-    next_of = dict(zip(sites[after].tolist(), values[after].tolist(), strict=True))
-    nexts = np.array([next_of.get(site, 0.0) for site in sites[order[leading]].tolist()])
-    before = np.count_nonzero(values[order[best]] >= cut)
-    few = len(leading) < max(LEAST_SITES, LEADING * before)
-    return cut if few or (nexts / values[order[leading]]).mean() > NEXT else found
+    leading = tops >= found
+    few = leading.sum() < max(LEAST_SITES, LEADING * np.count_nonzero(tops >= cut))
+    return cut if few or (nexts[leading] / tops[leading]).mean() > NEXT else found
+
+
+def _least_standing_out(tops: Floats, nexts: Floats, cut: float) -> float:
+    """The least value of nearly all pages above the cut that stand out of their sites; infinite
+    where few sites have one. `tops`, `nexts`: the best page and the next of each site that has two.
+    """
+    out = np.sort(tops[(tops >= cut) & (nexts <= ALONE * tops)])
+    if len(out) < max(LEAST_SITES, LEADING * len(tops)):
+        return math.inf
+    return float(out[int(UNSURE * len(out))])
