@@ -39,7 +39,7 @@ wait $$checks; checks=$$?; cat build/checks.txt; exit $$((tests | checks))
 endef
 
 fast: lint
-	$(call with_checks,$(BIN)/pytest --forks 2 -m "not server and not long" tests/unit tests/golden)
+	$(call with_checks,$(BIN)/pytest -n 2 -m "not server and not long" tests/unit tests/golden)
 
 test: lint
 	$(call with_checks,$(MAKE) --no-print-directory unit)
@@ -54,10 +54,11 @@ types: setup
 layers: setup
 	$(BIN)/lint-imports
 
-# Four processes, a file of tests to one of them: many wait for a server or a delay. They are forked once all is
-# collected (tests/forked_tests.py), in the order of tests/conftest.py. What fails beside others is tried once
-# more by itself, and shown as such: on a loaded machine a server may answer too late. What fails twice has
-# failed, and so has what could not be collected: tried once more, that would be all tests, one after another.
+# Four processes, a file of tests to one of them: many wait for a server or a delay. In the order of
+# tests/conftest.py. What fails beside others is tried once more by itself, and shown as such: on a loaded
+# machine a server may answer too late. What fails twice has failed, and so has what could not be collected:
+# tried once more, that would be all tests, one after another. In a clean clone one process compiles the
+# tests first: four at once would each compile all of them.
 # Their files lie in memory where that has four gigabytes for them and runs programs: most tests wait for the
 # disk. They are gone once a test has passed.
 SHARED := /dev/shm
@@ -68,10 +69,11 @@ endif
 PYTEST := $(if $(IN_MEMORY),TMPDIR=$(SHARED) )$(BIN)/pytest
 
 unit: setup
-	$(PYTEST) --forks 4 || { \
+	@test -d tests/__pycache__ || $(BIN)/pytest -n 0 --collect-only -qq > /dev/null || true
+	$(PYTEST) -n 4 --dist loadfile --no-loadscope-reorder || { \
 	    grep -q :: .pytest_cache/v/cache/lastfailed && \
 	    echo "--- once more, each by itself ---" && \
-	    $(BIN)/pytest --last-failed --last-failed-no-failures none; }
+	    $(BIN)/pytest -n 0 --last-failed --last-failed-no-failures none; }
 
 # The package as an index would give it: its wheel and, downloaded, what that asks for. `make test` tries
 # the same, and every extra, without a download (tests/e2e/test_distribution.py).

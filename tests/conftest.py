@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import stat
 import sys
 import typing
 import warnings
@@ -12,11 +13,8 @@ from collections.abc import Generator, Iterator
 from functools import cache
 
 import pytest
-from hypothesis import HealthCheck, core, settings
+from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
-
-from forked_tests import pytest_addoption as pytest_addoption
-from forked_tests import pytest_runtestloop as pytest_runtestloop
 
 # Tests run side by side and compute with small matrices: more threads for each of them, here or in
 # a process that a test starts, only wait for one another. Before the first import of NumPy.
@@ -38,9 +36,6 @@ settings.load_profile("spoor")
 # Nor does it depend on what else a process has imported: Hypothesis would read all of that for numbers
 # and texts to try, in each process anew.
 providers._get_local_constants = lambda: providers._local_constants
-
-# Nor to set back the random numbers of the process for each example: nothing draws from those.
-vars(core)["deterministic_PRNG"] = contextlib.nullcontext
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -76,18 +71,18 @@ def forked_helpers() -> Iterator[None]:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
     """A test that leaves sockets to the garbage collector fails itself: else one that happens to run
-    when they are found would. They are looked for where more files are open than before."""
+    when they are found would. They are looked for where more are open than before."""
     yield
     left = list[str]()
-    if (now := open_files()) > item.config.stash.get(OPEN_FILES, 0):
+    if (now := open_sockets()) > item.config.stash.get(SOCKETS, 0):
         with warnings.catch_warnings(record=True) as told:
             warnings.simplefilter("always", ResourceWarning)
             gc.collect()
         messages = [str(one.message) for one in told if issubclass(one.category, ResourceWarning)]
         # From Python 3.13 on databases are told, too, which runs that a test kills leave behind.
         left = [message for message in messages if "unclosed database" not in message]
-        now = open_files()
-    item.config.stash[OPEN_FILES] = now
+        now = open_sockets()
+    item.config.stash[SOCKETS] = now
     if nextitem is None or nextitem.path != item.path:
         # What outlives its file is not looked through again: late in a process each look would take
         # a fifth of a second. A crawl ends with `gc.unfreeze`, after which this one would, too.
@@ -97,12 +92,16 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
     assert not left, f"left open: {left}"
 
 
-OPEN_FILES = pytest.StashKey[int]()
+SOCKETS = pytest.StashKey[int]()
 """How many were open after the last test."""
 
 
-def open_files() -> int:
-    return len(os.listdir("/dev/fd"))
+def open_sockets() -> int:
+    count = 0
+    for number in os.listdir("/dev/fd"):
+        with contextlib.suppress(OSError):  # the listing's own
+            count += stat.S_ISSOCK(os.fstat(int(number)).st_mode)
+    return count
 
 
 @pytest.hookimpl(wrapper=True)

@@ -50,17 +50,22 @@ class Command(subprocess.Popen[str]):
         super().__init__(command, encoding="utf-8", **how)
 
     def _execute_child(self, *given: Any) -> None:
+        global _parent
         popen: Any = subprocess.Popen
         how = inspect.signature(popen._execute_child).bind(self, *given).arguments
         names = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
         ends = {name: how[name] for name in names}
+        with _starts:
+            if _parent is None:
+                _parent = Parent(_FORKS)
+                atexit.register(_parent.close)
         theirs = (ends["p2cread"], ends["c2pwrite"], ends["errwrite"])
         source, target, errors = (at if one == -1 else one for at, one in enumerate(theirs))
         environment = {**os.environ} if how["env"] is None else {**how["env"]}
         folder = os.fspath(how["cwd"] or os.getcwd())
         told = (how["args"][3:], folder, environment, self._limits)
         try:
-            self.pid, self._end = begin().fork(source, target, errors, *told)
+            self.pid, self._end = _parent.fork(source, target, errors, *told)
         finally:
             popen._close_pipe_fds(self, *ends.values())
         self._child_created = True
@@ -76,16 +81,6 @@ class Command(subprocess.Popen[str]):
 
     def __del__(self) -> None:
         """Nothing is left to wait for."""
-
-
-def begin() -> Parent:
-    """The process that commands are forked from; one that has begun serves those that fork later, too."""
-    global _parent
-    with _starts:
-        if _parent is None:
-            _parent = Parent(_FORKS)
-            atexit.register(_parent.close)
-        return _parent
 
 
 def run(

@@ -7,7 +7,6 @@ how one starts, `started_anew` has it; and so has each command that a test start
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import gc
 import json
@@ -150,21 +149,14 @@ class _Forked:
             self.wait(100)  # it is told a moment after its pipes have ended
 
 
-def begin() -> Parent:
-    """The process that helpers are forked from; one that has begun serves those that fork later, too."""
+def _popen(command: list[str], **how: Any) -> Any:
     global _parent
     with _starts:
         if _parent is None:
             _parent = Parent(_FORKS)
-            atexit.register(_parent.close)
-        return _parent
-
-
-def _popen(command: list[str], **how: Any) -> Any:
-    parent = begin()
-    if command[-1] != _COMMAND or not parent.fits:
+    if command[-1] != _COMMAND or not _parent.fits:
         return subprocess.Popen(command, **how)
-    return _Forked(parent)
+    return _Forked(_parent)
 
 
 @contextlib.contextmanager

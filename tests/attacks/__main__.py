@@ -247,7 +247,7 @@ def main(words: Sequence[str]) -> int:
         return 1
     tests = dict.fromkeys(f"tests/{test}" for attack in chosen for test in attack.tests)
     measured = Measured()
-    pytest.main(["-q", *tests], plugins=[measured])
+    pytest.main(["-q", "-n", "0", *tests], plugins=[measured])
     rows: list[tuple[str, ...]] = [("item", "attack", "bound", "measured", "")]
     rows += [row for attack in chosen for row in line(attack, measured)]
     widths = defaultdict[int, int](int)

@@ -110,9 +110,9 @@ INDEXES = {
     "lists in lists": lambda: b"sidebarNodes=" + b"[" * 10 * MB,
     "lists": lambda: b'sidebarNodes={"a":[' + b"[]," * 3_400_000,
     "a string": lambda: b'sidebarNodes={"a":"' + b'\\"' * 5 * MB,
-    "packed": lambda: INVENTORY + zlib.compress(bytes(MB) * 100, 1),
-    "packed lines": lambda: INVENTORY + zlib.compress(b"a std:doc -1 $ b\n" * 4_000_000, 1),
-    "packed words": lambda: INVENTORY + zlib.compress(b"a std:doc x\n" * 5_000_000, 1),
+    "packed": lambda: INVENTORY + zlib.compress(bytes(MB) * 100),
+    "packed lines": lambda: INVENTORY + zlib.compress(b"a std:doc -1 $ b\n" * 4_000_000),
+    "packed words": lambda: INVENTORY + zlib.compress(b"a std:doc x\n" * 5_000_000),
     "packed in vain": lambda: INVENTORY + zlib.compress(b"")[:-4] + b"\0\0\0\xff\xff" * 2_000_000,
 }
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -14,8 +13,6 @@ from xml.etree import ElementTree
 
 import pytest
 
-from forked_commands import Command
-from forked_commands import run as run_command
 from loopback import Asked, Loopback, beside, reply
 from rolling import FRONT, lines_of, rolling, served
 from spoor.cli.main import run
@@ -220,7 +217,7 @@ def test_killed_it_goes_on_and_loses_nothing(
     with served(rolling(60.0, 0.4)) as port:
         told = [part for part in command(port, out, "--for", "400s") if part != "--json"]
         watch = [sys.executable, "-m", "spoor", *told]
-        with Command(watch, stdout=subprocess.PIPE) as process:
+        with subprocess.Popen(watch, stdout=subprocess.PIPE) as process:
             try:
                 assert process.stdout is not None
                 for _ in range(3):
@@ -242,7 +239,8 @@ def test_a_full_disk_pauses_it(tmp_path: Path, capsys: pytest.CaptureFixture[str
     out = tmp_path / "run"
     with served(rolling(60.0, 0.4)) as port:
         watch = [sys.executable, "-m", "spoor", *command(port, out, "--for", "60s")]
-        done = run_command(watch, limits={resource.RLIMIT_FSIZE: (96 << 10, 96 << 10)})
+        shell = ["bash", "-c", 'ulimit -f 96 && exec "$@"', "bash", *watch]
+        done = subprocess.run(shell, check=False, capture_output=True, text=True)
         assert done.returncode == 1, done.stderr
         assert "paused: cannot write" in done.stderr.splitlines()[-1]
         assert "Traceback" not in done.stderr

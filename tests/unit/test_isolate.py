@@ -13,7 +13,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -59,10 +58,9 @@ HOSTILE = {
 }
 
 
-@pytest.fixture(autouse=True)
-def anew(request: pytest.FixtureRequest) -> Iterator[None]:
-    """But for the one that is only asked: most of what it is asked ends it."""
-    with nullcontext() if "helper" in request.fixturenames else started_anew():
+@pytest.fixture(autouse=True, scope="module")
+def anew() -> Iterator[None]:
+    with started_anew():
         yield
 
 

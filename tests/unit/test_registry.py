@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -9,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from forked_commands import run as run_command
 from spoor import registry
 from spoor.errors import InputError, PluginError
 from spoor.registry import BUILT_IN, SINGULAR, build, check, find, names, nearest, parameters
@@ -179,6 +179,6 @@ def test_the_lab_runs_a_policy_of_the_environment(
         'want = ["label:pottery"]\n[[policies]]\npolicy = "mine"\n'
     )
     command = [sys.executable, "-m", "spoor", "lab", "run", "small.toml", "--out", "out", "--jobs"]
-    told = run_command([*command, "2"])
+    told = subprocess.run([*command, "2"], capture_output=True, text=True, check=False)
     assert told.returncode == 0, told.stderr
     assert "mine" in (tmp_path / "out" / "small" / "cells.csv").read_text()
