@@ -22,7 +22,7 @@ def check(batch: LinkBatch) -> LinkBatch:
     out of its range. O(characters of the URLs)."""
     _texts(batch.path, batch.done)
     _urls(batch.done)
-    _counts(batch.depth, batch.crossed)
+    check_counts(batch.depth, batch.crossed)
     _share(batch.score)
     if batch.page is not None:
         _page(batch.page)
@@ -51,7 +51,7 @@ def _links(links: Iterable[Link]) -> None:
 def _anchor(anchor: Anchor) -> None:
     text, before, after, headings, tag_path, position, region, nofollow = anchor
     _texts((text, before, after, tag_path, region), headings)
-    _counts(position)
+    check_counts(position)
     if type(nofollow) is not bool:
         raise ValueError(f"{nofollow!r} is neither true nor false")
 
@@ -61,7 +61,7 @@ def _ways(ways: Ways) -> None:
     if ways.lead:
         _urls((ways.lead,))
     _texts((ways.lead,))
-    _counts(ways.depth)
+    check_counts(ways.depth)
     _share(ways.score)
     _links(ways.deep)
     if type(ways.told) is not bool:
@@ -82,9 +82,10 @@ def _urls(urls: Iterable[object]) -> None:
         url.encode(_ENCODED)  # a UnicodeEncodeError is a ValueError
 
 
-def _counts(*counts: object) -> None:
+def check_counts(*counts: object, most: int = _MOST) -> None:
+    """Raises ValueError where one is no whole number from 0 up to below `most`."""
     for count in counts:
-        if type(count) is not int or not 0 <= count < _MOST:
+        if type(count) is not int or not 0 <= count < most:
             raise ValueError(f"{count!r:.40} is no count")
 
 

@@ -24,7 +24,7 @@ from spoor.durations import DAY
 from spoor.errors import InputError
 from spoor.hashing import hash64
 from spoor.learn.state import link_row, revive_link
-from spoor.sharding.batch_checks import check
+from spoor.sharding.batch_checks import check, check_counts
 from spoor.types import Link, LinkBatch, Page, State, Ways, urls_of
 from spoor.web.urls import host, shard_of
 
@@ -45,8 +45,11 @@ TEXT_CHARACTERS = 600
 MAX_WAITING = 20_000
 """With so many links in its outbox, a shard chooses no more pages."""
 
-_TIMES, _FAR = 256, 1 << 32
+_TIMES, _FAR = PASSED_ON + 1, 1 << 32
 """How often a URL was sent, and the least depth with which it was, are one number."""
+
+_LARGEST = 1 << 62
+"""Above all numbers of shards, pages, links and batches in a state."""
 
 DONE_PER_BATCH = 500
 """Most URLs of done pages in one batch, when hosts move."""
@@ -294,23 +297,19 @@ class Outbox:
         """Raises ValueError, TypeError and LookupError for what no shard of this number saved."""
         if state["number"] != self.number:
             raise ValueError(f"it is of shard {state['number']!r:.40}")
-        names = ("shards", "grant", "posted", "entered")
-        self.shards, self.grant, self.posted, self.entered = map(_count, map(state.get, names))
+        counts = [state[name] for name in ("shards", "grant", "posted", "entered")]
+        waiting, arrived = state["out"], state["in"]
+        check_counts(*counts, *(n for row in waiting for n in row[:2]), most=_LARGEST)
+        check_counts(*(n for row in arrived for n in row), most=_LARGEST)
+        self.shards, self.grant, self.posted, self.entered = counts
         self._owners.clear()
         self._announced = dict(state["announced"].tolist())
-        out = [(_count(to), _count(base), rows) for to, base, rows in state["out"]]
-        self._out = {shard: deque(map(revive_batch, rows)) for shard, _, rows in out}
-        self._base = {shard: base for shard, base, _ in out}
+        self._out = {shard: deque(map(revive_batch, rows)) for shard, _, rows in waiting}
+        self._base = {shard: base for shard, base, _ in waiting}
         self._size = sum(batch.weight for queue in self._out.values() for batch in queue)
-        self._next_in = {_count(shard): _count(end) for shard, end in state["in"]}
+        self._next_in = dict(arrived)
         self._sent = {}
         self._durable = {}
-
-
-def _count(value: object) -> int:
-    if type(value) is not int or not 0 <= value < 1 << 62:
-        raise ValueError(f"{value!r:.40} is no count")
-    return value
 
 
 def _stub(page: Page | None) -> Page | None:

@@ -87,4 +87,4 @@ class LateMiddleware:
 
     def process_exception(self, request: Request, exception: Exception) -> Request | None:
         scheduler = scheduler_of(self._crawler)
-        return None if scheduler is None else scheduler.places.again(request)
+        return None if scheduler is None else scheduler.concurrent.again(request)

@@ -44,13 +44,13 @@ from scrapy.utils.misc import build_from_crawler, load_object
 
 from spoor.errors import InputError, PluginError
 from spoor.integrations.scrapy.components import ComponentsOwner, read_settings
+from spoor.integrations.scrapy.concurrent_requests import ConcurrentRequests
 from spoor.integrations.scrapy.job import (
     forget_unsaved,
     read_job,
     taking_in_job,
     write_job,
 )
-from spoor.integrations.scrapy.slots import Places
 from spoor.integrations.scrapy.visits import (
     FOUND_ON,
     LATER,
@@ -124,8 +124,10 @@ class Scheduler(BaseScheduler):
         self._refusals = read_settings(settings).refusals
         self._joiner = Joiner()
         self._folder = job_dir(settings)
-        self.places = Places(crawler, lambda: self.crawl.frontier, self._now, self._wake)
-        self.places.bound()
+        self.concurrent = ConcurrentRequests(
+            crawler, lambda: self.crawl.frontier, self._now, self._wake
+        )
+        self.concurrent.bound()
         self._flights: dict[int, Flight] = {}
         self._read = WeakKeyDictionary["Response", Page]()
         """Responses that were parsed before the spider's middlewares got them."""
@@ -178,7 +180,7 @@ class Scheduler(BaseScheduler):
     def close(self, reason: str) -> Deferred[None] | None:
         if self._helpers is not None:
             self._helpers.close()
-        self.places.close()
+        self.concurrent.close()
         self._receive_ended()
         self._guard(self.crawl.revise)
         self._count()
@@ -543,7 +545,7 @@ class Scheduler(BaseScheduler):
         state, last, self._known, requests = job
         with taking_in_job(folder):
             self._orderer.restore(state, last)
-            self.places.bound()
+            self.concurrent.bound()
             self._requests = dict(requests["open"])
             self._repeats = dict(requests["again"])
         for _, request in requests["past"]:

@@ -60,7 +60,7 @@ MOST_SITES = 65_536
 """Sites that are known to have been read at most."""
 ASKED = 200
 """Sites that are compared at most when the surest pages are chosen."""
-ALONE = 0.3
+STANDS_OUT = 0.3
 """A page stands out of its site if the next one has so much of its value at most; …"""
 UNSURE = 0.03
 """… and so many of these pages may be none that is wanted."""
@@ -188,8 +188,8 @@ def cut_by_sites(values: Floats, weights: Floats, sites: Sites, cut: float) -> f
     rest = np.delete(order, best)
     after = rest[first_of_each(sites[rest])]
     next_of = dict(zip(sites[after].tolist(), values[after].tolist(), strict=True))
-    tops = values[order[best]]
-    nexts = np.array([next_of.get(site, 0.0) for site in sites[order[best]].tolist()])
+    tops, of_tops = values[order[best]], sites[order[best]]
+    nexts = np.array([next_of.get(site, 0.0) for site in of_tops.tolist()])
     if len(values) >= ENOUGH_PAGES * len(best):
         counts = -OTHERS * weights[order]
         counts[best] = 1.0
@@ -201,7 +201,7 @@ def cut_by_sites(values: Floats, weights: Floats, sites: Sites, cut: float) -> f
         above = values >= cut
         if weights[above].sum() <= SHARE * weights.sum():
             return cut
-        several = np.isin(sites[order[best]], sites[after])
+        several = np.isin(of_tops, sites[after])
         found = min(
             otsu(values[above], weights[above]),
             _least_standing_out(tops[several], nexts[several], cut),
@@ -217,7 +217,7 @@ def _least_standing_out(tops: Floats, nexts: Floats, cut: float) -> float:
     """The least value of nearly all pages above the cut that stand out of their sites; infinite
     where few sites have one. `tops`, `nexts`: the best page and the next of each site that has two.
     """
-    out = np.sort(tops[(tops >= cut) & (nexts <= ALONE * tops)])
+    out = np.sort(tops[(tops >= cut) & (nexts <= STANDS_OUT * tops)])
     if len(out) < max(LEAST_SITES, LEADING * len(tops)):
         return math.inf
     return float(out[int(UNSURE * len(out))])

@@ -45,7 +45,7 @@ class _Download:
     """The timeout that it would have had."""
 
 
-class Places:
+class ConcurrentRequests:
     """The downloads of a crawler, but those of robots.txt, which have places of their own.
 
     `frontier` is what knows the hosts; `now` gives the seconds of its clock; `wake` has Scrapy ask
