@@ -412,6 +412,7 @@ def test_an_answer_keeps_no_document_and_reads_no_more_than_it_compares(
         def __init__(self, number: int) -> None:
             texts = [f"kiln {number} {at} {'x' * 1_100}" for at in range(20)]
             self.title, self.url, self.content = "T" * 10_000, f"http://a.test/{number}", self
+            self.language = ""
             self.text, size = "".join(texts), 0
             self.blocks = list[Any]()
             for text in texts:

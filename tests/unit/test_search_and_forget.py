@@ -38,6 +38,7 @@ from spoor.runs.search import (
     WORDS_SHOWN,
     _marked,
     _open,
+    _parted,
     _query,
     around,
     search,
@@ -114,6 +115,30 @@ def test_pages_that_say_one_word_again_and_again_are_searched_in_little_time() -
             for (number,) in db.execute("SELECT rowid FROM words WHERE words MATCH ?", (query,)):
                 assert "\x01" in around(_marked(db, query, number))
         assert time.process_time() - began < 4.0
+
+
+@pytest.mark.parametrize(
+    ("words", "held"),
+    [
+        ("設定", "設定"),
+        ("ホストの設定", "ホストの設定"),
+        ("設定 PostgreSQL", "設定"),
+        ("암호", "암호"),
+        ("定設", ""),
+        ("ホスト 定設", ""),
+    ],
+)
+def test_a_word_of_a_script_without_spaces_is_found_within_its_run(words: str, held: str) -> None:
+    """Of Chinese and Japanese a whole run between two signs was one word."""
+    text = "バーチャルホストの設定は、PostgreSQLのために必要です。암호를 설정합니다"
+    with closing(_open(":memory:")) as db:
+        db.execute("INSERT INTO words (rowid, title, text) VALUES (1, '', ?)", (_parted(text),))
+        found = db.execute("SELECT rowid FROM words WHERE words MATCH ?", (_query(words),))
+        assert bool(found.fetchall()) == bool(held)
+        if held:
+            marked = _marked(db, _query(words), 1)
+            assert f"\x01{held}\x02" in marked
+            assert marked.replace("\x01", "").replace("\x02", "") == text
 
 
 def test_words_that_are_no_text_are_searched_for_what_they_are() -> None:

@@ -3,25 +3,42 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from spoor.errors import InputError
 from spoor.types import Judgement, Page, State
-from spoor.web.text import STOP_WORDS, DocumentFrequencies, Vectors, cosine, stem, tokens
+from spoor.web.text import (
+    STOP_WORDS,
+    DocumentFrequencies,
+    Vectors,
+    cosine,
+    stem,
+    terms,
+    tokens,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _WORDS = 20_000
 
+_JOINED = re.compile("^(?:[cdjlmnst]|qu|dell|all|nell|sull|dall|un)['’](?=\\w{2})")
+"""Of a word in French, Italian or Catalan: the article or pronoun before its apostrophe."""
+
 
 def content_words(text: str) -> list[str]:
-    """The content words of a text as they are written: no stop words, no single letters."""
-    return [word for word in tokens(text)[:_WORDS] if word not in STOP_WORDS and len(word) > 1]
+    """The content words of a text as they are written: no stop words, no single letters, no article
+    that is joined by an apostrophe (`l'accès`); pairs of characters where a script has no spaces
+    between words (`spoor.web.text.terms`)."""
+    words = terms(text)[:_WORDS]
+    if "'" in text or "’" in text:
+        words = [_JOINED.sub("", word) for word in words]
+    return [word for word in words if word not in STOP_WORDS and len(word) > 1]
 
 
 def content_stems(text: str, language: str = "english") -> list[str]:
@@ -112,11 +129,27 @@ class Bm25:
 
     def judge(self, page: Page) -> Judgement:
         words = page_stems(page, self._language)
-        counts = Counter(words)
+        self.learn(words)
+        why = []
+        for word, n, share in self.shares(words):
+            times = f" {n} times" if n > 1 else ""
+            why.append((f"holds {word!r}{times}", share))
+        score = min(1.0, sum(share for _, share in why))
+        relevant = score >= self.threshold
+        return Judgement(score, relevant, float(relevant), tuple(why))
+
+    def learn(self, words: Collection[str]) -> None:
+        """Learn how common the words of the query are, by the stems of one more text."""
         self._pages += 1
         self._words += len(words)
+        held = frozenset(words)
         for word in self._query:
-            self._page_counts[word] += word in counts
+            self._page_counts[word] += word in held
+
+    def shares(self, words: Sequence[str]) -> list[tuple[str, int, float]]:
+        """(word of the query, how often, its share of the score) for those that some stems hold;
+        together at most 1."""
+        counts = Counter(words)
         # Every idf is above 0, so that a word on every page still counts a little.
         idf = {
             word: math.log(1.0 + (self._pages - count + 0.5) / (count + 0.5))
@@ -125,15 +158,11 @@ class Bm25:
         maximum = (self.K1 + 1.0) * sum(idf.values())
         length = len(words) * self._pages / max(self._words, 1)
         penalty = self.K1 * (1.0 - self.B + self.B * length)
-        why = []
-        for word in self._query:
-            if n := counts[word]:
-                share = idf[word] * n * (self.K1 + 1.0) / (n + penalty) / maximum
-                times = f" {n} times" if n > 1 else ""
-                why.append((f"holds {word!r}{times}", share))
-        score = min(1.0, sum(share for _, share in why))
-        relevant = score >= self.threshold
-        return Judgement(score, relevant, float(relevant), tuple(why))
+        return [
+            (word, n, idf[word] * n * (self.K1 + 1.0) / (n + penalty) / maximum)
+            for word in self._query
+            if (n := counts[word])
+        ]
 
     def save(self) -> State:
         return {

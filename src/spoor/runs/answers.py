@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
+from spoor.errors import InputError
 from spoor.judges.similarity import Bm25, content_stems, content_words
+from spoor.judges.wish.sentences import reduced
 from spoor.runs.documents import RunDocument
 from spoor.runs.passages import PassageScores, passages_of
-from spoor.types import Page
+from spoor.web.languages import says_little, stemmer_of
+from spoor.web.text import stem
 
 MOST_PER_DOCUMENT = 2
 """Passages of one document."""
@@ -19,6 +24,12 @@ MOST_COMPARED = 5_000
 """Passages, of all documents together; further ones are not read."""
 _MOST_HEADING = 300
 """Characters of a title or heading: they stand with each passage."""
+
+_CLOSE = 1.5
+"""Content words of a passage for each word of the question that is looked for in its text."""
+
+_HIRAGANA = re.compile("[\u3041-\u309f]")
+"""What Japanese writes particles and endings with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +46,8 @@ class Answer:
     that it has, in [0, 1]; 0.45 is a passage of average length with each of them once."""
     lacks: tuple[str, ...]
     """Words of the question of which neither it nor what it stands under has any form."""
+    is_close: bool
+    """Whether those that its text alone has stand close together somewhere."""
 
     def as_json(self) -> dict[str, Any]:
         """As a line for a program."""
@@ -48,39 +61,78 @@ class Answer:
         }
 
 
+def asked_words(question: str) -> list[str]:
+    """The words that say what a question is about, as they are written: without *how do I* and the
+    like; of scripts without spaces, pairs of characters. Raises InputError where it has none."""
+    asked = content_words(reduced(question)[0])
+    telling = [word for word in asked if not (says_little(word) or _HIRAGANA.search(word))]
+    if not (telling or asked):
+        raise InputError(f"{question[:100]!r} has no word to look for")
+    return list(dict.fromkeys(telling or asked))
+
+
 def answers(question: str, documents: Iterable[RunDocument], *, limit: int = 5) -> list[Answer]:
     """The passages of some documents that hold most of a question's words, best first, two of a
-    document at most. It reads one document after the other, and keeps none: O(their bytes). Raises
-    InputError where the question has no word that tells topics apart."""
-    judge = Bm25(question)
-    words = dict(zip(content_stems(question), content_words(question), strict=True))
-    found: dict[str, tuple[str, str, tuple[str, ...], Page]] = {}
-    """Text of a passage → URL and title of its document, headings, and what is judged."""
+    document at most. It reads one document after the other, and keeps their passages alone:
+    O(their bytes). Words are compared by their stems in the language that most of the documents
+    declare. Raises InputError where the question has no word that tells topics apart."""
+    asked = asked_words(question)
+    found: dict[str, tuple[str, str, tuple[str, ...]]] = {}
+    """Text of a passage → URL and title of its document, headings."""
+    languages = Counter[str]()
     for document in documents:
         url, title, text = document.url, document.title[:_MOST_HEADING], document.text
+        languages[stemmer_of(document.language) or "english"] += 1
         unscored = passages_of(document.content.blocks, PassageScores(None), text, everything=True)
         for one in unscored:
             if one.text not in found and len(found) < MOST_COMPARED:
                 headings = tuple(heading[:_MOST_HEADING] for heading in one.headings)
-                page = Page("", title=" ".join((title, *headings))[:1_000], text=one.text)
-                judge.judge(page)
-                found[one.text] = url, title, headings, page
+                found[one.text] = url, title, headings
         if len(found) == MOST_COMPARED:
             break
-    known, ranked = judge.save(), list[tuple[float, int, tuple[str, ...]]]()
-    passages = [*found.values()]
-    for at, (*_, page) in enumerate(passages):
-        judge.load(known)
-        if score := judge.judge(page).score:
-            held = frozenset(content_stems(f"{page.title} {page.text}"))
-            lacks = tuple(word for stem, word in words.items() if stem not in held)
-            ranked.append((score * (1 - len(lacks) / len(words)), at, lacks))
-    best, of_document = list[Answer](), Counter[str]()
-    for score, at, lacks in sorted(ranked, key=lambda one: (-one[0], one[1])):
-        url, title, headings, page = passages[at]
+    if not found:
+        return []
+    language = languages.most_common(1)[0][0]
+    words = dict(zip(stem(asked, language), asked, strict=True))
+    scores = Bm25(" ".join(asked), language=language)
+    read = list[tuple[list[str], list[str]]]()
+    """Stems of title and headings, and of the text, for each passage."""
+    for text, (_, title, headings) in found.items():
+        above = content_stems(" ".join((title, *headings))[:1_000], language)
+        read.append((above, content_stems(text, language)))
+        scores.learn([*above * 3, *read[-1][1]])
+    ranked = list[tuple[float, int]]()
+    for at, (above, within) in enumerate(read):
+        shares = scores.shares([*above * 3, *within])
+        if shares:
+            score = min(1.0, sum(share for *_, share in shares))
+            ranked.append((score * len(shares) / len(words), at))
+    best, of_document, passages = list[Answer](), Counter[str](), [*found.items()]
+    for score, at in sorted(ranked, key=lambda one: (-one[0], one[1])):
+        text, (url, title, headings) = passages[at]
         of_document[url] += 1
         if of_document[url] <= MOST_PER_DOCUMENT:
-            best.append(Answer(url, title, headings, page.text, score, lacks))
+            held, alone = frozenset(chain(*read[at])), frozenset(read[at][1]) - {*read[at][0]}
+            lacks = tuple(word for one, word in words.items() if one not in held)
+            is_close = _stand_close(alone & words.keys(), read[at][1])
+            best.append(Answer(url, title, headings, text, score, lacks, is_close))
         if len(best) == limit:
             break
     return best
+
+
+def _stand_close(wanted: Collection[str], within: Sequence[str]) -> bool:
+    """Whether so many words of a text that follow one another hold all that is wanted. O(words)."""
+    most, held, left = _CLOSE * len(wanted), Counter[str](), 0
+    for at, word in enumerate(within):
+        if word in wanted:
+            held[word] += 1
+        while len(held) == len(wanted) and left <= at:
+            if at - left < most:
+                return True
+            if (gone := within[left]) in held:
+                held[gone] -= 1
+                if not held[gone]:
+                    del held[gone]
+            left += 1
+    return not wanted

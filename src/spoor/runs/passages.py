@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from spoor.errors import InputError
-from spoor.judges.similarity import Bm25
-from spoor.types import Page, Topic
+from spoor.judges.similarity import Bm25, content_stems
+from spoor.types import Topic
 
 MOST = 1_200
 """Characters of a passage: some 250 words, which every retrieval model reads whole."""
@@ -57,15 +57,10 @@ class PassageScores:
             judge = Bm25(self._words)
         except InputError:  # it has no word
             return [0.0] * len(texts)
-        pages = [Page("", text=text) for text in texts]
-        for page in pages:
-            judge.judge(page)
-        known = judge.save()
-        scores = []
-        for page in pages:
-            judge.load(known)
-            scores.append(round(judge.judge(page).score, 4))
-        return scores
+        stems = [content_stems(text) for text in texts]
+        for words in stems:
+            judge.learn(words)
+        return [round(sum(share for *_, share in judge.shares(words)), 4) for words in stems]
 
 
 def passages_of(

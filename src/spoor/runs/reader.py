@@ -11,9 +11,8 @@ from spoor.documents.document import PARTS
 from spoor.errors import InputError
 from spoor.formats.exporters.columns import COLUMNS
 from spoor.judges.languages import language_code
-from spoor.judges.similarity import content_words
 from spoor.runs import files, shards
-from spoor.runs.answers import Answer, answers
+from spoor.runs.answers import Answer, answers, asked_words
 from spoor.runs.documents import RunDocument
 from spoor.runs.export import export_run
 from spoor.runs.labelling import label_page, policy_learns
@@ -44,7 +43,7 @@ class Run(StoredRun):
         """The passages that hold most of a question's words, best first, out of the `LOOKED_AT`
         documents that hold them most (`spoor.runs.answers`). Raises InputError where it has no
         word."""
-        words = " ".join(content_words(question))
+        words = " ".join(asked_words(question))
         return answers(question, self.documents_with(words), limit=limit)
 
     def documents_with(self, words: str, costs: PassCosts | None = None) -> Iterator[RunDocument]:

@@ -18,6 +18,7 @@ from spoor.runs.recovery import of_disk
 from spoor.runs.rows import PageRow
 from spoor.runs.selection import Selection
 from spoor.runs.stored_run import StoredRun
+from spoor.web.text import UNSPACED
 
 MOST_CHARACTERS = 200_000
 """Of one document that are searched."""
@@ -50,7 +51,11 @@ _TABLES = (
 _FAULTS = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises; the latter where it quotes a text that is none."""
 
-_VERSION = 1
+_VERSION = 2
+
+_BETWEEN = "\u200b"
+"""A space without width: stands in the index around each character of a script without spaces, so
+that FTS5 takes it for a word, and words of that script for phrases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,8 @@ def search(
     report_progress: Callable[[int], object] = lambda done: None,
 ) -> list[Found]:
     """The documents that hold all `words`, or `any_word` of them, best first (BM25, words of the
-    title count thrice); a phrase stands in double quotes. Of a watch those that it told of.
+    title count thrice); a phrase stands in double quotes, and a word of a script without spaces is
+    one. Of a watch those that it told of.
 
     The first search reads every document; later ones add what was fetched since. The index lies in
     the run's folder, or, where that cannot be written, in one that is deleted again.
@@ -110,7 +116,7 @@ def _marked(db: sqlite3.Connection, query: str, number: int) -> str:
         "SELECT highlight(words, 1, char(1), char(2)) FROM words WHERE words MATCH ? AND rowid = ?",
         (query, number),
     )
-    return str(rows.fetchone()[0])
+    return str(rows.fetchone()[0]).replace(_BETWEEN, "")
 
 
 def around(marked: str) -> str:
@@ -159,7 +165,12 @@ def _query(words: str, *, any_word: bool = False) -> str:
     if not parts:
         raise InputError(f"{words[:100]!r} has no word to search for")
     between = " OR " if any_word else " "
-    return between.join(f'"{part}"' for part in dict.fromkeys(parts))
+    return between.join(f'"{_parted(part)}"' for part in dict.fromkeys(parts))
+
+
+def _parted(text: str) -> str:
+    """A text whose characters of scripts without spaces between words are words of their own."""
+    return UNSPACED.sub(lambda run: f"{_BETWEEN}{_BETWEEN.join(run[0])}{_BETWEEN}", text)
 
 
 def _pieces(part: str) -> tuple[tuple[str, bool], ...]:
@@ -251,7 +262,7 @@ def _add(run: StoredRun, db: sqlite3.Connection, report_progress: Callable[[int]
             db.execute("BEGIN IMMEDIATE")
         added = db.execute("INSERT OR IGNORE INTO known VALUES (?)", (number,)).rowcount
         if added:
-            row = (number, document.title[:_MOST_TITLE], text)
+            row = (number, _parted(document.title[:_MOST_TITLE]), _parted(text))
             db.execute("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", row)
         count += 1
         if count % BATCH == 0:

@@ -32,6 +32,11 @@ FUNCTION_WORDS = STOP_WORDS | frozenset(
     ve ile bir için da de
     dan yang di ke dari untuk
     ja tai on
+    wie was wer wo warum wann welche welcher welches ich wir mir mich kann können soll muss mein
+    meine einem einen einer
+    pourquoi quand quel quelle quels quelles je mon mes
+    qué cómo dónde cuál cuándo mi mis
+    как что где когда почему какой какая какие мой моя
     about pages page""".split()
 )
 """Words that say little of a topic, in the languages that are met most."""

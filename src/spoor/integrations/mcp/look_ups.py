@@ -10,8 +10,7 @@ from spoor.crawl.crawl import NO_LINK
 from spoor.durations import DAY
 from spoor.errors import InputError
 from spoor.integrations.mcp.crawls import MOST_OF_A_WISH, AgentCrawls, listed, site_of
-from spoor.judges.similarity import content_stems, content_words
-from spoor.runs.answers import Answer, answers
+from spoor.runs.answers import Answer, answers, asked_words
 from spoor.runs.documents import RunDocument
 from spoor.runs.pass_costs import PassCosts
 from spoor.runs.reader import Run
@@ -30,6 +29,9 @@ _PASSAGES = 5
 
 _MANY_WORDS = 5
 
+_SETTLED = 5
+"""Pages."""
+
 _SPARE = 10.0
 """Seconds that documents may take together beyond what their bytes give them."""
 
@@ -43,17 +45,38 @@ def known_answer(crawls: AgentCrawls, question: str, start: str) -> str:
     return _in_words("Of pages that were fetched before; no request was sent.", found, "known")
 
 
-def is_answered(crawls: AgentCrawls, question: str, start: str) -> bool:
-    """Whether a passage answers a question, of what was fetched so far."""
-    return _answered(question, _answers(crawls, question, crawls.seed(start)))
+class AnswerCheck:
+    """Whether a crawl for a question has what answers it, of what was fetched so far."""
+
+    def __init__(self, crawls: AgentCrawls, question: str, start: str) -> None:
+        self._crawls, self._question, self._start = crawls, question, crawls.seed(start)
+        self._best = ("", 0)
+        """Text of the best passage, and how many pages were fetched as it became that."""
+
+    def is_answered(self, fetched: int) -> bool:
+        """After so many pages: a passage answers the question, or one that has its words, though
+        apart, has stayed the best one for `_SETTLED` pages."""
+        if fetched < LEAST:
+            return False
+        found = _answers(self._crawls, self._question, self._start)
+        if not found:
+            return False
+        if found[0].text != self._best[0]:
+            self._best = found[0].text, fetched
+        is_settled = fetched - self._best[1] >= _SETTLED
+        return _answered(self._question, found) or (
+            _has_words(self._question, found) and is_settled
+        )
 
 
 def _answered(question: str, found: list[Answer]) -> bool:
+    """The best passage has the words of the question, and close together."""
+    return _has_words(question, found) and found[0].is_close
+
+
+def _has_words(question: str, found: list[Answer]) -> bool:
     """The best passage has all words of the question, or all but one of five or more."""
-    if not found:
-        return False
-    words = len(frozenset(content_stems(question)))
-    return len(found[0].lacks) <= (words >= _MANY_WORDS)
+    return bool(found) and len(found[0].lacks) <= (len(asked_words(question)) >= _MANY_WORDS)
 
 
 def answer_of(crawls: AgentCrawls, question: str, start: str, name: str) -> str:
@@ -70,7 +93,9 @@ def answer_of(crawls: AgentCrawls, question: str, start: str, name: str) -> str:
     if not found:
         return f"{said} Nothing fits: no passage has a word of the question."
     if not _answered(question, found):
-        said += " No passage has all words of the question; what comes nearest follows."
+        said += (
+            " No passage has all words of the question close together; what comes nearest follows."
+        )
     return _in_words(f"{said} {more}", found, name)
 
 
@@ -80,7 +105,7 @@ def _in_words(said: str, found: list[Answer], name: str) -> str:
 
 
 def _answers(crawls: AgentCrawls, question: str, start: str) -> list[Answer]:
-    documents = _documents(crawls, " ".join(content_words(question)), site_of(start))
+    documents = _documents(crawls, " ".join(asked_words(question)), site_of(start))
     return answers(question, documents, limit=_PASSAGES)
 
 
@@ -111,5 +136,4 @@ def checked_question(question: str) -> None:
     """Raises InputError where a question is long, or has no word to look for."""
     if len(question) > MOST_OF_A_WISH:
         raise InputError(f"ask in at most {MOST_OF_A_WISH} characters")
-    if not content_words(question):
-        raise InputError(f"{question[:100]!r} has no word to look for")
+    asked_words(question)

@@ -17,10 +17,9 @@ from spoor.distribution import VERSION
 from spoor.errors import SpoorError
 from spoor.integrations.mcp.crawls import AgentCrawls, BusyError
 from spoor.integrations.mcp.look_ups import (
-    LEAST,
+    AnswerCheck,
     answer_of,
     checked_question,
-    is_answered,
     known_answer,
 )
 
@@ -133,10 +132,7 @@ def make_server(crawls: AgentCrawls) -> MCPServer[Any]:
                 if time.monotonic() > end:
                     raise ToolError(f"{other} goes on, and the {seconds:g} s are over; try later")
 
-        def enough(fetched: int) -> bool:
-            return fetched >= LEAST and is_answered(crawls, question, start)
-
-        await follow(name, pages, context, enough)
+        await follow(name, pages, context, AnswerCheck(crawls, question, start).is_answered)
         return await asked(lambda: answer_of(crawls, question, start, name))
 
     def begun(question: str, start: str, pages: int, seconds: float) -> tuple[str, str]:

@@ -134,16 +134,39 @@ _SENTENCES = (
     ),
     # Questions. What follows is no list: their `or` and `not` are words as any other.
     _sentence(
-        r"how\s+(?:do|can|could|should)\s+(?:i|you|we|one)\s+|how\s+to\s+|"
+        r"how\s+(?:do|can|could|should|would)\s+(?:i|you|we|one)\s+|how\s+to\s+|"
         r"where\s+(?:do|can)\s+(?:i|you|we)\s+(?:find|get|see)\s+|"
+        r"(?:what\s+is|what['’]s)\s+the\s+(?:best|easiest|fastest|right|recommended)\s+way\s+"
+        r"(?:to|of)\s+|(?:is\s+there\s+(?:a|any)\s+way|is\s+it\s+possible)\s+(?:to|of)\s+|"
+        r"(?:can|could|should|may|must)\s+(?:i|you|we|one)\s+|"
+        r"what\s+happens\s+(?:if|when)\s+|why\s+(?:do|does|did|is|are|can)\s+|"
         r"(?:what|where|who)(?:\s+is|\s+are|['’]s)\s+"
     ),
     _sentence(
-        r"wie\s+(?:kann|soll|muss)\s+(?:ich|man|wir)\s+|(?:was|wo|wer)\s+(?:ist|sind)\s+|"
-        r"wo\s+finde\s+ich\s+"
+        r"wie\s+(?:kann|soll|muss|könnte)\s+(?:ich|man|wir)\s+|(?:was|wo|wer)\s+(?:ist|sind)\s+|"
+        r"(?:kann|soll|muss|darf)\s+(?:ich|man)\s+|wo\s+finde\s+ich\s+|warum\s+(?:ist|sind)\s+"
     ),
-    _sentence(r"comment\s+(?:puis-je|peut-on|faire\s+pour)\s+|qu['’]est[ -]ce\s+qu(?:e\s+|['’])"),
-    _sentence(r"¿?(?:cómo\s+puedo|dónde\s+encuentro|qué\s+(?:es|son))\s+"),
+    _sentence(
+        r"comment\s+(?:puis-je|peut-on|faire\s+pour)\s+|qu['’]est[ -]ce\s+qu(?:e\s+|['’])|"
+        r"comment\s+(?=\w+(?:er|ir|re)\s+(?:l['’]|(?:les?|la|une?|des?|du|mon|ma|mes|son)\s))|"
+        r"pourquoi\s+"
+    ),
+    _sentence(
+        r"¿?(?:cómo\s+(?:puedo|se\s+puede)|dónde\s+encuentro|qué\s+(?:es|son)|cómo|por\s+qué)\s+"
+    ),
+    _sentence(r"как\s+(?:можно|мне)?\s*|(?:почему|что\s+такое)\s+"),
+    _sentence(
+        r"(?:如何|怎么|怎样|怎麼|怎樣|怎么样)(?:才能|可以)?|(?:什么|什麼)是|(?:为什么|為什麼)",
+        r"(?:的方法|是什么|是什麼)?",
+    ),
+    _sentence(
+        "",
+        r"(?:を?する|を行う)?(?:(?:ため)?に?は(?:どう(?:すれば|したら)(?:よい|いい)(?:です)?か)?|"
+        r"(?:ための)?方法(?:は|を教えて(?:ください|下さい)?)?)|(?:を?し)?たい|とは(?:何(?:です)?か)?",
+    ),
+    _sentence(
+        "", r"(?:를|을)?\s*(?:하는\s+)?방법(?:은|을)?|하려면(?:\s+어떻게.*)?|(?:이?란)\s*무엇.*"
+    ),
     _sentence(
         r"(?:请|請)?(?:帮我|幫我)?(?:查找|搜索|寻找|找)?(?:所有|一些)?(?:关于|關於|有关|有關)",
         r"(?:的(?:网页|网站|页面|文章|资料|信息|文档|内容|網頁|網站|頁面|資料|內容))?",
