@@ -354,6 +354,17 @@ def test_a_snippet_shows_where_the_topic_is() -> None:
         pieces = snippet(text, frozenset({"kiln"}), size=5, seen=said)
         assert pieces[0][0].startswith(first), pieces
     assert "kiln" in dict(snippet(repeated, frozenset({"kiln"}), seen=said))
+    # Where characters stand for words.
+    text, wanted = (
+        f"{'応答の圧縮は' * 40}、バーチャルホストの設定です。{'応答の圧縮は' * 40}",
+        {"設定"},
+    )
+    pieces = snippet(text, frozenset(wanted), size=12)
+    assert [piece for piece, hit in pieces if hit] == ["設定"]
+    assert "ホストの設定です" in "".join(piece for piece, _ in pieces)
+    assert len("".join(piece for piece, _ in pieces)) < 30
+    text = "A kiln, the kilns of PostgreSQLの設定 here"
+    assert "".join(piece for piece, _ in snippet(text, frozenset({"kiln", "設定"}))) == text
 
 
 def test_a_crawl_without_open_links_has_nothing_left() -> None:

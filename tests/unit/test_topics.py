@@ -244,6 +244,18 @@ def test_bm25_prefers_short_pages_and_rare_words() -> None:
     assert other.judge(page("rice maize")) == judge.judge(page("rice maize"))
 
 
+@pytest.mark.parametrize(
+    "judge",
+    [Keywords(["設定"]), Bm25("ホストの設定"), TfIdf(["ホストの設定"])],
+    ids=lambda one: type(one).__name__,
+)
+def test_words_of_a_script_without_spaces_are_found_within_its_runs(judge: Any) -> None:
+    other = judge.judge(Page("", text="応答の圧縮です。クラスタのホスです"))
+    right = judge.judge(Page("", text="バーチャルホストの設定です"))
+    assert right.score > other.score
+    assert not Keywords(["定設"]).judge(Page("", text="バーチャルホストの設定です")).score
+
+
 def test_patterns_of_text() -> None:
     judge = TextPattern(r"(?:iso|en)[ -]?\d{4,5}")
     assert judge.judge(page(title="ISO 28500")).why == (("its title has 'ISO 28500'", 1.0),)

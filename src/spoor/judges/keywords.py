@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from spoor.errors import InputError
 from spoor.types import Judgement, Page
-from spoor.web.text import stem, tokens, words_of
+from spoor.web.text import UNSPACED, stem, terms, words_of
 from spoor.web.urls import words as url_words
 
 FIELD_WEIGHTS: Mapping[str, float] = {"title": 1.0, "headings": 0.8, "url": 0.8, "text": 0.5}
@@ -24,7 +24,7 @@ class Keywords:
     n occurrences per thousand words (or in all of a shorter text), so that a long page is not about
     everything that it mentions once. A page is relevant if its score is `threshold` or more. Words
     are compared in lower case, by their stems unless `stemmed` is False; the words of a phrase must
-    follow one another in that order.
+    follow one another in that order, and so must the characters of one in a script without spaces.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class Keywords:
             raise InputError("no field of a page has a weight; give one, as in title = 1.0")
         self._fields = dict(fields)
         self._phrases = {
-            phrase: words for phrase in phrases if (words := _words(tokens(phrase), self._language))
+            phrase: words for phrase in phrases if (words := _words(terms(phrase), self._language))
         }
         if not self._phrases:
             raise InputError("no keyword has a letter or digit in it; give at least one word")
@@ -96,13 +96,19 @@ def _parts(
 ) -> Mapping[str, Part]:
     """Each part of a page."""
     fields = {
-        "title": tokens(title),
+        "title": terms(title),
         # An empty word, which no phrase has, separates two headings.
-        "headings": [word for heading in headings for word in (*tokens(heading), "")],
+        "headings": [word for heading in headings for word in (*terms(heading), "")],
         "url": [word for part in url_words(url) for word in part],
-        "text": words_of(text).first(_TEXT_WORDS),
+        "text": _of_text(text),
     }
     return {name: Part.of(_words(words, language)) for name, words in fields.items()}
+
+
+def _of_text(text: str) -> Sequence[str]:
+    if text.isascii() or not UNSPACED.search(text):
+        return words_of(text).first(_TEXT_WORDS)
+    return terms(text)[:_TEXT_WORDS]
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ from spoor.runs.pass_costs import PassCosts
 from spoor.runs.passages import Passage, PassageScores, passages_of
 from spoor.runs.rows import PageRow, Why
 from spoor.types import Page
-from spoor.web.text import tokens
+from spoor.web.text import terms
 from spoor.web.urls import domain_of
 
 SOON = 0.5
@@ -244,7 +244,7 @@ class RunDocument:
     @property
     def words(self) -> int:
         """Of the main content; of a script without spaces, roughly its signs."""
-        return len(tokens(self.text))
+        return len(terms(self.text))
 
     @property
     def text_language(self) -> str:

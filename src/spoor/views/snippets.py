@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, islice, pairwise
 
 from spoor.runs.pass_costs import PassCosts
 from spoor.runs.reader import Run
 from spoor.runs.rows import PageRow
 from spoor.types import Topic
 from spoor.views.preview import Previews
-from spoor.web.text import STOP_WORDS, stem, tokens
+from spoor.web.text import STOP_WORDS, UNSPACED, UNSPACED_LETTERS, stem, terms
 
 SNIPPET = 44
-"""Words of a snippet."""
+"""Words of a snippet; where characters stand for words, twice as many."""
 
 MAX_CACHED = 1_000
 
 _MAX_CHARACTERS = 300
 """Most characters of a snippet, about, since words of program code are long."""
+
+_WORD = re.compile(f"[{UNSPACED_LETTERS}]|[^\\s{UNSPACED_LETTERS}]+")
+"""What stands between blanks; of a script without spaces, a character."""
 
 Snippet = Sequence[tuple[str, bool]]
 """Pieces of text; whether each is a word of the topic."""
@@ -53,25 +57,30 @@ class Snippets:
         return self._made[page.number]
 
     def _has_term(self, text: str) -> bool:
-        return bool(text) and (not self._terms or not self._terms.isdisjoint(stem(tokens(text))))
+        return bool(text) and (not self._terms or not self._terms.isdisjoint(stem(terms(text))))
 
 
 def terms_of(topic: Topic | None) -> frozenset[str]:
-    """Stems of the words of a topic."""
-    words = [] if topic is None else tokens(topic.text)
+    """Stems of the words of a topic, and pairs of characters where they have no spaces between."""
+    words = [] if topic is None else terms(topic.text)
     return frozenset(stem(word for word in words if word not in STOP_WORDS))
 
 
 def snippet(
-    text: str, terms: frozenset[str], size: int = SNIPPET, seen: set[str] | None = None
+    text: str, wanted: frozenset[str], size: int = SNIPPET, seen: set[str] | None = None
 ) -> list[tuple[str, bool]]:
-    """The `size` words of a text that hold most of the terms, in pieces: (piece, whether it is one
-    of the terms). The first such place; without a term, the beginning. A term between the same two
-    words as on an earlier page (`seen`) is probably in text that a site repeats; it counts only if
-    the page has no other term."""
-    words = text.split()[:20_000]
-    is_term = {word: not terms.isdisjoint(stem(tokens(word))) for word in set(words) if terms}
+    """The `size` words of a text that hold most of the terms that are `wanted`, in pieces: (piece,
+    whether it is one of the terms). The first such place; without a term, the beginning. A term
+    between the same two words as on an earlier page (`seen`) is probably in text that a site
+    repeats; it counts only if the page has no other term. Blanks stand in the pieces."""
+    found = [*islice(_WORD.finditer(text), 20_000)]
+    words = [word[0] for word in found]
+    size = 2 * size if UNSPACED.search(text) else size
+    is_term = {word: not wanted.isdisjoint(stem(terms(word))) for word in set(words) if wanted}
     hits = [is_term.get(word, False) for word in words]
+    for at, (one, two) in enumerate(pairwise(words)):
+        if one + two in wanted and found[at].end() == found[at + 1].start():
+            hits[at] = hits[at + 1] = True
     counted = hits
     if seen is not None:
         around = {
@@ -92,10 +101,14 @@ def snippet(
     end, room = begin, _MAX_CHARACTERS
     while end < min(begin + size, len(words)) and room > 0:
         word, hit = words[end], hits[end]
+        between = " " if end > begin and found[end].start() > found[end - 1].end() else ""
         if pieces and pieces[-1][1] == hit:
-            pieces[-1] = (f"{pieces[-1][0]} {word}", hit)
+            pieces[-1] = (f"{pieces[-1][0]}{between}{word}", hit)
+        elif pieces and hit:
+            pieces[-1] = (f"{pieces[-1][0]}{between}", False)
+            pieces.append((word, True))
         else:
-            pieces.append((word, hit))
+            pieces.append((f"{between}{word}", hit))
         room -= len(word) + 1
         end += 1
     return [*pieces, *([("…", False)] if end < len(words) else [])]
