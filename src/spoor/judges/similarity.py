@@ -12,6 +12,7 @@ import numpy as np
 
 from spoor.errors import InputError
 from spoor.types import Judgement, Page, State
+from spoor.web.languages import says_little
 from spoor.web.text import (
     STOP_WORDS,
     DocumentFrequencies,
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 _WORDS = 20_000
 
+_HIRAGANA = re.compile("[\u3041-\u309f]")
+"""What Japanese writes particles and endings with."""
+
 _JOINED = re.compile("^(?:[cdjlmnst]|qu|dell|all|nell|sull|dall|un)['’](?=\\w{2})")
 """Of a word in French, Italian or Catalan: the article or pronoun before its apostrophe."""
 
@@ -39,6 +43,15 @@ def content_words(text: str) -> list[str]:
     if "'" in text or "’" in text:
         words = [_JOINED.sub("", word) for word in words]
     return [word for word in words if word not in STOP_WORDS and len(word) > 1]
+
+
+def query_words(text: str) -> list[str]:
+    """The content words of a query that tell texts apart, each once: without function words of
+    several languages and pairs of characters with particles and endings of Japanese, where others
+    are left."""
+    words = content_words(text)
+    telling = [word for word in words if not (says_little(word) or _HIRAGANA.search(word))]
+    return list(dict.fromkeys(telling or words))
 
 
 def content_stems(text: str, language: str = "english") -> list[str]:

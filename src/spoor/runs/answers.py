@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -10,11 +9,11 @@ from itertools import chain
 from typing import Any
 
 from spoor.errors import InputError
-from spoor.judges.similarity import Bm25, content_stems, content_words
+from spoor.judges.similarity import Bm25, content_stems, query_words
 from spoor.judges.wish.sentences import reduced
 from spoor.runs.documents import RunDocument
 from spoor.runs.passages import PassageScores, passages_of
-from spoor.web.languages import says_little, stemmer_of
+from spoor.web.languages import stemmer_of
 from spoor.web.text import stem
 
 MOST_PER_DOCUMENT = 2
@@ -27,9 +26,6 @@ _MOST_HEADING = 300
 
 _CLOSE = 1.5
 """Content words of a passage for each word of the question that is looked for in its text."""
-
-_HIRAGANA = re.compile("[\u3041-\u309f]")
-"""What Japanese writes particles and endings with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +60,10 @@ class Answer:
 def asked_words(question: str) -> list[str]:
     """The words that say what a question is about, as they are written: without *how do I* and the
     like; of scripts without spaces, pairs of characters. Raises InputError where it has none."""
-    asked = content_words(reduced(question)[0])
-    telling = [word for word in asked if not (says_little(word) or _HIRAGANA.search(word))]
-    if not (telling or asked):
+    words = query_words(reduced(question)[0])
+    if not words:
         raise InputError(f"{question[:100]!r} has no word to look for")
-    return list(dict.fromkeys(telling or asked))
+    return words
 
 
 def answers(question: str, documents: Iterable[RunDocument], *, limit: int = 5) -> list[Answer]:

@@ -6,12 +6,13 @@ import re
 from collections.abc import Sequence
 from itertools import accumulate, islice, pairwise
 
+from spoor.judges.similarity import query_words
 from spoor.runs.pass_costs import PassCosts
 from spoor.runs.reader import Run
 from spoor.runs.rows import PageRow
 from spoor.types import Topic
 from spoor.views.preview import Previews
-from spoor.web.text import STOP_WORDS, UNSPACED, UNSPACED_LETTERS, stem, terms
+from spoor.web.text import UNSPACED, UNSPACED_LETTERS, stem, terms
 
 SNIPPET = 44
 """Words of a snippet; where characters stand for words, twice as many."""
@@ -62,8 +63,7 @@ class Snippets:
 
 def terms_of(topic: Topic | None) -> frozenset[str]:
     """Stems of the words of a topic, and pairs of characters where they have no spaces between."""
-    words = [] if topic is None else terms(topic.text)
-    return frozenset(stem(word for word in words if word not in STOP_WORDS))
+    return frozenset() if topic is None else frozenset(stem(query_words(topic.text)))
 
 
 def snippet(
