@@ -40,6 +40,7 @@ from spoor.runs.search import (
     _open,
     _parted,
     _query,
+    _stemmers,
     around,
     search,
 )
@@ -141,9 +142,35 @@ def test_a_word_of_a_script_without_spaces_is_found_within_its_run(words: str, h
             assert marked.replace("\x01", "").replace("\x02", "") == text
 
 
+def test_words_have_the_endings_of_the_languages_that_documents_declare() -> None:
+    with closing(_open(":memory:")) as db:
+        texts = ["Umleitungen einrichten", "umgeleitet", "Um die Ecke", "a kiln"]
+        for number, text in enumerate(texts):
+            stemmer = "german" if number < 3 else "english"
+            db.execute("INSERT INTO known VALUES (?, ?)", (number, stemmer))
+            db.execute("INSERT INTO words (rowid, title, text) VALUES (?, '', ?)", (number, text))
+        db.executemany("INSERT INTO known VALUES (?, 'french')", [(5,)])
+        assert _stemmers(db) == ["french", "german"]
+        db.executemany("INSERT INTO known VALUES (?, 'english')", [(at,) for at in range(10, 20)])
+        db.executemany("INSERT INTO known VALUES (?, 'evil')", [(at,) for at in range(20, 30)])
+        assert _stemmers(db) == ["german"]
+
+        def found(words: str) -> list[int]:
+            query = "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rowid"
+            return [
+                number for (number,) in db.execute(query, (_query(words, stemmers=["german"]),))
+            ]
+
+        assert found("Umleitung") == [0]
+        assert found("einrichtung umleitungen") == [0]
+        assert found('"Umleitung"') == []
+        assert found("um") == [2]
+        assert found("kilns") == [3]
+
+
 def test_words_that_are_no_text_are_searched_for_what_they_are() -> None:
     """A shell hands over any bytes: one ended in a traceback."""
-    assert _query("clay\udcff k\udc80iln") == '"clay?" "k?iln"'
+    assert _query("clay\udcff k\udc80iln") == '"clay?" AND "k?iln"'
     with pytest.raises(InputError, match="has no word"):
         _query("\udcff")
 

@@ -6,7 +6,7 @@ import os
 import re
 import sqlite3
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +18,8 @@ from spoor.runs.recovery import of_disk
 from spoor.runs.rows import PageRow
 from spoor.runs.selection import Selection
 from spoor.runs.stored_run import StoredRun
-from spoor.web.text import UNSPACED
+from spoor.web.languages import STEMMERS, stemmer_of
+from spoor.web.text import UNSPACED, stem
 
 MOST_CHARACTERS = 200_000
 """Of one document that are searched."""
@@ -39,13 +40,16 @@ _MOST_TITLE = 1 << 16
 BATCH = 500
 """Documents that are added in one transaction: a search that is ended goes on there."""
 
+_LEAST_STEM = 4
+"""Letters of a stem that stands for all words that begin with it."""
+
 _WORD = re.compile(r'"[^"]+"|[^\s"]+')
 
 _PART = re.compile("\x01[^\x01\x02]*\x02|\\w+")
 """What is marked, or a word; in the index of a stranger a mark may have no end."""
 
 _TABLES = (
-    "CREATE TABLE known (number INTEGER PRIMARY KEY)",
+    "CREATE TABLE known (number INTEGER PRIMARY KEY, stemmer TEXT NOT NULL)",
     "CREATE VIRTUAL TABLE words USING fts5(title, text, tokenize='porter unicode61')",
 )
 _FAULTS = (sqlite3.Error, UnicodeDecodeError)
@@ -84,17 +88,19 @@ def search(
 ) -> list[Found]:
     """The documents that hold all `words`, or `any_word` of them, best first (BM25, words of the
     title count thrice); a phrase stands in double quotes, and a word of a script without spaces is
-    one. Of a watch those that it told of.
+    one. Other words have any ending that they have in the languages that the documents declare. Of
+    a watch those that it told of.
 
     The first search reads every document; later ones add what was fetched since. The index lies in
     the run's folder, or, where that cannot be written, in one that is deleted again.
     `report_progress`: how many documents are in it. Raises InputError where there is no word, or
     the folder cannot be read.
     """
-    query = _query(words, any_word=any_word)
     found: list[Found] = []
+    _query(words)  # before what takes long
     with _index(run) as db:
         _add(run, db, report_progress)
+        query = _query(words, any_word=any_word, stemmers=_stemmers(db))
         rows = db.execute(
             "SELECT rowid FROM words WHERE words MATCH ? ORDER BY bm25(words, 3.0, 1.0), rowid",
             (query,),
@@ -151,7 +157,18 @@ def around(marked: str) -> str:
     return f"{'…' * (begin > 0)}{marked[a:b]}{'…' * (b < len(marked))}"
 
 
-def _query(words: str, *, any_word: bool = False) -> str:
+def _stemmers(db: sqlite3.Connection) -> list[str]:
+    """The Snowball algorithms of the languages, beside English, that a tenth of the documents
+    declare."""
+    query = (
+        "SELECT stemmer FROM known GROUP BY stemmer"
+        " HAVING 10 * count(*) >= (SELECT count(*) FROM known) ORDER BY stemmer"
+    )
+    of_language = set(STEMMERS.values()) - {"english"}  # in a stranger's index anything may stand
+    return [stemmer for (stemmer,) in db.execute(query) if stemmer in of_language]
+
+
+def _query(words: str, *, any_word: bool = False, stemmers: Sequence[str] = ()) -> str:
     parts: list[str] = []
     left = MOST_WORDS
     # A shell hands bytes over that are no text as halves of characters.
@@ -159,13 +176,18 @@ def _query(words: str, *, any_word: bool = False) -> str:
         part = [one for one in re.split(r'["\s\0]+', found[0]) if re.search(r"\w", one)][:left]
         left -= len(part)
         if part:
-            parts.append(" ".join(part))
+            forms = [f'"{_parted(" ".join(part))}"']
+            if not found[0].startswith('"'):
+                stems = dict.fromkeys(stem([part[0].lower()], one)[0] for one in stemmers)
+                forms += [
+                    f'"{one}" *' for one in stems if one.isalpha() and len(one) >= _LEAST_STEM
+                ]
+            parts.append(forms[0] if len(forms) == 1 else f"({' OR '.join(forms)})")
         if not left:
             break
     if not parts:
         raise InputError(f"{words[:100]!r} has no word to search for")
-    between = " OR " if any_word else " "
-    return between.join(f'"{_parted(part)}"' for part in dict.fromkeys(parts))
+    return (" OR " if any_word else " AND ").join(dict.fromkeys(parts))
 
 
 def _parted(text: str) -> str:
@@ -250,7 +272,9 @@ def _add(run: StoredRun, db: sqlite3.Connection, report_progress: Callable[[int]
         return db.execute(query, (row.number,)).fetchone() is not None
 
     def wanted(row: PageRow) -> Collection[str]:
-        return () if is_known(row) else ("text",) if row.title else ("text", "title")
+        if is_known(row):
+            return ()
+        return ("text", "language") if row.title else ("text", "language", "title")
 
     selection = Selection(everything=not run.is_watch)
     for document, _ in run.select(selection, report_progress, wanted):
@@ -260,7 +284,8 @@ def _add(run: StoredRun, db: sqlite3.Connection, report_progress: Callable[[int]
         text = document.text[:MOST_CHARACTERS].replace("\x01", " ").replace("\x02", " ")
         if not db.in_transaction:
             db.execute("BEGIN IMMEDIATE")
-        added = db.execute("INSERT OR IGNORE INTO known VALUES (?)", (number,)).rowcount
+        known = number, stemmer_of(document.language)
+        added = db.execute("INSERT OR IGNORE INTO known VALUES (?, ?)", known).rowcount
         if added:
             row = (number, _parted(document.title[:_MOST_TITLE]), _parted(text))
             db.execute("INSERT INTO words (rowid, title, text) VALUES (?, ?, ?)", row)
