@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -23,7 +24,9 @@ from spoor.frontier.memory import MemoryFrontier
 from spoor.judges.facts import Label
 from spoor.learn.state import FAST, pack, unpack
 from spoor.protocols import ListsHosts
+from spoor.runs import files
 from spoor.runs import shards as run_in_shards
+from spoor.runs.writer import RunWriter
 from spoor.settings import Settings
 from spoor.sharding import commands
 from spoor.sharding.budgets import ByteBudget, PageBudget
@@ -627,3 +630,23 @@ def test_each_shard_has_its_folder_before_one_opens(tmp_path: Path) -> None:
     with ExitStack() as undo:
         run_in_shards.begin(tmp_path, Settings(shards=3), undo)
         assert run_in_shards.numbers(tmp_path) == [0, 1, 2]
+
+
+def test_a_shard_of_another_run_is_told_though_its_batches_fit(tmp_path: Path) -> None:
+    """What it fetched is not what its hosts had open in this run, and nobody would miss that."""
+    kept = Settings(shards=2, topic="kiln", seeds=("http://a.example/",))
+    runs = [tmp_path / name for name in ("one", "other")]
+    for run in runs:
+        with ExitStack() as undo:
+            run_in_shards.begin(run, kept, undo)
+            for folder in files.shards(run):
+                RunWriter(folder, kept).close()
+    first, other = (files.shard(run, 1) for run in runs)
+    shutil.rmtree(first)
+    shutil.copytree(other, first)
+    for look in (run_in_shards.begun, lambda run: RunWriter(files.shard(run, 1), kept)):
+        with pytest.raises(InputError, match=r"shard-1 holds what a shard of another run fetched"):
+            look(runs[0])
+    (runs[0] / files.IDENTITY).unlink()
+    with ExitStack() as undo, pytest.raises(InputError, match="of another run"):
+        run_in_shards.begin(runs[0], kept, undo)

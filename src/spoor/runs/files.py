@@ -79,6 +79,9 @@ SEARCH = "search.db"
 SHARDS = "shards.json"
 """The state of each shard of a run in shards, for whoever looks on."""
 
+IDENTITY = "identity"
+"""Drawn for a run in shards, so that the folder of another run's shard is told from its own."""
+
 REPORT = "report.html"
 """The report for people."""
 
@@ -117,6 +120,7 @@ _OWN = (
     STOP,
     SEARCH,
     SHARDS,
+    IDENTITY,
     REPORT,
 )
 

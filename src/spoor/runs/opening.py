@@ -36,6 +36,7 @@ from spoor.runs.recovery import (
     mend_results,
     of_disk,
     open_mark,
+    read_identity,
     refuse_leftovers,
     swapped_archives,
     telling,
@@ -147,7 +148,8 @@ def _create(path: Path, db: sqlite3.Connection, settings: Settings) -> None:
     db.execute("INSERT INTO meta VALUES ('settings', ?)", (begun,))
     db.execute("INSERT INTO meta VALUES ('version', ?)", (VERSION,))
     if settings.shards and path in files.shards(path.parent):
-        db.execute("INSERT INTO meta VALUES ('shard', ?)", (str(files.shard_number(path)),))
+        of = {"shard": str(files.shard_number(path)), "run": read_identity(path.parent)}
+        db.executemany("INSERT INTO meta VALUES (?, ?)", filter(all, of.items()))
     db.commit()
     empty_log(db)
 

@@ -167,16 +167,28 @@ def committed(path: Path, db: sqlite3.Connection) -> Ends:
 
 def refuse_loss(path: Path, mark: int, db: sqlite3.Connection) -> dict[str, int]:
     """File of the archive → bytes that were committed. Raises InputError where the folder has lost
-    some of them, commits up to that of the mark, or where its database is another shard's (versions
-    before noted no number)."""
+    some of them, commits up to that of the mark, or where its database is another shard's or another
+    run's (versions before noted neither)."""
     _refuse_lost_log(path, mark, db)
-    row = db.execute("SELECT value FROM meta WHERE name = 'shard'").fetchone()
-    if row is not None and path.resolve().name != files.shard(path, row[0]).name:
+    of = dict(db.execute("SELECT name, value FROM meta WHERE name IN ('shard', 'run')").fetchall())
+    run = read_identity(path.parent) if "run" in of else ""
+    number = of.get("shard")
+    wrong = number is not None and path.resolve().name != files.shard(path, number).name
+    if wrong or (run and run != of["run"]):
+        whose = f"shard {number} of a run" if wrong else "a shard of another run"
         raise InputError(
-            f"{path} holds what shard {row[0]} of a run fetched: folders of shards were mixed up; "
-            "put each back where it was, from a copy if need be, or choose another --out"
+            f"{path} holds what {whose} fetched: folders of shards were mixed up; put each back "
+            "where it was, from a copy if need be, or choose another --out"
         )
     return _archive_ends(path, db)
+
+
+def read_identity(path: Path) -> str:
+    """What was drawn for a run in shards; empty where it was not, as before there was one."""
+    try:
+        return files.read_own(path / files.IDENTITY, 1 << 10)
+    except (OSError, ValueError):
+        return ""
 
 
 def _archive_ends(path: Path, db: sqlite3.Connection) -> dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,6 +20,7 @@ from spoor.runs.recovery import (
     damaged,
     may_lack_room,
     of_disk,
+    read_identity,
     read_mark,
     refuse_loss,
     telling,
@@ -41,6 +43,9 @@ def begin(path: Path, settings: Settings, undo: ExitStack) -> None:
         raise cannot_write(f"the run folder {path}", error) from error
     lock.hold()
     files.refuse_links(path)
+    if not read_identity(path):
+        drawn = next(filter(None, map(_run_of, files.shards(path))), secrets.token_hex(16))
+        write_whole(path / files.IDENTITY, drawn)
     begun(path)
     if (path / files.DATABASE).exists():
         raise InputError(f"{path} was begun without shards; go on without --shards")
@@ -62,6 +67,13 @@ def begin(path: Path, settings: Settings, undo: ExitStack) -> None:
 def numbers(path: Path) -> list[int]:
     """The numbers of all shards that a run ever had, in their order."""
     return [files.shard_number(folder) for folder in files.shards(path)]
+
+
+def _run_of(folder: Path) -> str:
+    """The identity of the run that a shard is of, where it says one."""
+    with opened(folder) as db:
+        row = db and db.execute("SELECT value FROM meta WHERE name = 'run'").fetchone()
+        return str(row[0])[:64] if row else ""
 
 
 def seconds(path: Path) -> float:
