@@ -13,7 +13,7 @@ import tempfile
 import tomllib
 import unicodedata
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -219,10 +219,17 @@ def hidden_folder(path: Path) -> Iterator[Path]:
         os.close(lock)
 
 
+def temporary_folder(under: str = "") -> AbstractContextManager[Path]:
+    """A new folder for files that are of use to this process alone, in the system's folder for such
+    ones, or in another. It goes as `hidden_folder` says. Raises OSError."""
+    return hidden_folder(Path(under or tempfile.gettempdir(), "spoor"))
+
+
 def new_part(path: Path) -> tuple[Path, int]:
     """A hidden folder beside what is to be written, and the lock that says that it is in use; those
     that nobody uses any more are removed. Raises OSError."""
-    remove_left(path.parent, path.name)
+    with suppress(PermissionError):  # a folder in which names can be made, but not listed
+        remove_left(path.parent, path.name)
     while True:
         made = Path(tempfile.mkdtemp(prefix=f"{_hidden(path.name)}.", dir=path.parent))
         with suppress(FileNotFoundError):  # another process took it for one that was left
@@ -238,8 +245,8 @@ def new_part(path: Path) -> tuple[Path, int]:
 
 
 def remove_left(folder: Path, name: str = "") -> None:
-    """Remove the hidden folders that lie in a folder since the processes died that wrote this name
-    (empty: any). Raises OSError where the folder cannot be read."""
+    """Remove the hidden folders that lie in a folder since the processes of this user died that
+    wrote this name (empty: any). Raises OSError where the folder cannot be read."""
     for left in [*folder.iterdir()]:
         found = _HIDDEN.fullmatch(left.name)
         if found is None or (name and found[1] != _hidden(name)):
@@ -251,9 +258,10 @@ def remove_left(folder: Path, name: str = "") -> None:
         with suppress(OSError):  # it is in use, or no folder
             lock = os.open(left, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                _put_back(left)
-                shutil.rmtree(left, ignore_errors=True)
+                if os.fstat(lock).st_uid == os.geteuid():
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    _put_back(left)
+                    shutil.rmtree(left, ignore_errors=True)
             finally:
                 os.close(lock)
 

@@ -166,7 +166,7 @@ def values(port: int) -> dict[str, float]:
 
 
 def ray_folders() -> set[Path]:
-    return set(Path("/tmp").glob("spoor-ray-*"))
+    return set(Path("/tmp").glob(".spoor.*"))
 
 
 def listening_elsewhere(process: int) -> list[str]:

@@ -25,7 +25,7 @@ from loopback import Asked, Loopback, beside, page, reply
 from spoor.cli import screen
 from spoor.cli.main import run
 from spoor.errors import InputError
-from spoor.files import remove_left
+from spoor.files import remove_left, temporary_folder
 from spoor.formats.export import remove
 from spoor.formats.exporters.target import new_file, new_folder
 from spoor.runs import files, forget
@@ -412,6 +412,26 @@ def test_an_export_follows_one_that_was_killed_and_stands_beside_another(tmp_pat
         part.write_text("third")
     names = sorted(one.name for one in tmp_path.iterdir())
     assert names == [".all.jsonl.ours_123", "all.jsonl", "md"]
+
+
+def test_temporary_folders_of_a_process_that_was_killed_go_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    script = (
+        "import os, sys; from spoor.files import temporary_folder\n"
+        "with temporary_folder(sys.argv[1]) as folder: (folder / 'a').touch(); os.kill(os.getpid(), 9)"
+    )
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=False)
+    (left,) = tmp_path.iterdir()
+    with monkeypatch.context() as patch:
+        patch.setattr("os.geteuid", lambda: os.getuid() + 1)  # it is of another user
+        with temporary_folder():
+            assert left.exists()
+    with temporary_folder() as used, temporary_folder():
+        assert not left.exists()
+        assert used.exists()
+    assert not [*tmp_path.iterdir()]
 
 
 def test_what_cannot_be_forgotten_now(path: Path) -> None:

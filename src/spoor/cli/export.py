@@ -6,7 +6,6 @@ import shutil
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Annotated
 
 import typer
@@ -14,6 +13,7 @@ import typer
 from spoor.cli.screen import progress
 from spoor.display import shown
 from spoor.errors import InputError
+from spoor.files import temporary_folder
 
 
 def add(app: typer.Typer) -> None:
@@ -134,11 +134,11 @@ def export(
     piped = place == "-"
     with (
         progress("seeds" if by_seed else "documents are read", total) as report_progress,
-        TemporaryDirectory(prefix="spoor-") if piped else nullcontext() as folder,
+        temporary_folder() if piped else nullcontext() as folder,
     ):
         if folder is not None:
             form = form or "jsonl"
-            place = str(Path(folder) / "export")
+            place = str(folder / "export")
         exported = export_run(
             opened,
             place,

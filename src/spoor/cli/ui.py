@@ -7,13 +7,13 @@ import asyncio
 import contextlib
 import signal
 import sys
-import tempfile
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from spoor.files import temporary_folder
 from spoor.runs.files import RUNS
 
 if TYPE_CHECKING:
@@ -71,9 +71,9 @@ async def _show(page: Ui, port: int, seconds: float | None, browser: bool) -> No
             "keep it to yourself. Ctrl-C ends it."
         )
         sys.stdout.flush()
-        with tempfile.TemporaryDirectory() as folder:
+        with temporary_folder() as folder:
             if browser and sys.stdout.isatty():
-                await asyncio.to_thread(open_in_browser, page.url, Path(folder))
+                await asyncio.to_thread(open_in_browser, page.url, folder)
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await over.wait()

@@ -6,7 +6,6 @@ keys and documents sent to another host."""
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib import import_module
@@ -15,6 +14,7 @@ from typing import Any
 
 from spoor.distribution import import_extra
 from spoor.errors import InputError, in_one_line
+from spoor.files import temporary_folder
 from spoor.process_memory import at_most
 
 SCHEMES = ("s3", "gs")
@@ -46,8 +46,8 @@ def new_object(out: str) -> Iterator[Path]:
     if not bucket or not name or name.endswith("/"):
         raise InputError(f"{out} names no object; write {scheme}://BUCKET/NAME")
     store = _store(scheme)
-    with tempfile.TemporaryDirectory(prefix="spoor-") as folder:
-        part = Path(folder) / name.rpartition("/")[2]
+    with temporary_folder() as folder:
+        part = folder / name.rpartition("/")[2]
         yield part
         try:
             most = PATIENCE + part.stat().st_size / SLOWEST

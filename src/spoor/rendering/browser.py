@@ -14,7 +14,6 @@ import contextlib
 import os
 import shutil
 import signal
-import tempfile
 import time
 from collections.abc import Callable
 from html import escape
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from spoor.distribution import import_extra
 from spoor.errors import InputError
+from spoor.files import temporary_folder
 from spoor.rendering import page_scripts
 from spoor.rendering.browser_processes import MemoryBound, come_last, processes_of
 from spoor.rendering.render_turns import RenderTurns
@@ -154,7 +154,8 @@ class Browser:
         """An argument that Chromium ignores, by which its processes are found."""
         self._pages = 0
         self._open = 0
-        self._starters: tempfile.TemporaryDirectory[str] | None = None
+        self._undo = contextlib.ExitStack()
+        self._starters: Path | None = None
         """Where the browser finds what does nothing in place of `_STARTERS`."""
         self._starting = asyncio.Lock()
         self._turns = RenderTurns(SiteTimes(time.monotonic))
@@ -219,13 +220,13 @@ class Browser:
         if is_root and not self.starts:
             self._report("Chromium runs without its sandbox, since this is root; see the guide")
         try:
-            self._starters = self._starters or tempfile.TemporaryDirectory(prefix="spoor-")
+            self._starters = self._starters or self._undo.enter_context(temporary_folder())
             async with asyncio.timeout(_START):
                 self._playwright = await api.async_playwright().start()
                 chromium: Chromium = await self._playwright.chromium.launch(
                     executable_path=program,
                     args=[*_ARGUMENTS, self._mark],
-                    env=_environment(Path(self._starters.name)),
+                    env=_environment(self._starters),
                     chromium_sandbox=not is_root,
                     handle_sigint=False,
                     handle_sigterm=False,
@@ -271,8 +272,7 @@ class Browser:
         if self._watching is not None:
             self._watching.cancel()
         await asyncio.shield(self._end())
-        if self._starters is not None:
-            self._starters.cleanup()
+        self._undo.close()
 
     # -- one page
 

@@ -15,11 +15,11 @@ import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
 
+from spoor.files import temporary_folder
 from spoor.hashing import KEY_SIZE
 from spoor.web.minhash import MinHasher, triples
 from spoor.web.text import tokens
@@ -127,7 +127,7 @@ def near_copies(
     """The near-copies among documents: (number, URL, text, digest of its bytes). `key`: bytes that
     nobody guesses; None draws them. O(documents) on the disk meanwhile."""
     with (
-        TemporaryDirectory(prefix="spoor-") as folder,
+        temporary_folder() as folder,
         closing(sqlite3.connect(f"{folder}/copies.db", isolation_level=None)) as db,
     ):
         copies = Copies(db, secrets.token_bytes(KEY_SIZE) if key is None else key)

@@ -149,7 +149,7 @@ def _create(path: Path, db: sqlite3.Connection, settings: Settings) -> None:
     db.execute("INSERT INTO meta VALUES ('version', ?)", (VERSION,))
     if settings.shards and path in files.shards(path.parent):
         of = {"shard": str(files.shard_number(path)), "run": read_identity(path.parent)}
-        db.executemany("INSERT INTO meta VALUES (?, ?)", filter(all, of.items()))
+        db.executemany("INSERT INTO meta VALUES (?, ?)", [one for one in of.items() if one[1]])
     db.commit()
     empty_log(db)
 

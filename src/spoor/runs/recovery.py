@@ -167,8 +167,8 @@ def committed(path: Path, db: sqlite3.Connection) -> Ends:
 
 def refuse_loss(path: Path, mark: int, db: sqlite3.Connection) -> dict[str, int]:
     """File of the archive → bytes that were committed. Raises InputError where the folder has lost
-    some of them, commits up to that of the mark, or where its database is another shard's or another
-    run's (versions before noted neither)."""
+    some of them, commits up to that of the mark, or where its database is that of another shard or
+    run (versions before noted neither)."""
     _refuse_lost_log(path, mark, db)
     of = dict(db.execute("SELECT name, value FROM meta WHERE name IN ('shard', 'run')").fetchall())
     run = read_identity(path.parent) if "run" in of else ""

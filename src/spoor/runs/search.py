@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from spoor.errors import DiskError, InputError, in_one_line
+from spoor.files import temporary_folder
 from spoor.runs import files
 from spoor.runs.recovery import of_disk
 from spoor.runs.rows import PageRow
@@ -205,7 +205,7 @@ def _index(run: StoredRun) -> Iterator[sqlite3.Connection]:
     file = run.path / files.SEARCH
     try:
         if not os.access(run.path, os.W_OK):
-            with TemporaryDirectory(prefix="spoor-") as folder, closing(_open(f"{folder}/s")) as db:
+            with temporary_folder() as folder, closing(_open(f"{folder}/s")) as db:
                 yield db
             return
         files.refuse_links(run.path)

@@ -7,13 +7,13 @@ import os
 import secrets
 import socket
 import sys
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from spoor.distribution import import_extra
 from spoor.errors import InputError, PausedError
+from spoor.files import temporary_folder
 
 HEAD_SECONDS = 5
 """Seconds that the processes of a local Ray wait for a dead head, which nobody restarts. Ray's
@@ -71,8 +71,8 @@ def check_reachable(cluster: str) -> None:
 @contextmanager
 def _private(ray: Any) -> Iterator[str]:
     """A Ray that is started within it listens on loopback alone, asks for a token that no file
-    holds, and keeps its files in a folder that nobody else reads and that is removed: what this
-    gives."""
+    holds, and keeps its files in a folder that nobody else reads and that is removed (where this
+    process is killed, by the next one): what this gives."""
     before = {**os.environ}
     with ExitStack() as undo:
         undo.callback(_set_environment, before)
@@ -93,11 +93,9 @@ def _private(ray: Any) -> Iterator[str]:
             undo.callback(tokens.reset_cache)
             tokens.reset_cache()
         # Sockets lie in it, whose paths are short: not in a TMPDIR that is long already.
-        own = tempfile.TemporaryDirectory(
-            prefix="spoor-ray-", dir="/tmp", ignore_cleanup_errors=True
-        )
+        own = undo.enter_context(temporary_folder("/tmp"))
         # Ray opens the folder that it is given to everybody.
-        yield os.path.join(undo.enter_context(own), "ray")
+        yield str(own / "ray")
 
 
 class _OwnPaths(list[str]):
