@@ -75,20 +75,35 @@ def test_turns_come_sooner_where_the_crawl_is_nearly_over(
     assert waits[1] < waits[0] == waits[2]
 
 
-def test_a_shard_that_hangs_does_not_hold_the_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("over", [True, False])
+def test_a_shard_that_hangs_holds_no_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, over: bool
 ) -> None:
     """As one that was stopped (SIGSTOP), or whose disk does not answer."""
     its = driver_of(tmp_path, REPORT)
     its._next = dict.fromkeys(its._next, float("inf"))
     its._ray.wait = lambda *_, **__: ([], [])
     its._coordinator.members[1].ended = True
-    its._coordinator.stop("time is over")
-    moments = count(0.0, driver.END_SECONDS / 10)
+    if over:
+        its._coordinator.stop("time is over")
+    moments = count(0.0, 2 * driver.STATUS_SECONDS)
     clock = SimpleNamespace(monotonic=lambda: next(moments), time=lambda: 0.0)
     monkeypatch.setattr(driver, "time", clock)
+    monkeypatch.setattr(driver, "take_request", lambda path: False)
+    states = []
     with pytest.raises(PausedError, match="shard 0 does not answer"):
-        its.run(lambda progress: None)
+        its.run(lambda progress: states.append(progress.coordinator.statuses(0.0)[0].state))
+    assert "shard 0 has not answered for a minute" in its._progress.messages[0]
+    assert len(its._progress.messages) == 1
+    assert "does not answer" in states
+
+
+def test_a_coordinator_that_stood_still_takes_no_shard_for_one_that_hangs(tmp_path: Path) -> None:
+    its = driver_of(tmp_path, REPORT)
+    for _ in range(3):  # whatever the clock says meanwhile
+        its._look_for_silent()
+    assert its._fault is None
+    assert its._progress.messages == []
 
 
 SUMMARY: dict[str, Any] = {

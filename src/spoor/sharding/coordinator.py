@@ -110,6 +110,8 @@ class Member:
     models: list[bytes] = field(default_factory=list)
     """Models of the other shards, for its next order."""
     deaths: int = 0
+    silent: bool = False
+    """It has not answered its last order for long."""
     asks_over: bool = False
     """Its next order says that the crawl is over but for what it keeps for that."""
     told_over: bool = False
@@ -133,7 +135,9 @@ class Member:
         """The status for a display."""
         report = self.last_report
         state = "away" if report and not self.alive else "" if report else "is not there yet"
-        if self.retired:
+        if self.silent:
+            state = "does not answer"
+        elif self.retired:
             state = "hands over" if not self.ended else "handed over"
         return ShardStatus(
             self.number,

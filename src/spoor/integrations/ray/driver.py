@@ -57,9 +57,12 @@ MAX_DEATHS = 8
 MAX_AWAY_SECONDS = 180.0
 """Seconds that a shard may be away before the run pauses; it may wait for a free machine."""
 
-END_SECONDS = 600.0
-"""Seconds that a shard has to end once the run does: its process may hang. Sixteen replies may wait
-for a judge that takes half a minute each."""
+SILENT_SECONDS = 60.0
+"""Seconds without an answer of a shard after which the user is told so."""
+
+MAX_SILENT_SECONDS = 600.0
+"""Seconds without an answer of a shard after which the run pauses: its process may hang. Sixteen
+replies may wait for a judge that takes half a minute each."""
 
 LEARNS_ALONE = "this policy cannot share what it learned: each shard learns by itself"
 
@@ -201,6 +204,8 @@ class _Driver:
         self._pending: dict[Any, tuple[int, str]] = {}
         self._next = dict.fromkeys(coordinator.members, 0.0)
         self._idle_deaths = dict.fromkeys(coordinator.members, 0)
+        self._silent = dict.fromkeys(coordinator.members, 0.0)
+        """Shard → seconds without an answer, but for those in which this process stood still."""
         self._since = dict.fromkeys(coordinator.members, 0.0)
         """Shard → time from which it is away; 0 while it is alive."""
         self._last_pages = dict.fromkeys(coordinator.members, 0)
@@ -215,16 +220,10 @@ class _Driver:
     def run(self, watch: Callable[[Progress], None]) -> None:
         """Run until the end. If a shard fails, raises its error once the others have ended."""
         shown = written = 0.0
-        ends_by = math.inf
         while not self._coordinator.over:
             now = time.monotonic()
             if (over := self._rule.used(self._seconds(), 0)) is not None:
                 self._coordinator.stop(over, at_once=True)
-            if self._coordinator.reason is not None:
-                ends_by = min(ends_by, now + END_SECONDS)
-            if now > ends_by:
-                self._give_up()
-                break
             for shard, time_due in self._next.items():
                 if time_due <= now:
                     self._send_order(shard)
@@ -248,6 +247,7 @@ class _Driver:
                 watch(self._progress)
             if now - written > STATUS_SECONDS:
                 written = now
+                self._look_for_silent()
                 self._write_status()
                 if take_request(self._path) and self._coordinator.reason is None:
                     self._coordinator.stop("interrupted")
@@ -308,9 +308,27 @@ class _Driver:
             order["seconds"] = self._seconds() if self._settings.max_time else None
             self._pending[actor.turn.remote(order)] = (shard, "turn")
 
+    def _look_for_silent(self) -> None:
+        """Tell of a shard that does not answer, and in the end wait for it no longer: what it has
+        is in its folder. How long one takes to open is a matter of that folder."""
+        for shard, call in self._pending.values():
+            self._silent[shard] += STATUS_SECONDS
+            member, silent = self._coordinator.members[shard], self._silent[shard]
+            if silent >= SILENT_SECONDS and not member.silent:
+                member.silent = True
+                self._progress.messages.append(
+                    f"shard {shard} has not answered for a minute; the others go on, and the run "
+                    f"pauses after {MAX_SILENT_SECONDS / 60:g} minutes without an answer"
+                )
+            ending = call != "open" or self._coordinator.reason is not None
+            if silent >= MAX_SILENT_SECONDS and ending and not member.ended:
+                said = f"paused: shard {shard} does not answer; give the same command to go on"
+                self._failed(shard, PausedError(said))
+
     def _receive(self, reference: Any) -> None:
         shard, call = self._pending.pop(reference)
         member = self._coordinator.members[shard]
+        member.silent, self._silent[shard] = False, 0.0
         now = time.monotonic()
         errors = self._ray.exceptions
         try:
@@ -369,13 +387,6 @@ class _Driver:
         if lost or self._idle_deaths[shard] > MAX_DEATHS:
             self._failed(shard, ray_is_gone(error))
         self._next[shard] = now + REOPEN_SECONDS
-
-    def _give_up(self) -> None:
-        """Wait no longer for the shards that have not ended: what they have is in their folders."""
-        for shard, member in self._coordinator.members.items():
-            if not member.ended:
-                said = f"paused: shard {shard} does not answer; give the same command to go on"
-                self._failed(shard, PausedError(said))
 
     def _failed(self, shard: int, error: Any) -> None:
         """A shard ended with an error: the run cannot continue without its hosts."""
