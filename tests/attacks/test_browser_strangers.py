@@ -11,15 +11,17 @@ import signal
 import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from multidict import CIMultiDict, CIMultiDictProxy
 
 from spoor.rendering import browser
-from spoor.rendering.browser import Browser
+from spoor.rendering.browser import Browser, BrowserLostError
 from spoor.rendering.browser_processes import MemoryBound, processes_of
 from spoor.rendering.browser_thread import BrowserThread
-from spoor.rendering.visit import HeldBackError
+from spoor.rendering.visit import HeldBackError, Visit
 from spoor.web.exchange import Exchange, Rendered
 
 GIB = 1 << 30
@@ -112,8 +114,9 @@ def rendered(
         " a.target = '_blank'; document.body.append(a); a.click() }",
         "const b = 'x'.repeat(1e8); for (let i = 0; i < 20; i++)"
         " fetch('/' + i, {method: 'POST', body: b})",
+        "let n = 0; setInterval(() => { for (let i = 0; i < 200; i++) location.hash = n++ }, 1)",
     ],
-    ids=["windows", "bodies"],
+    ids=["windows", "bodies", "addresses"],
 )
 def test_what_a_page_sends_and_opens_ends_no_other(script: str) -> None:
     async def both(made: Browser) -> list[Rendered]:
@@ -153,14 +156,14 @@ def test_a_page_writes_no_files(monkeypatch: pytest.MonkeyPatch) -> None:
         while not render.done():
             await asyncio.sleep(0.1)
             with contextlib.suppress(OSError):  # one that goes meanwhile
-                sizes = (file.lstat().st_size for file in folder.glob(".org.chromium*"))
+                sizes = (file.lstat().st_size for file in folder.rglob(".org.chromium*"))
                 most = max(most, sum(sizes))
         return [await render]
 
     try:
         assert b"brought by a script" in rendered(downloads, browser.MEMORY)[0].html
         assert not most
-        assert not [*folder.glob(".org.chromium*")]
+        assert not [*folder.rglob(".org.chromium*")]
     finally:
         shutil.rmtree(folder)
 
@@ -203,6 +206,29 @@ def test_a_click_that_ends_its_page_leaves_its_document(
     assert (evil.failed, b"card2" in evil.html) == ("", True)
     assert [b'"http://good.test/card%d"' % n in good.html for n in range(3)] == [True] * 3
     assert not told.exists()
+
+
+def test_a_page_that_ran_out_of_time_in_a_browser_that_another_one_hung_is_rendered_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("playwright")
+    monkeypatch.setattr(browser, "_CLOSE", 0.01)
+    made = Browser(user_agent="x", timeout=0.0, body_limit=9)
+
+    async def hung(**told: object) -> None:
+        made._chromium = None  # it was ended meanwhile
+        await asyncio.sleep(9)
+
+    chromium: Any = SimpleNamespace(new_context=hung)
+    visit = Visit(page("good.test", GOOD), nothing, 9)
+    made._chromium = chromium
+    with pytest.raises(BrowserLostError):
+        asyncio.run(made._visited(chromium, visit))
+
+
+def test_what_a_browser_leaves_that_is_ended_lies_in_a_folder_of_ours() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        assert browser._environment(Path(folder))["TMPDIR"] == folder
 
 
 @pytest.mark.browser

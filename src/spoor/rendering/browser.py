@@ -76,6 +76,9 @@ _LAST = 1.0
 _STARTERS = ("xdg-open", "xdg-email")
 """Programs by which Chromium starts another one, as for mail."""
 
+_LONGEST_FOLDER = 60
+"""Bytes of the name of a folder for a while: Chromium has a socket in one below it."""
+
 _ARGUMENTS = (
     "--proxy-server=http://127.0.0.1:9",
     "--proxy-bypass-list=<-loopback>",
@@ -226,6 +229,9 @@ class Browser:
                 chromium: Chromium = await self._playwright.chromium.launch(
                     executable_path=program,
                     args=[*_ARGUMENTS, self._mark],
+                    # A page may change its address 200 times in ten seconds; without end it would
+                    # hang the browser for all others.
+                    ignore_default_args=["--disable-ipc-flooding-protection"],
                     env=_environment(self._starters),
                     chromium_sandbox=not is_root,
                     handle_sigint=False,
@@ -298,13 +304,15 @@ class Browser:
                 )
                 await self._document(context, visit)
                 return ""
-        except TimeoutError:
+        except TimeoutError as error:
+            if not visit.ended and self._chromium is not chromium:  # another page hung it
+                raise BrowserLostError from error
             return visit.ended or f"its scripts take over {self._timeout:g} s"
         except Exception as error:
             if visit.ended:
                 return visit.ended
             # Playwright has other errors where its own process is gone.
-            if await _is_gone(chromium, error):
+            if self._chromium is not chromium or await _is_gone(chromium, error):
                 raise BrowserLostError from error
             if not isinstance(error, Error):
                 raise
@@ -482,6 +490,8 @@ def _environment(starters: Path) -> dict[str, str | float | bool]:
         for name, value in os.environ.items()
         if not name.upper().startswith("SPOOR_") and not name.upper().endswith("_PROXY")
     }
+    if len(os.fsencode(starters)) < _LONGEST_FOLDER:  # what a browser that was ended leaves there
+        kept["TMPDIR"] = str(starters)
     return {**kept, "PATH": f"{starters}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
 
 
