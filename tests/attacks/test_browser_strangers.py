@@ -115,8 +115,11 @@ def rendered(
         "const b = 'x'.repeat(1e8); for (let i = 0; i < 20; i++)"
         " fetch('/' + i, {method: 'POST', body: b})",
         "let n = 0; setInterval(() => { for (let i = 0; i < 200; i++) location.hash = n++ }, 1)",
+        "onerror = () => { throw 1 }; setInterval(() => { for (let i = 0; i < 1000; i++) {"
+        " console.log('x'.repeat(1e4)); Promise.reject(Error('x'.repeat(1e4)));"
+        " setTimeout(() => { throw Error('x'.repeat(1e4)) }) } }, 1)",
     ],
-    ids=["windows", "bodies", "addresses"],
+    ids=["windows", "bodies", "addresses", "errors"],
 )
 def test_what_a_page_sends_and_opens_ends_no_other(script: str) -> None:
     async def both(made: Browser) -> list[Rendered]:

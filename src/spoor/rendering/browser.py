@@ -344,7 +344,7 @@ class Browser:
             visit.answers.add(task)
             task.add_done_callback(visit.answers.discard)
 
-        await context.add_init_script(page_scripts.NO_PEERS + page_scripts.NO_SOCKETS)
+        await context.add_init_script(page_scripts.BEFORE)
         await context.route("**/*", take)
         page = await context.new_page()
         context.on("page", lambda other: asyncio.ensure_future(_shut(other, visit)))

@@ -49,3 +49,18 @@ globalThis.WebSocket = class WebSocket extends EventTarget {
 };
 """
 """The same: sockets that never open, of which nobody outside the page hears, however many."""
+
+QUIET = """
+for (const name of Object.keys(console))
+  if (typeof console[name] === "function") console[name] = () => {};
+for (const kind of ["error", "unhandledrejection"])
+  addEventListener(kind, event => {
+    if (event.target !== globalThis) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+  }, true);
+"""
+"""The same: nobody hears what a page prints or where it fails, since that goes through the browser
+and its driver, and would take the time of all other pages."""
+
+BEFORE = NO_PEERS + NO_SOCKETS + QUIET
