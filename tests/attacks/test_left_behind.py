@@ -4,6 +4,7 @@ Python looks for cycles, which it does seldom in a crawl, and half a body of 10 
 from __future__ import annotations
 
 import asyncio
+import encodings
 import gc
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ from spoor.http.client import Client
 from spoor.http.connections import _BoundedHandler
 from spoor.http.failures import failure
 from spoor.settings import Settings
+from spoor.web.encoding import encoding_of
 from spoor.web.exchange import Exchange
 
 pytestmark = pytest.mark.server
@@ -100,3 +102,13 @@ def connections() -> list[object]:
     """Connections and bodies in memory, but for those that are frozen."""
     kinds = (_BoundedHandler, aiohttp.StreamReader)
     return [one for one in gc.get_objects() if isinstance(one, kinds)]
+
+
+def test_names_of_encodings_that_there_are_none_of_stay_nowhere() -> None:
+    """Python keeps each name that it is asked for, and a reply has 64 KiB for one."""
+    kept = len(encodings._cache)
+    for number in range(8):
+        for name in (f"none-{number}", f"utf{'-' * number}8", "x" * 30_000 + str(number)):
+            encoding_of(b"", f"text/html; charset={name}")
+            encoding_of(f'<meta charset="{name[:99]}">'.encode())
+    assert len(encodings._cache) <= kept + 1

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import codecs
 import re
+from encodings import normalize_encoding
+from encodings.aliases import aliases
 
 _BOMS = ((codecs.BOM_UTF8, "utf-8"), (b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be"))
 
@@ -37,7 +39,11 @@ _LABELS |= {"windows-874": "cp874", "unicode-1-1-utf-8": "utf-8"}
 _LABELS |= {"windows-949": "cp949", "x-x-big5": "big5", "iso-8859-8-i": "iso8859-8"}
 _LABELS |= {"x-mac-cyrillic": "mac-cyrillic", "x-mac-roman": "mac-roman", "dos-874": "cp874"}
 _LABELS |= {f"x-cp125{last}": f"cp125{last}" for last in range(9)}
-_LABEL = re.compile(r"[a-z0-9_:.-]+")
+_LABEL = re.compile(r"[a-z0-9_:.-]{1,64}")
+_KNOWN = frozenset(
+    {*aliases, *aliases.values(), *map(normalize_encoding, {*_ENCODINGS, *_LABELS.values()})}
+)
+"""The names that Python is asked for. It keeps each that it was ever asked for, known or not."""
 
 _W = r"\t\n\f\r "
 _NAME = rf"(?:=[^{_W}/>=]*+|[^{_W}/>=]++)"
@@ -114,9 +120,12 @@ def _codec(label: str) -> str | None:
     # Python forgives punctuation, which the standard does not.
     if not _LABEL.fullmatch(label):
         return None
+    asked = normalize_encoding(_LABELS.get(label, label))
+    if asked not in _KNOWN:
+        return None
     try:
-        name = codecs.lookup(_LABELS.get(label, label)).name
-    except (LookupError, ValueError):
+        name = codecs.lookup(asked).name
+    except (LookupError, ValueError):  # of another system
         return None
     name = _WIDER.get(name, name)
     return name if name in _ENCODINGS else None
