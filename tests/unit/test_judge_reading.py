@@ -31,12 +31,12 @@ from spoor.judges.wish import parse
 from spoor.types import Anchor, Link, Page
 from spoor.web.text import UNSPACED, terms, tokens, words_of
 
-LETTERS = "데이터 확장のーデタ数 kiln's 12٣၁"
+LETTERS = "데이터 확장のーデタ数窯이를 kiln's 12٣၁"
 
 
 @given(st.text(LETTERS, max_size=40), st.text(LETTERS, max_size=40))
 def test_terms_are_counted_as_one_by_one(title: str, text: str) -> None:
-    wish = parse("데이터 확장, ーー, データ, kiln")
+    wish = parse("데이터 확장, ーー, データ, kiln, 窯, 이")
     matcher = Matcher(wish)
     reader = Reader(wish, matcher)
     kept, *_ = reader.read(Page("http://pots.example/", title=title, text=text))
@@ -66,9 +66,28 @@ def test_runs_and_other_words_are_parted_as_one_by_one(text: str, first: int) ->
     assert parted(words, scripts_of(text)) == (runs, others)
 
 
-@given(st.lists(st.text("데이ー", min_size=1, max_size=6)))
+@pytest.mark.parametrize(
+    ("wish", "text", "is_named"),
+    [
+        ("茶", "緑茶の話", True),
+        ("茶", "茶叶和茶道", True),
+        ("茶", "窯の話", False),
+        ("차", "차를 마시다", True),
+        ("차", "그는 차에 탔다", True),
+        ("차", "자동차와 기차표", False),
+    ],
+)
+def test_a_word_of_one_character_stands_within_others_where_it_is_an_ideograph(
+    wish: str, text: str, is_named: bool
+) -> None:
+    """A crawl for *tea* found nothing in Chinese or Japanese, and a watch told nothing."""
+    for page in (Page("http://a/", text=text), Page("http://a/", title=text)):
+        assert bool(Relevance(parse(wish)).judge(page).score) == is_named
+
+
+@given(st.lists(st.text("데이를窯ー", min_size=1, max_size=6)))
 def test_what_stands_in_runs_is_counted_as_in_each(runs: list[str]) -> None:
-    matcher = Matcher(parse("데이터 ーー 이"))
+    matcher = Matcher(parse("데이터 ーー 이 窯"))
     each = Counter(part for run in runs for part, _, _ in matcher.fits_of_run(run))
     assert dict(matcher.fits_of_runs(runs)) == each
     assert matcher.runs_that_fit(runs) == {

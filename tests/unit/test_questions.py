@@ -34,6 +34,7 @@ def document(name: str, *texts: str, title: str = "", language: str = "") -> Any
         ("Comment limiter l'accès à un répertoire ?", ["limiter", "accès", "répertoire"]),
         ("如何压缩", ["压缩"]),
         ("応答を圧縮したい", ["応答", "圧縮"]),
+        ("茶とは？", ["茶"]),
         ("what page", ["page"]),  # says little, and there is nothing else
     ],
 )
@@ -53,6 +54,7 @@ def test_a_question_without_a_word_is_refused() -> None:
         ("fr", "limiter l'accès", "L'accès se limite ainsi", "La langue se choisit ainsi"),
         ("ja", "ホストを設定するには", "バーチャルホストの設定です", "応答の圧縮です"),
         ("zh-CN", "怎么保护目录", "用密码来保护一个目录", "压缩响应的内容"),
+        ("ja", "茶とは何ですか？", "緑茶の話です", "窯の話です"),
         ("ko", "암호를 거는 방법", "디렉토리의 암호는", "서버의 로그는"),
     ],
 )

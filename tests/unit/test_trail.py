@@ -23,7 +23,7 @@ from spoor.learn.state import pack, unpack
 from spoor.policies.trail import Trail
 from spoor.policies.trail import rows as rows_module
 from spoor.policies.trail.columns import BITS, BY_HAND, COLUMNS, DENSE, LINKING_PAGES
-from spoor.policies.trail.features import _telling_words
+from spoor.policies.trail.features import LinkFeatures, _telling_words
 from spoor.policies.trail.guard import Guard
 from spoor.policies.trail.learners import Learner
 from spoor.policies.trail.prior import FILE, read, shipped
@@ -531,3 +531,16 @@ def test_what_is_loaded_takes_memory_for_what_it_holds() -> None:
 def test_a_letter_before_a_hyphen_is_no_word_of_a_topic() -> None:
     assert _telling_words("sending e-mail", "english") == {"send", "email", "mail"}
     assert _telling_words("functions of C", "english") == {"function", "c"}
+
+
+def test_an_ideograph_of_the_topic_counts_within_runs_of_characters() -> None:
+    features = LinkFeatures(Topic("茶"), BITS)
+
+    def anchor(text: str) -> tuple[float, int]:
+        _, like, mentions = features._tongues["english"].anchors[text]
+        return round(like, 2), mentions
+
+    assert anchor("窯の話") == (0.0, 0)
+    assert anchor("緑茶") == (0.71, 1)  # two terms, 緑茶 and 茶
+    assert anchor("茶") == (1.0, 1)
+    assert anchor("茶道と緑茶")[1] == 2

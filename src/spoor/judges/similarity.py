@@ -15,6 +15,7 @@ from spoor.types import Judgement, Page, State
 from spoor.web.languages import says_little
 from spoor.web.text import (
     STOP_WORDS,
+    UNSPACED,
     DocumentFrequencies,
     Vectors,
     cosine,
@@ -38,11 +39,13 @@ _JOINED = re.compile("^(?:[cdjlmnst]|qu|dell|all|nell|sull|dall|un)['’](?=\\w{
 def content_words(text: str) -> list[str]:
     """The content words of a text as they are written: no stop words, no single letters, no article
     that is joined by an apostrophe (`l'accès`); pairs of characters where a script has no spaces
-    between words (`spoor.web.text.terms`)."""
+    between words (`spoor.web.text.terms`), or one that stands alone."""
     words = terms(text)[:_WORDS]
     if "'" in text or "’" in text:
         words = [_JOINED.sub("", word) for word in words]
-    return [word for word in words if word not in STOP_WORDS and len(word) > 1]
+    return [
+        word for word in words if word not in STOP_WORDS and (len(word) > 1 or UNSPACED.match(word))
+    ]
 
 
 def query_words(text: str) -> list[str]:

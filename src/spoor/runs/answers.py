@@ -14,7 +14,7 @@ from spoor.judges.wish.sentences import reduced
 from spoor.runs.documents import RunDocument
 from spoor.runs.passages import PassageScores, passages_of
 from spoor.web.languages import stemmer_of
-from spoor.web.text import stem
+from spoor.web.text import IDEOGRAPH, stem
 
 MOST_PER_DOCUMENT = 2
 """Passages of one document."""
@@ -90,12 +90,17 @@ def answers(question: str, documents: Iterable[RunDocument], *, limit: int = 5) 
     language = languages.most_common(1)[0][0]
     words = dict(zip(stem(asked, language), asked, strict=True))
     scores = Bm25(" ".join(asked), language=language)
+    ideographs = frozenset(filter(IDEOGRAPH.fullmatch, asked))
+
+    def stems(text: str) -> list[str]:
+        return content_stems(text, language) + [one for one in text if one in ideographs]
+
     read = list[tuple[list[str], list[str]]]()
     """Stems of title and headings, and of the text, for each passage."""
     for text, (_, title, headings) in found.items():
-        above = content_stems(" ".join((title, *headings))[:1_000], language)
-        read.append((above, content_stems(text, language)))
-        scores.learn([*above * 3, *read[-1][1]])
+        above, within = stems(" ".join((title, *headings))[:1_000]), stems(text)
+        read.append((above, within))
+        scores.learn([*above * 3, *within])
     ranked = list[tuple[float, int]]()
     for at, (above, within) in enumerate(read):
         shares = scores.shares([*above * 3, *within])

@@ -144,6 +144,9 @@ UNSPACED_LETTERS = (
 UNSPACED = re.compile(f"[{UNSPACED_LETTERS}]+")
 """Runs of scripts that put no space between words, or join words as freely as Korean does."""
 
+IDEOGRAPH = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+"""A character that may be a word by itself, and be written as a part of others."""
+
 
 @lru_cache(maxsize=1)
 def _term() -> re.Pattern[str]:

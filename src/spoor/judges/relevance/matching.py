@@ -22,7 +22,7 @@ from spoor.judges.relevance.loan_words import (
 from spoor.judges.wish import AllOf, AnyOf, Field, Part, Phrase, Wish, Words, words_within
 from spoor.web.languages import says_little
 from spoor.web.spellings import american, stems
-from spoor.web.text import UNSPACED, stem, terms
+from spoor.web.text import IDEOGRAPH, UNSPACED, stem, terms
 
 WEIGHTS: Mapping[str, float] = {
     "title": 0.6,
@@ -57,6 +57,8 @@ _KOREAN = re.compile("[가-힣]{3,}")
 _PARTICLES = "을은과의에", "를는와의에로"
 """Particles of one letter at the end of a Korean word: after a consonant, after a vowel. Others
 (이, 가, 도, 만) end many nouns; a noun that is cut wrongly is found all the same."""
+_AFTER_SYLLABLE = re.compile("(?:[이가도만은는을를과와의에로]|에서|으로|에게|까지|부터)?")
+"""Particles that may follow a noun that is known to be one."""
 _VERB_ENDINGS = ("하기", "하는", "하다", "되기", "되는")
 """That make a verb of a noun (`관리하기`, to manage, of `관리`, management)."""
 _LONG_PARTICLES = ("에서", "으로", "에게", "까지", "부터")
@@ -123,6 +125,9 @@ class Matcher:
         self._tails = tuple({part[3:] for _, part in self._spaced if len(part) > 4})
         self._roots = tuple({part[:4] for _, part in self._spaced if len(part) > 3})
         self._unspaced = [(at, part) for at, part in enumerate(self.parts) if _is_unspaced(part)]
+        self._ideographs = {part for _, part in self._unspaced if IDEOGRAPH.fullmatch(part)}
+        """Parts that stand for a word within a run of characters, too (茶 in 緑茶)."""
+        self._syllables = {part for _, part in self._unspaced if len(part) == 1} - self._ideographs
         sounds = (sound_of_hangul(leaf.shown) if leaf.is_run else "" for leaf in self.leaves)
         self._borrowed = {at: sound for at, sound in enumerate(sounds) if sound}
         """Leaf in Korean that may be a loan word → its sound."""
@@ -204,8 +209,8 @@ class Matcher:
         """As `fits`, of all terms of a run of a script without spaces."""
         found: list[tuple[int, bool, float]] = []
         for at, part in self._unspaced:
-            if part in run and (len(part) > 1 or part == run):
-                found += [(at, True, 1.0)] * _overlapping(part, run)
+            if part in run:
+                found += [(at, True, 1.0)] * self._times(part, run)
         return tuple(found)
 
     def fits_of_runs(self, runs: Sequence[str]) -> Iterator[tuple[int, float]]:
@@ -215,9 +220,12 @@ class Matcher:
         together = " ".join(runs)
         for at, part in self._unspaced:
             if part in together:
-                times = _overlapping(part, together) if len(part) > 1 else runs.count(part)
-                if times:
+                each = runs if part in self._syllables else (together,)
+                if times := sum(self._times(part, run) for run in each):
                     yield at, float(times)
+
+    def _times(self, part: str, run: str) -> int:
+        return _is_noun(part, run) if part in self._syllables else _overlapping(part, run)
 
     def places_in_runs(self, runs: Sequence[str]) -> list[tuple[int, int]]:
         """Where parts of the wish stand in runs of scripts without spaces: run and part."""
@@ -238,8 +246,7 @@ class Matcher:
         """(part, whether it is the part itself or a form of it, likeness) of each part that a term
         of a page fits; `stemmer` is the Snowball algorithm for the page's language, if any."""
         if _is_unspaced(term):
-            at = self._number.get(term)
-            return () if at is None else ((at, True, 1.0),)
+            return self.fits_of_run(term)
         found = []
         if self._sounds and len(term) >= LEAST_LETTERS and term.startswith(self._first_letters):
             sounds = sounds_of_latin(term)
@@ -342,8 +349,11 @@ class Matcher:
         if len(numbers) == 1:
             (number,) = numbers
             part = self.parts[number]
-            if len(part) == 1 and _is_unspaced(part):
-                return float(text.count(part)), 0.0
+            if part in self._ideographs:  # in titles it stands in two pairs of characters
+                return min(exact.get(number, 0.0), float(text.count(part))), 0.0
+            if part in self._syllables:  # and there a pair may begin within a word
+                alone = sum(_is_noun(part, run) for run in UNSPACED.findall(text))
+                return min(exact.get(number, 0.0), float(alone)), 0.0
             return exact.get(number, 0.0), like.get(number, 0.0)
         counts = [exact[number] for number in numbers if number in exact]
         share = len(counts) / len(numbers)
@@ -399,6 +409,11 @@ def _is_function_word(part: Part) -> bool:
 
 def _is_unspaced(term: str) -> bool:
     return not term.isascii() and UNSPACED.match(term) is not None
+
+
+def _is_noun(syllable: str, run: str) -> bool:
+    """Whether a run of characters is a word of one syllable, perhaps with a particle."""
+    return run.startswith(syllable) and _AFTER_SYLLABLE.fullmatch(run, 1) is not None
 
 
 def _overlapping(part: str, run: str) -> int:

@@ -21,7 +21,7 @@ from spoor.policies.trail.columns import COLUMNS, DENSE, FIELDS
 from spoor.types import NO_PARENT, Anchor, Page, State, Topic
 from spoor.web.languages import says_little, stemmer_of
 from spoor.web.spellings import stems
-from spoor.web.text import STOP_WORDS, Vectors, stem, terms, tokens
+from spoor.web.text import IDEOGRAPH, STOP_WORDS, Vectors, stem, terms, tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -311,11 +311,20 @@ class _Tongue:
         self.topic_words = re.compile("|".join(map(re.escape, sorted(beginnings))), re.IGNORECASE)
         """Finds every form of a word of the topic, and now and then a word that only begins so."""
         self._beginnings = tuple(sorted(one for one in beginnings if len(one) >= SHORTEST))
-        self._short = frozenset(one for one in beginnings if len(one) < SHORTEST)
+        self._ideographs = tuple(filter(IDEOGRAPH.fullmatch, sorted(self.topic)))
+        """Words of the topic that count within runs of characters, too (茶 in 緑茶)."""
+        short = frozenset(one for one in beginnings if len(one) < SHORTEST)
+        self._short = short.difference(self._ideographs)
         self.texts = Cache[tuple[str, str], Described](self._text, CACHED)
         self.anchors = Cache[str, Mentioning](self._anchor, CACHED)
         self.contexts = Cache[tuple[str, str], Mentioning](self._context, CACHED)
         self.stems = Cache[str, list[str]](self._url_stems, CACHED)
+
+    def _words(self, text: str) -> list[str]:
+        words = _words(text, self._stemmer)
+        if self._ideographs:
+            words += [one for one in self._ideographs if one in text]
+        return words
 
     def like(self, words: Sequence[str]) -> float:
         """How like the topic words are, in [0, 1]: the cosine of the two sets."""
@@ -327,13 +336,13 @@ class _Tongue:
     def _text(self, of: tuple[str, str]) -> Described:
         """Slots of the words of a field's text, and how like the topic they are in [0, 1]."""
         name, text = of
-        words = _words(text, self._stemmer)
+        words = self._words(text)
         return self._slots_of(name, words), self.like(words)
 
     def _anchor(self, text: str) -> Mentioning:
         """The same of a link's text and of its pairs of words, where there are two different; how
         often it mentions the topic."""
-        words = _words(text, self._stemmer)
+        words = self._words(text)
         pairs = [f"{a} {b}" for a, b in pairwise(words)] if len(set(words)) > 1 else []
         slots = self._slots_of("anchor", words) + self._slots_of("anchor pair", pairs)
         return slots, self.like(words), self._mentions(text)
@@ -342,7 +351,7 @@ class _Tongue:
         """The same of the four words on either side; how often the ten on either side mention the
         topic."""
         before, after = of
-        words = _words(f"{_tail(before)}\n{_head(after)}", self._stemmer)
+        words = self._words(f"{_tail(before)}\n{_head(after)}")
         slots = self._slots_of("context", words)
         return slots, self.like(words), self._mentions(f"{before}\n{after}")
 
@@ -351,12 +360,13 @@ class _Tongue:
         words begin many others, so they count only by themselves."""
         beginnings, short = self._beginnings, self._short
         low = _folded(text.lower())
-        for one in (*beginnings, *short):
+        for one in (*beginnings, *short, *self._ideographs):
             if one in low:
                 break
         else:  # as a rule, and in a tenth of the time
             return 0
-        return sum(word.startswith(beginnings) or word in short for word in terms(low))
+        within = sum(map(low.count, self._ideographs))
+        return within + sum(word.startswith(beginnings) or word in short for word in terms(low))
 
     def _url_stems(self, path: str) -> list[str]:
         return stems(map(_plain, url_words("http:///" + masked(path))), self._stemmer)
