@@ -185,7 +185,10 @@ def started_anew() -> Iterator[None]:
 
 def imported(asked: int) -> None:
     """What many of them read with is there already, and no garbage of theirs."""
-    for name in ("spoor.isolate.child", "spoor.documents.html", "trafilatura"):
+    for name in (
+        *("spoor.isolate.parsing", "spoor.documents.html", "trafilatura", "feedparser"),
+        *("spoor.documents.pdf", "spoor.documents.office", "openpyxl", "spoor.documents.epub"),
+    ):
         with contextlib.suppress(ImportError):
             import_module(name)
     gc.collect()

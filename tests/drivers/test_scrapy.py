@@ -21,13 +21,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scrapy
 from scrapy.http import Response
 
 from browsing import CHROMIUM
 from forked import run_script
 from spoor.crawl import Crawl
 from spoor.crawl.crawl import FORMAT
+from spoor.errors import InputError
 from spoor.frontier.memory import MemoryFrontier
+from spoor.integrations.scrapy.job import read_job
 from spoor.integrations.scrapy.middleware import PageMiddleware
 from spoor.integrations.scrapy.scheduler import Scheduler
 from spoor.judges.topic import judge_of_topic, topic_of
@@ -605,10 +608,12 @@ def test_a_damaged_job_is_refused_in_one_line(tmp_path: Path) -> None:
             *({name: None} for name in ("policy", "requests", "seen", "known")),
             {"requests": requests},
             {"requests": requests[:1]},
-            {"crawl": {}},
-            {"crawl": {"format": FORMAT}},
         ]
         for damage in damages:
+            write(job / "spoor.state", saved | damage)
+            with pytest.raises(InputError):
+                read_job(job, saved["policy"], scrapy.Spider("walk"))
+        for damage in (damages[-1], {"crawl": {}}, {"crawl": {"format": FORMAT}}):
             write(job / "spoor.state", saved | damage)
             told = run_scrapy(site, JOBDIR=str(job))
             assert told["reason"] == "spoor_input", damage

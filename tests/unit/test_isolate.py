@@ -13,6 +13,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -58,9 +59,10 @@ HOSTILE = {
 }
 
 
-@pytest.fixture(autouse=True, scope="module")
-def anew() -> Iterator[None]:
-    with started_anew():
+@pytest.fixture(autouse=True)
+def anew(request: pytest.FixtureRequest) -> Iterator[None]:
+    """But for the one that is warm: a document that it gives up has the next one wait for its start."""
+    with nullcontext() if "helper" in request.fixturenames else started_anew():
         yield
 
 
