@@ -6,6 +6,7 @@ import gzip
 import math
 import re
 import time
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +37,15 @@ from spoor.web.text import (
         ("l’école 'quoted' rock'n'roll", ["l’école", "quoted", "rock'n'roll"]),
         ("Привет, 世界 x²", ["привет", "世界", "x²"]),
         ("a\u0000b\ud800c", ["a", "b", "c"]),
+        ("नई किताबें", ["नई", "किताबें"]),  # vowel signs are marks
+        ("books: புத்தகம்", ["books", "புத்தகம்"]),
+        ("หนังสือ ใหม่", ["หนังสือ", "ใหม่"]),
+        ("e\u0301te\u0301 – été", ["été", "été"]),
+        ("كِتَاب الكـــتاب", ["كتاب", "الكتاب"]),
+        ("שָׁלוֹם", ["שלום"]),
+        ("क्\u200dष", ["क्ष"]),
+        ("İstanbul’da", ["istanbul’da"]),
+        ("❤️ 1️⃣ x", ["1", "x"]),
     ],
 )
 def test_tokens(text: str, expected: list[str]) -> None:
@@ -44,7 +54,27 @@ def test_tokens(text: str, expected: list[str]) -> None:
 
 @given(st.text("aZ9_'’ -.\n\u200eéİß·–²中", max_size=30))
 def test_tokens_are_what_the_pattern_of_a_word_finds(text: str) -> None:
-    assert tokens(text) == re.findall(r"[^\W_]+(?:['’][^\W_]+)*", text.lower())
+    plain = text.lower().replace("i\u0307", "i")
+    assert tokens(text) == re.findall(r"[^\W_]+(?:['’][^\W_]+)*", plain)
+
+
+@given(st.text("aZ'’ –éİकि्\u0301\u200dبِ", max_size=20), st.booleans())
+def test_a_word_has_its_marks_whatever_stands_beside_it(text: str, alone: bool) -> None:
+    """Each word of Hindi was taken for its consonants, one by one."""
+    expected, word = list[str](), ""
+    plain = text.lower().replace("\u200d", "").replace("i\u0307", "i").replace("\u0650", "")
+    plain = unicodedata.normalize("NFC", plain)
+    for one, after in zip(plain, f"{plain[1:]} ", strict=False):
+        is_mark, quotes = unicodedata.category(one)[0] == "M", one in "'’"
+        if one.isalnum() or (
+            word and (is_mark or (quotes and word[-1] not in "'’" and after.isalnum()))
+        ):
+            word += one
+        else:
+            expected, word = [*expected, word], ""
+    assert tokens(text if alone else f"{text} q") == [one for one in (*expected, word) if one] + (
+        [] if alone else ["q"]
+    )
 
 
 SIGNS = "".join(map(chr, range(0x2010, 0x2030)))

@@ -50,7 +50,8 @@ _PART = re.compile("\x01[^\x01\x02]*\x02|\\w+")
 
 _TABLES = (
     "CREATE TABLE known (number INTEGER PRIMARY KEY, stemmer TEXT NOT NULL)",
-    "CREATE VIRTUAL TABLE words USING fts5(title, text, tokenize='porter unicode61')",
+    "CREATE VIRTUAL TABLE words USING fts5(title, text, "
+    "tokenize=\"porter unicode61 categories 'L* N* Co Mn Mc'\")",
 )
 _FAULTS = (sqlite3.Error, UnicodeDecodeError)
 """What SQLite raises; the latter where it quotes a text that is none."""
