@@ -265,3 +265,32 @@ def test_which_proxy_a_url_has(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         with pytest.raises(InputError):
             Settings(proxy=wrong)
+
+
+@pytest.mark.parametrize("answers", [b"\x05\xff", b"\x04\x00", b"\x05\x00\x05\x01\x00\x01"])
+def test_what_a_socks5_proxy_answers_is_told_in_words(answers: bytes) -> None:
+    pytest.importorskip("python_socks")
+
+    async def go() -> Exception | None:
+        async def reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            await reader.read(100)
+            writer.write(answers[:2])
+            await reader.read(100)
+            writer.write(answers[2:] + bytes(6))
+            writer.close()
+
+        async with await asyncio.start_server(reply, ADDRESS, 0) as server:
+            proxy = f"socks5://{ADDRESS}:{server.sockets[0].getsockname()[1]}"
+            settings = Settings(per_host=100, proxy=proxy)
+            client = Client(settings, AddressGuard(settings))
+            try:
+                await client.get("http://93.184.215.14/", 0.0)
+            except OSError as error:
+                return error
+            finally:
+                await client.close()
+        return None
+
+    refused = asyncio.run(go())
+    assert refused is not None
+    assert failure(7, refused).reason.startswith("the proxy does not connect: ")

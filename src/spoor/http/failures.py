@@ -11,6 +11,7 @@ import aiohttp
 from spoor.errors import TOO_LITTLE_MEMORY, TOO_MANY_FILES, PausedError, SpoorError
 from spoor.http.address_guard import BlockedAddressError
 from spoor.http.client import LimitError
+from spoor.http.proxies import SocksError
 from spoor.process_memory import without_frames
 from spoor.types import Failed
 
@@ -94,6 +95,8 @@ def _broken(error: Exception) -> str:
         isinstance(told, ConnectionResetError) and told.errno is None
     ):
         return "the connection was closed without a reply"
+    if isinstance(told, SocksError):
+        return f"the proxy does not connect: {told}"
     text = str(error)
     if "[SSL" in text:
         return "TLS broke off"

@@ -27,6 +27,10 @@ from spoor.settings import Settings
 _PORTS = {"http": 80, "https": 443, "socks5": 1080}
 
 
+class SocksError(OSError):
+    """What is wrong with what a SOCKS5 proxy answers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Proxy:
     """A proxy that its user named."""
@@ -49,7 +53,8 @@ class Proxy:
         return (("Proxy-Authorization", basic(self.user, self.password)),) if self.user else ()
 
     async def tunnel(self, address: str, port: int, timeout: float | None) -> socket.socket:
-        """A socket that leads through a SOCKS5 proxy to an address. Raises OSError."""
+        """A socket that leads through a SOCKS5 proxy to an address. Raises OSError, also
+        where the proxy refuses."""
         # Few crawls have one, and no start should wait for it.
         from python_socks import ProxyError, ProxyType
         from python_socks.async_.asyncio import Proxy as SocksProxy
@@ -59,7 +64,7 @@ class Proxy:
         try:
             return await known.connect(address, port, timeout=timeout)
         except ProxyError as error:
-            raise OSError(str(error)) from error
+            raise SocksError(str(error)) from error
 
 
 class ByName(NamedTuple):
