@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
 from itertools import count
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +14,7 @@ from typing import Any
 import pytest
 
 from spoor.errors import PausedError
-from spoor.integrations.ray import driver
+from spoor.integrations.ray import cluster, driver
 from spoor.integrations.ray.driver import Progress, _Driver
 from spoor.integrations.ray.reports import misfit_of
 from spoor.settings import Settings
@@ -104,6 +108,17 @@ def test_a_coordinator_that_stood_still_takes_no_shard_for_one_that_hangs(tmp_pa
         its._look_for_silent()
     assert its._fault is None
     assert its._progress.messages == []
+
+
+def test_a_node_of_ray_that_hangs_does_not_hold_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as raylet:
+        os.kill(raylet.pid, signal.SIGSTOP)
+        node = SimpleNamespace(all_processes={"raylet": [SimpleNamespace(process=raylet)]})
+        worker = SimpleNamespace(_global_node=node)
+        ray = SimpleNamespace(_private=SimpleNamespace(worker=worker), shutdown=raylet.wait)
+        monkeypatch.setattr(cluster, "SHUTDOWN_SECONDS", 0.01)
+        cluster._shut_down(ray)
+        assert raylet.returncode == -signal.SIGKILL
 
 
 SUMMARY: dict[str, Any] = {

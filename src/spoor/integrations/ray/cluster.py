@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import os
 import secrets
+import signal
 import socket
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
@@ -31,6 +33,9 @@ LOCAL = {
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",
 }
 """Environment of a local Ray."""
+
+SHUTDOWN_SECONDS = 30.0
+"""Seconds that a local Ray has to end."""
 
 UNUSED = ("start_monitor", "start_api_server", "start_log_monitor")
 """What starts processes that a local Ray does not need: one that adds machines, one that answers
@@ -151,9 +156,26 @@ def started(ray: Any, cluster: str | None, processes: int) -> Iterator[None]:
         except HeadDiedError:
             raise  # Ray's rest ends by itself; `shutdown` would end this process before its message
         except BaseException:
-            ray.shutdown()
+            _shut_down(ray)
             raise
+        _shut_down(ray)
+
+
+def _shut_down(ray: Any) -> None:
+    """Disconnect from Ray, and end one that was started here. It waits without end for a raylet
+    that hangs: one of ours is killed then."""
+
+    def kill() -> None:
+        with suppress(AttributeError, LookupError, OSError):
+            (raylet,) = ray._private.worker._global_node.all_processes["raylet"]
+            os.kill(raylet.process.pid, signal.SIGKILL)
+
+    timer = threading.Timer(SHUTDOWN_SECONDS, kill)
+    timer.start()
+    try:
         ray.shutdown()
+    finally:
+        timer.cancel()
 
 
 def listens(address: str) -> bool:
