@@ -110,15 +110,18 @@ def test_a_coordinator_that_stood_still_takes_no_shard_for_one_that_hangs(tmp_pa
     assert its._progress.messages == []
 
 
-def test_a_node_of_ray_that_hangs_does_not_hold_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as raylet:
-        os.kill(raylet.pid, signal.SIGSTOP)
-        node = SimpleNamespace(all_processes={"raylet": [SimpleNamespace(process=raylet)]})
+@pytest.mark.parametrize("kind", ["raylet", "gcs_server"])
+def test_a_node_of_ray_that_hangs_does_not_hold_the_end(
+    monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as hung:
+        os.kill(hung.pid, signal.SIGSTOP)
+        node = SimpleNamespace(all_processes={kind: [SimpleNamespace(process=hung)]})
         worker = SimpleNamespace(_global_node=node)
-        ray = SimpleNamespace(_private=SimpleNamespace(worker=worker), shutdown=raylet.wait)
+        ray = SimpleNamespace(_private=SimpleNamespace(worker=worker), shutdown=hung.wait)
         monkeypatch.setattr(cluster, "SHUTDOWN_SECONDS", 0.01)
         cluster._shut_down(ray)
-        assert raylet.returncode == -signal.SIGKILL
+        assert hung.returncode == -signal.SIGKILL
 
 
 SUMMARY: dict[str, Any] = {

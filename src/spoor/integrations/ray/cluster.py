@@ -162,13 +162,16 @@ def started(ray: Any, cluster: str | None, processes: int) -> Iterator[None]:
 
 
 def _shut_down(ray: Any) -> None:
-    """Disconnect from Ray, and end one that was started here. It waits without end for a raylet
-    that hangs: one of ours is killed then."""
+    """Disconnect from Ray, and end one that was started here. It waits without end for a raylet or
+    head that hangs: ours are killed then. Without a head Ray ends this process, whose results are
+    written."""
 
     def kill() -> None:
-        with suppress(AttributeError, LookupError, OSError):
-            (raylet,) = ray._private.worker._global_node.all_processes["raylet"]
-            os.kill(raylet.process.pid, signal.SIGKILL)
+        with suppress(AttributeError):
+            for kind, (one, *_) in ray._private.worker._global_node.all_processes.items():
+                if kind in ("raylet", "gcs_server"):
+                    with suppress(OSError):
+                        os.kill(one.process.pid, signal.SIGKILL)
 
     timer = threading.Timer(SHUTDOWN_SECONDS, kill)
     timer.start()
