@@ -38,7 +38,6 @@ SITE = Path("/usr/share/cppreference/doc/html")
 """A real site, which the tutorial crawls: a package of Debian. Where it is not installed, the
 tutorial runs on a `stand_in`."""
 PORT = re.compile(r"(?:--port |http\.server |--metrics 127\.0\.0\.1:)(\d+)")
-FEWER = re.compile(r"((?:spoor crawl|spoor replay) [^$]*?--pages |\bpages=)(\d{2,})\b")
 DATA = Path(os.environ.get("SPOOR_DATA", ROOT / "../shared/data")).resolve()
 
 
@@ -67,20 +66,12 @@ def commands(code: str) -> list[str]:
 
 def with_free_ports(found: list[tuple[str, str, int]]) -> list[tuple[str, str, int]]:
     """The blocks with other ports for their servers: what else runs here may listen on those that
-    a page names. Budgets have a third of the pages: which commands run, and what each goes on
-    from, stays."""
+    a page names."""
     named = sorted({port for _, code, _ in found for port in PORT.findall(code)})
     other = dict(zip(named, free_ports(len(named)), strict=True))
     number = re.compile(rf"\b({'|'.join(named)})\b" if named else "(?!)")
     return [
-        (
-            kind,
-            FEWER.sub(
-                lambda pages: f"{pages[1]}{int(pages[2]) // 3}",
-                number.sub(lambda port: str(other[port[1]]), code),
-            ),
-            line,
-        )
+        (kind, number.sub(lambda port: str(other[port[1]]), code), line)
         for kind, code, line in found
     ]
 
