@@ -967,10 +967,10 @@ def test_any_state_of_shards_is_read(sharded: Path, text: str) -> None:
     ("words", "query"),
     [
         ("kiln\0glaze", '"kiln glaze"'),
-        ('"a b" c', '"a b" "c"'),
+        ('"a b" c', '"a b" AND "c"'),
         ('"' + "a " * 1000 + '" b', '"' + " ".join("a" * 32) + '"'),
         ("b " * 1000, '"b"'),
-        (" ".join(map(str, range(1000))), " ".join(f'"{number}"' for number in range(32))),
+        (" ".join(map(str, range(1000))), " AND ".join(f'"{number}"' for number in range(32))),
     ],
 )
 def test_a_search_is_bounded(words: str, query: str) -> None:
