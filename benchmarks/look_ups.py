@@ -20,11 +20,12 @@ import tempfile
 import threading
 import tomllib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 from mcp.client import Client
 
@@ -51,6 +52,10 @@ class Quiet(SimpleHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         pass
+
+    def copyfile(self, source: Any, outputfile: Any) -> None:
+        with suppress(ConnectionError):  # a crawl that is over reads no further
+            super().copyfile(source, outputfile)
 
 
 @contextmanager
