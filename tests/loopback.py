@@ -15,8 +15,11 @@ from typing import NamedTuple
 
 from aiohttp import web
 
+from spoor.http.address_guard import AddressGuard
+from spoor.http.client import Client
 from spoor.http.listening import stop_accepting
 from spoor.http.world_server import Server, serving
+from spoor.settings import Settings
 from spoor.worlds.generated import GeneratedWorld
 
 ADDRESS = "127.0.0.1"
@@ -158,6 +161,18 @@ class Loopback:
             writer.close()
             with contextlib.suppress(ConnectionError, asyncio.CancelledError):
                 await writer.wait_closed()
+
+
+async def refusal(url: str, settings: Settings) -> OSError | None:
+    """What a request by a client with these settings fails with."""
+    client = Client(settings, AddressGuard(settings))
+    try:
+        await client.get(url, 0.0)
+    except OSError as error:
+        return error
+    finally:
+        await client.close()
+    return None
 
 
 @contextmanager

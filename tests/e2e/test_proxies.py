@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from attacks.test_credentials import certificate
-from loopback import ADDRESS, MISSING, Asked, Loopback, beside, free_ports, page
+from loopback import ADDRESS, MISSING, Asked, Loopback, beside, free_ports, page, refusal
 from spoor.errors import InputError
 from spoor.http.address_guard import AddressGuard
 from spoor.http.client import Client
@@ -281,15 +281,7 @@ def test_what_a_socks5_proxy_answers_is_told_in_words(answers: bytes) -> None:
 
         async with await asyncio.start_server(reply, ADDRESS, 0) as server:
             proxy = f"socks5://{ADDRESS}:{server.sockets[0].getsockname()[1]}"
-            settings = Settings(per_host=100, proxy=proxy)
-            client = Client(settings, AddressGuard(settings))
-            try:
-                await client.get("http://93.184.215.14/", 0.0)
-            except OSError as error:
-                return error
-            finally:
-                await client.close()
-        return None
+            return await refusal("http://93.184.215.14/", Settings(per_host=100, proxy=proxy))
 
     refused = asyncio.run(go())
     assert refused is not None

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loopback import ADDRESS, MISSING, Answer, Asked, Loopback, page, reply
+from loopback import ADDRESS, MISSING, Answer, Asked, Loopback, page, refusal, reply
 from spoor.compression import zstd
 from spoor.crawl import Crawl
 from spoor.frontier.memory import MemoryFrontier
@@ -403,18 +403,8 @@ def test_nobody_there_may_be_there_later() -> None:
     async def go() -> Exception | None:
         server = Loopback(lambda asked: MISSING)
         async with server.serving():
-            port = server.port
-        client = Client(
-            Settings(per_host=100, connect_to=f"{ADDRESS}:{port}"),
-            AddressGuard(Settings(connect_to=f"{ADDRESS}:{port}")),
-        )
-        try:
-            await client.get("http://a.example/", 0.0)
-        except OSError as error:
-            return error
-        finally:
-            await client.close()
-        return None
+            to = f"{ADDRESS}:{server.port}"
+        return await refusal("http://a.example/", Settings(per_host=100, connect_to=to))
 
     from spoor.http.failures import failure
 

@@ -182,7 +182,7 @@ def test_pages_wear_a_helper_less_than_documents(queue: HelperQueue) -> None:
 @pytest.fixture(scope="module")
 def every_kind(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with documents of each kind, hostile ones among them."""
-    web, _, _ = document_makers.documents_web(most=5)
+    web, _, _ = document_makers.documents_web(most=13)
     web["/hub/0"] = (web["/hub/0"][0], web["/hub/0"][1] + "<p>Öfen".encode("cp1252"))
 
     def answer(asked: Asked) -> bytes:
@@ -218,7 +218,7 @@ def test_what_is_read_ahead_is_what_is_read_alone(
     every_kind: Path, read_alone: list[dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = read_alone
-    assert len(before) > 50
+    assert len(before) > 100
     assert len({row["kind"] for row in before}) > 9
 
     def refuse(*_: Any, **__: Any) -> None:

@@ -89,11 +89,15 @@ def _marks() -> str:
     return "".join(one for one in every if unicodedata.category(one)[0] == "M")
 
 
-@lru_cache(maxsize=2)
-def _word(without: str = "") -> re.Pattern[str]:
-    """A word: letters and digits, but for some, with their marks."""
+def _letters_with_marks(without: str = "") -> str:
+    """The expression of a word: letters and digits, but for some, with their marks."""
     letters, marks = f"[^\\W_{without}]+", _marks()
-    return re.compile(f"{letters}(?:[{marks}'’](?:{letters}|(?<=[{marks}])))*")
+    return f"{letters}(?:[{marks}'’](?:{letters}|(?<=[{marks}])))*"
+
+
+@lru_cache(maxsize=1)
+def _word() -> re.Pattern[str]:
+    return re.compile(_letters_with_marks())
 
 
 def _composed(text: str) -> str:
@@ -102,7 +106,7 @@ def _composed(text: str) -> str:
     text = text.lower().replace(_JOINER, "").replace(_DOTTED_I, "i")
     if not unicodedata.is_normalized("NFC", text):
         text = unicodedata.normalize("NFC", text)
-    return _POINTS.sub("", text) if _POINTS.search(text) else text
+    return _POINTS.sub("", text)
 
 
 def tokens(text: str) -> list[str]:
@@ -116,12 +120,13 @@ def tokens(text: str) -> list[str]:
     if first and first[0] > _LATIN and first[0].isalnum():
         return _word().findall(_composed(text))
     others = _not_ascii(text)
-    if any(unicodedata.category(one)[0] == "M" for one in others.lower()):
+    lower = others.lower()
+    if any(unicodedata.category(one)[0] == "M" for one in lower):
         return _word().findall(_composed(text))
     signs = list[str]()
     if have_letters := any(map(str.isalnum, others)):
         text = text.lower()  # a Greek letter by what stands beside it
-        signs = [sign for sign in {*others.lower()} if sign > "\x7f" and not sign.isalnum()]
+        signs = [sign for sign in {*lower} if sign > "\x7f" and not sign.isalnum()]
         if len(signs) > _SIGNS:
             return _parted_one_by_one(text)
     if curly := "’" in others:
@@ -192,7 +197,7 @@ IDEOGRAPH = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 @lru_cache(maxsize=1)
 def _term() -> re.Pattern[str]:
     """Such runs, and words of other scripts. Compiled where it is needed: that takes 5 ms."""
-    return re.compile(f"[{UNSPACED_LETTERS}]+|{_word(UNSPACED_LETTERS).pattern}")
+    return re.compile(f"[{UNSPACED_LETTERS}]+|{_letters_with_marks(UNSPACED_LETTERS)}")
 
 
 def terms(text: str) -> list[str]:

@@ -59,14 +59,10 @@ class AnswerCheck:
         if fetched < LEAST:
             return False
         found = _answers(self._crawls, self._question, self._start)
-        if not found:
-            return False
-        if found[0].text != self._best[0]:
+        if found and found[0].text != self._best[0]:
             self._best = found[0].text, fetched
         is_settled = fetched - self._best[1] >= _SETTLED
-        return _answered(self._question, found) or (
-            _has_words(self._question, found) and is_settled
-        )
+        return _has_words(self._question, found) and (found[0].is_close or is_settled)
 
 
 def _answered(question: str, found: list[Answer]) -> bool:

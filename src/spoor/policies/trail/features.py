@@ -320,7 +320,7 @@ class _Tongue:
         self.contexts = Cache[tuple[str, str], Mentioning](self._context, CACHED)
         self.stems = Cache[str, list[str]](self._url_stems, CACHED)
 
-    def _words(self, text: str) -> list[str]:
+    def _stems_of(self, text: str) -> list[str]:
         words = _words(text, self._stemmer)
         if self._ideographs:
             words += [one for one in self._ideographs if one in text]
@@ -336,13 +336,13 @@ class _Tongue:
     def _text(self, of: tuple[str, str]) -> Described:
         """Slots of the words of a field's text, and how like the topic they are in [0, 1]."""
         name, text = of
-        words = self._words(text)
+        words = self._stems_of(text)
         return self._slots_of(name, words), self.like(words)
 
     def _anchor(self, text: str) -> Mentioning:
         """The same of a link's text and of its pairs of words, where there are two different; how
         often it mentions the topic."""
-        words = self._words(text)
+        words = self._stems_of(text)
         pairs = [f"{a} {b}" for a, b in pairwise(words)] if len(set(words)) > 1 else []
         slots = self._slots_of("anchor", words) + self._slots_of("anchor pair", pairs)
         return slots, self.like(words), self._mentions(text)
@@ -351,7 +351,7 @@ class _Tongue:
         """The same of the four words on either side; how often the ten on either side mention the
         topic."""
         before, after = of
-        words = self._words(f"{_tail(before)}\n{_head(after)}")
+        words = self._stems_of(f"{_tail(before)}\n{_head(after)}")
         slots = self._slots_of("context", words)
         return slots, self.like(words), self._mentions(f"{before}\n{after}")
 
